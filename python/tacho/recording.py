@@ -64,19 +64,20 @@ class Recording(Jobs):
         interval: Any = None,
         marker: Optional[str] = None,
         rates: bool = False,
+        extremes: bool = False,
     ) -> pandas.DataFrame:
         """A row for each sample: time (UTC), node, job, the table's keys, and what was measured.
 
         `start` and `end` are texts ("2026-11-15T20:49Z", "-10m") or times of Python or pandas; `interval` in seconds, or
         "1min", asks for one row each interval; `marker` confines it to the phases of that name; with `rates` counters are
-        rates a second.
+        rates a second; with `extremes` each interval also has its lowest and highest value (NAME_min, NAME_max).
         """
         described = [table for table in self._tables() if table["name"] == name]
         texts = ["node", "job"]
         for table in described:
             texts += [key["name"] for key in table["keys"]]
             texts += [column["name"] for column in table["columns"] if column["type"] == "text"]
-        exported = self._export(name, columns, start, end, interval, marker, rates, layout="long")
+        exported = self._export(name, columns, start, end, interval, marker, rates, extremes, layout="long")
         frame = long_frame(exported, texts, ("time",))
         if node is None:
             return frame
@@ -92,9 +93,10 @@ class Recording(Jobs):
         interval: Any = None,
         marker: Optional[str] = None,
         rates: bool = False,
+        extremes: bool = False,
     ) -> pandas.DataFrame:
         """A row for each tick: the index is the time, columns are metric, (job,) node and keys. Good for `.plot()`."""
-        return wide_frame(self._export(name, columns, start, end, interval, marker, rates, layout="wide"))
+        return wide_frame(self._export(name, columns, start, end, interval, marker, rates, extremes, layout="wide"))
 
     def report(self) -> dict[str, Any]:
         """The report of the one job that this is."""
@@ -127,6 +129,7 @@ class Recording(Jobs):
         interval: Any,
         marker: Optional[str],
         rates: bool,
+        extremes: bool,
         layout: str,
     ) -> Any:
         options = {
@@ -137,6 +140,7 @@ class Recording(Jobs):
             "interval": interval,
             "marker": marker,
             "rates": rates,
+            "extremes": extremes,
             "layout": layout,
             "format": "csv",
             "epoch": True,

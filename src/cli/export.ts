@@ -26,6 +26,7 @@ interface Options extends StoreOptions, Omit<SpanOptions, 'to'> {
   columns?: string[];
   interval?: number;
   rates?: boolean;
+  extremes?: boolean;
   until?: string;
   epoch?: boolean;
 }
@@ -71,6 +72,7 @@ export function define(command: Command): void {
       parseDuration,
     )
     .option('--rates', 'counters as rates a second: their means over each interval')
+    .option('--extremes', 'with --interval: also the lowest and highest value (NAME_min, NAME_max)')
     .option('--until <time>', 'only until this time')
     .option('-j, --job <id>', 'only the job with this id; may be given several times', list)
     .option('--epoch', 'times as microseconds since 1970 instead of ISO 8601')
@@ -96,6 +98,8 @@ Examples:
       const { to: _, ...asked } = options;
       const query = spanQuery({ ...asked, ...stated({ to: until }) });
       if (options.interval !== undefined && !(options.interval > 0)) throw usage('--interval must be more than 0');
+      if (options.extremes && options.interval === undefined)
+        throw usage('--extremes needs --interval', 'without it there is one value in each row');
       const { recordings, forget } =
         options.store === undefined
           ? {
@@ -113,7 +117,7 @@ Examples:
         ...(columns.length > 0 ? { columns } : {}),
         ...stated({ interval: options.interval }),
         ...query,
-        ...stated({ epoch: options.epoch, rates: options.rates }),
+        ...stated({ epoch: options.epoch, rates: options.rates, extremes: options.extremes }),
         lost: (file) => lost.push(file),
         note: warn,
         written: ({ file, rows, bytes }) => {

@@ -34,6 +34,31 @@ test('means of gauges, last values of counters and texts, for each series on its
   );
 });
 
+test('with the extremes of each step a spike of one sample is there', () => {
+  const rows = [1, 100, 2, 3].map((busy_percent, i) => ({ time: i * 5e6, gpu: '0', busy_percent, energy_mj: 10 ** i }));
+  const { numbers, table: described } = coarsen(batchOf(table, rows), 10e6, 5e6, { rates: true, extremes: true });
+  const of = (name: string): number[] => [...numbers.get(name)!];
+  assert.deepEqual(
+    [of('busy_percent'), of('busy_percent_min'), of('busy_percent_max')],
+    [
+      [50.5, 2.5],
+      [1, 2],
+      [100, 3],
+    ],
+  );
+  assert.deepEqual(
+    [of('energy_mj_min'), of('energy_mj_max')],
+    [
+      [1.8, 18],
+      [1.8, 180],
+    ],
+  );
+  assert.deepEqual(
+    described.columns.map(({ name }) => name),
+    ['busy_percent', 'busy_percent_min', 'busy_percent_max', 'energy_mj', 'energy_mj_min', 'energy_mj_max', 'state'],
+  );
+});
+
 test('means keep three digits more than the values', () => {
   const rows = [1, 2, 2].map((busy_percent, i) => ({ time: i * 1e6, gpu: '0', busy_percent }));
   const coarse = coarsen(batchOf(table, rows), 60e6, 1e6);
@@ -55,7 +80,7 @@ test('values count for the time that they held: looks in a row do not weigh more
 test('counters as rates: what they grew by in a second, restarts and all', () => {
   const rows = [0, 5, 10, 40, 2, 4].map((energy_mj, i) => ({ time: i * 1e6, gpu: '0', energy_mj }));
   const batch = { ...batchOf(table, rows), interval_seconds: 1 };
-  const rates = coarsen(batch, 2e6, 1e6, true);
+  const rates = coarsen(batch, 2e6, 1e6, { rates: true });
   assert.deepEqual([...rates.time], [0, 2e6, 4e6]);
   assert.deepEqual([...rates.numbers.get('energy_mj')!], [5, 17.5, 2]);
   const { kind, type, decimals } = rates.table.columns[1]!;

@@ -6,25 +6,36 @@ import { levelPoints, ratePoints } from './points.ts';
 /** Digits that a mean gets beyond those of the values it is made of. */
 const MORE_DIGITS = 3;
 
+export interface Coarse {
+  /** Counters as rates a second. */
+  rates?: boolean;
+  /** Beside each mean the lowest and the highest value of its step: X_min and X_max. */
+  extremes?: boolean;
+}
+
 /**
  * One row for each step in which a series has samples: the mean of a gauge, the last value of a counter (or its mean rate a
  * second) and of a text. Rows stand at the beginning of their step; `step` and `sampled` (the interval of the samples) are
  * in microseconds.
  */
-export function coarse(batch: Batch, step: number, sampled: number, rates = false): Batch {
+export function coarse(batch: Batch, step: number, sampled: number, how: Coarse = {}): Batch {
   const buckets = bucketsOf(batch, step, sampled);
   const { length, rows } = buckets;
-  const columns = batch.table.columns.map((column) => meanColumn(column, rates));
   const numbers = new Map<string, Float64Array>();
-  batch.table.columns.forEach((column) => {
+  for (const column of batch.table.columns) {
     const values = batch.numbers.get(column.name);
-    if (values === undefined) return;
-    if (column.kind === 'counter' && !rates) numbers.set(column.name, lasts(values, rows, length));
-    else {
-      const { mean } = (column.kind === 'counter' ? ratePoints : levelPoints)(batch, values, buckets);
-      numbers.set(column.name, rounded(mean, meanColumn(column, rates)));
+    if (values === undefined) continue;
+    const [mean, ...extremes] = coarseColumn(column, how);
+    if (!isMean(column, how)) {
+      numbers.set(column.name, lasts(values, rows, length));
+      continue;
     }
-  });
+    const points = (column.kind === 'counter' ? ratePoints : levelPoints)(batch, values, buckets);
+    numbers.set(column.name, rounded(points.mean, mean!));
+    extremes.forEach((each, i) => {
+      numbers.set(each.name, rounded(i === 0 ? points.min : points.max, each));
+    });
+  }
   const texts: Batch['texts'] = new Map();
   for (const [name, { codes, values }] of batch.texts) {
     const last = new Uint32Array(length);
@@ -32,14 +43,21 @@ export function coarse(batch: Batch, step: number, sampled: number, rates = fals
     texts.set(name, { values, codes: last });
   }
   const { time, series } = buckets;
+  const columns = batch.table.columns.flatMap((column) => coarseColumn(column, how));
   return { table: { ...batch.table, columns }, rows: length, time, numbers, texts, series };
 }
 
-/** A gauge as its means are described; a counter as its rates are. */
-export function meanColumn(column: Column, rates = false): Column {
-  if ((column.kind !== 'gauge' && !rates) || column.type === 'text') return column;
+const isMean = ({ kind, type }: Column, { rates }: Coarse): boolean =>
+  (kind === 'gauge' || rates === true) && type !== 'text';
+
+/** What becomes of a column: a gauge as its means are described, a counter as its rates are, perhaps with their extremes. */
+export function coarseColumn(column: Column, how: Coarse): Column[] {
+  if (!isMean(column, how)) return [column];
   const digits = column.type === 'float' ? (column.decimals ?? 3) : 0;
-  return { ...column, kind: 'gauge', type: 'float', decimals: Math.min(9, digits + MORE_DIGITS) };
+  const mean: Column = { ...column, kind: 'gauge', type: 'float', decimals: Math.min(9, digits + MORE_DIGITS) };
+  if (how.extremes !== true) return [mean];
+  const extreme = column.kind === 'gauge' ? column : mean;
+  return [mean, ...['min', 'max'].map((which) => ({ ...extreme, name: `${column.name}_${which}` }))];
 }
 
 function rounded(means: Float64Array, { exact, decimals = 3 }: Column): Float64Array {

@@ -3,7 +3,7 @@ import { smallest } from '../../base/extremes.ts';
 import { Fault, usage } from '../../base/fault.ts';
 import { ALWAYS, type Intervals, intersect } from '../../base/intervals.ts';
 import { beginOf, tickOf } from '../../query/series/buckets.ts';
-import { meanColumn } from '../../query/series/coarse.ts';
+import { type Coarse, coarseColumn } from '../../query/series/coarse.ts';
 import type { SpanQuery } from '../../query/spans/select.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { isNumber } from '../../recording/read/batch.ts';
@@ -17,7 +17,7 @@ import { type Piece, union } from './piece.ts';
 import { bytesOf, columnsOf, pieceOf, type Selected, selectedOf, tableNames } from './select.ts';
 import { type Lane, lanesOf, type WideForm, writeWide } from './wide.ts';
 
-export interface ExportOptions extends SpanQuery {
+export interface ExportOptions extends SpanQuery, Coarse {
   format: 'csv' | 'parquet' | 'ndjson';
   layout: 'long' | 'wide' | 'omnistat';
   /** A folder, or '-' for standard output. */
@@ -26,8 +26,6 @@ export interface ExportOptions extends SpanQuery {
   columns?: readonly string[];
   /** Seconds: one row for each, gauges as means. */
   interval?: number;
-  /** Counters as rates a second, over each interval (default: that of the samples). */
-  rates?: boolean;
   /** Times as microseconds since 1970. */
   epoch?: boolean;
   /** A table that takes more bytes on disk is exported a stretch of time, or some columns, at a time (default 32 MiB). */
@@ -248,7 +246,7 @@ class TableExport {
           intervals,
           damaged,
           sampled: this.sampled,
-          rates: this.options.rates === true,
+          coarse: this.options,
           ...interval,
         });
         if (piece !== undefined) yield piece;
@@ -258,8 +256,7 @@ class TableExport {
 
   /** The table as its means are described. */
   private finer(): Table {
-    const rates = this.options.rates === true;
-    return { ...this.table, columns: this.table.columns.map((column) => meanColumn(column, rates)) };
+    return { ...this.table, columns: this.table.columns.flatMap((column) => coarseColumn(column, this.options)) };
   }
 }
 
@@ -303,7 +300,8 @@ async function exportOmnistat(selected: readonly Selected[], options: ExportOpti
     const known = omnistatFiles.map(({ source, file }) => `${source} (${file})`).join(' and ');
     throw usage(`the omnistat layout has no table "${other}"`, `it is made of ${known}`);
   }
-  const choice = options.columns !== undefined ? '--columns' : options.rates === true ? '--rates' : undefined;
+  const choice =
+    options.columns !== undefined ? '--columns' : options.rates ? '--rates' : options.extremes && '--extremes';
   if (choice !== undefined)
     throw usage('the columns of the omnistat layout are fixed', `leave ${choice} out, or take --layout wide`);
   const wanted = omnistatFiles.filter(({ source }) => tables.length === 0 || tables.includes(source));

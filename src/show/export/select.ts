@@ -5,7 +5,7 @@ import type { Intervals } from '../../base/intervals.ts';
 import { stated } from '../../base/stated.ts';
 import { suggest } from '../../base/suggest.ts';
 import { damageWords } from '../../query/processes/processes.ts';
-import { coarse } from '../../query/series/coarse.ts';
+import { type Coarse, coarse } from '../../query/series/coarse.ts';
 import { intervalsOf, type SpanQuery, sampledPart, selectEach } from '../../query/spans/select.ts';
 import { lostWhy } from '../../query/summarise.ts';
 import { tableOf } from '../../recording/folder/describe.ts';
@@ -85,8 +85,7 @@ export interface PieceOptions {
   /** Microseconds: that asked for (undefined: samples as they were taken), and that at which samples were taken. */
   interval?: number;
   sampled: number;
-  /** Counters as rates a second. */
-  rates?: boolean;
+  coarse?: Coarse;
   /** Told of each file of which something could not be read; lost: more than single lines. */
   damaged?: (file: string, what: string, lost: boolean) => void;
 }
@@ -114,8 +113,7 @@ export function pieceOf(
     job,
     ...stated({ recording: name }),
     node: node.name,
-    batch:
-      options.interval === undefined ? batch : coarse(batch, options.interval, options.sampled, options.rates === true),
+    batch: options.interval === undefined ? batch : coarse(batch, options.interval, options.sampled, options.coarse),
   };
 }
 
