@@ -64,7 +64,7 @@ test('processes that outlive the command are named on its card', (t) => {
   const found = findings.find((each: { id: string }) => each.id === 'left-running');
   assert.equal(found?.text, '1 process still running when the recording ended: sleep');
   assert.match(found.evidence[0].text, /: sleep 61 \(process \d+ of /);
-  const alone = tacho(['run', '--format', 'json', '-o', 'alone', '--', 'sh', '-c', 'sleep 0.2; exit 0'], { cwd });
+  const alone = tacho(['run', '--format', 'json', '-o', 'alone', '--', 'sh', '-c', 'sleep 2; exit 0'], { cwd });
   const check = JSON.parse(alone.err).checks.find((each: { id: string }) => each.id === 'left-running');
   assert.equal(check.outcome, 'fine');
 });
