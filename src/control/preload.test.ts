@@ -98,10 +98,11 @@ test('what a dead agent left is removed after a week or with its recording, what
   if (uid === 0) fs.chownSync(others, 1, 1);
   const ofJob = make(`tacho-${uid + 1}-f`, dead, old);
   const removed = make(`tacho-${uid}-e`, { ...dead, recording: path.join(place, 'gone') }, new Date());
+  const unseen = make(`tacho-${uid}-g`, { ...dead, recording: path.join(place, 'not/mounted/here') }, new Date());
   removeAbandoned(place);
   assert.deepEqual(
-    [gone, fresh, elsewhere, others, removed, ofJob].map((each) => fs.existsSync(each)),
-    [false, true, true, uid === 0, false, false],
+    [gone, fresh, elsewhere, others, removed, ofJob, unseen].map((each) => fs.existsSync(each)),
+    [false, true, true, uid === 0, false, false, true],
   );
 });
 

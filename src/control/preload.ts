@@ -24,6 +24,8 @@ const WHAT = 'processes that record themselves';
 const TEST_MS = 10_000;
 /** What an agent left behind that died is kept so long for `tacho verify`, as long as its recording is there. */
 const ABANDONED_MS = 7 * 24 * 3600 * 1000;
+/** The same where not even the folder that the recording was in can be seen. */
+const UNSEEN_MS = 24 * 3600 * 1000;
 
 /** The file that the job's processes write to: on every node another one, of the same name. Nothing is made yet. */
 export function planRecords(env: Environment): Records {
@@ -94,13 +96,17 @@ export function removeAbandoned(place: string): void {
       const agent = JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8'));
       const events = fs.readdirSync(folder).find((each) => /^events(-[\w-]+)?$/.test(each))!;
       const age = Date.now() - fs.statSync(path.join(folder, events)).mtimeMs;
-      const useless = age > ABANDONED_MS || !fs.existsSync(agent.recording);
+      const useless = age > ABANDONED_MS || isRemoved(agent.recording, age);
       if (useless && !stillRuns(agent)) fs.rmSync(folder, { recursive: true, force: true });
     } catch {
       // not one of ours, or going away in this moment
     }
   }
 }
+
+/** A container may share /dev/shm, and not see where the recording is. */
+const isRemoved = (recording: string, age: number): boolean =>
+  !fs.existsSync(recording) && (age > UNSEEN_MS || fs.existsSync(path.dirname(recording)));
 
 /**
  * Starts a small program with the library and looks for the line that it must leave. A library that does not fit would
