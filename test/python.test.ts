@@ -254,7 +254,8 @@ test('no notebook is overwritten', async (t) => {
   for (const name of ['tacho.ipynb', 'tacho-2.ipynb']) {
     const done = tacho(['notebook', demo, '--no-browser', '--port', '8899', '--', '--debug', 'x y'], within);
     assert.equal(done.code, 0, done.err);
-    const words = [name, '--ip=127.0.0.1', '--port=8899', '--no-browser', '-y', '--debug', 'x y', `${PACKAGE}:/mine`];
+    const ours = path.join(path.dirname(TACHO), 'python');
+    const words = [name, '--ip=127.0.0.1', '--port=8899', '--no-browser', '-y', '--debug', 'x y', `${ours}:/mine`];
     assert.deepEqual(done.out.trimEnd().split('\n'), words);
     assert.equal(done.err, `tacho: the notebook is ${name}\n`);
   }
