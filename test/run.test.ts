@@ -457,6 +457,9 @@ test('what processes have recorded after their recorder was killed is reported w
   const before = list();
   assert.equal(before.job_state, 'unknown');
   assert.ok(fs.existsSync(records), 'its process still runs, and will say its end there');
+  // while a process may still write there, other recordings that begin now leave it alone
+  const writer = spawn('sleep', ['300'], { env: { ...process.env, TACHO_RECORD: path.join(records, 'events') } });
+  t.after(() => writer.kill('SIGKILL'));
   release();
   const report = () => JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
   const face = () => [...fileFace(path.join(cwd, 'r')), ...fileFace(records)];
@@ -469,6 +472,8 @@ test('what processes have recorded after their recorder was killed is reported w
   assert.equal(list().end, before.end, 'what is written later is no sign of life');
   assert.deepEqual(face(), unfiled, 'who reads changes nothing');
 
+  writer.kill('SIGKILL');
+  await once(writer, 'exit');
   assert.equal(tacho(['seal', 'r'], { cwd }).code, 0);
   assert.ok(!fs.existsSync(records), 'seal files it');
   const sealed = report();
