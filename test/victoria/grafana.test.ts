@@ -7,6 +7,7 @@ import { openRecording } from '../../src/recording/folder/open.ts';
 import { sources } from '../../src/sources/index.ts';
 import { agentTable } from '../../src/sources/own/agent.ts';
 import { labelName, metricsOf } from '../../src/table/names.ts';
+import { eventually } from '../made/eventually.ts';
 import { temporary } from '../make-recording.ts';
 import { pushRecordings } from './push.ts';
 import { startVictoria, type Victoria, whyNoVictoria } from './server.ts';
@@ -175,6 +176,15 @@ async function offered(file: string, choice: string): Promise<string[]> {
     .sort();
 }
 
+/** VictoriaMetrics goes on for a moment with what the same query found before new series came. */
+async function offers(choice: string, wanted: readonly string[]): Promise<void> {
+  await eventually(
+    () => `${wanted.length} choices of ${choice}`,
+    async () => (await offered('job.json', choice)).length === wanted.length,
+  );
+  assert.deepEqual(await offered('job.json', choice), wanted);
+}
+
 const differing = async (file: string): Promise<string[]> => {
   const mixed: string[] = [];
   for (const query of queries(file))
@@ -236,7 +246,7 @@ for (const file of files) {
 test('a job of the same number on another cluster changes nothing', { skip }, async () => {
   assert.deepEqual(await offered('job.json', 'cluster'), ['alps: alps']);
   await again('cluster', 'davos');
-  assert.deepEqual(await offered('job.json', 'cluster'), ['alps: alps', 'davos: davos']);
+  await offers('cluster', ['alps: alps', 'davos: davos']);
   assert.deepEqual([...(await differing('job.json')), ...(await differing('fleet.json'))], []);
 });
 
@@ -246,14 +256,14 @@ test("another user's job of the same number changes nothing, nor does what a use
   assert.deepEqual(await offered('job.json', 'owner'), [`${owner}: ${owner}`]);
   assert.deepEqual([...(await differing('job.json')), ...(await differing('fleet.json'))], []);
   await again('user', 'mallory');
-  assert.deepEqual(await offered('job.json', 'owner'), [`${owner}: ${owner}`, 'mallory: mallory']);
+  await offers('owner', [`${owner}: ${owner}`, 'mallory: mallory']);
   assert.deepEqual(await differing('job.json'), []);
 });
 
 test('a second run of the job changes nothing in the first, and can be chosen itself', { skip }, async () => {
   assert.deepEqual(await offered('job.json', 'run'), ['first: ()']);
   await again('restart', '1');
-  assert.deepEqual(await offered('job.json', 'run'), ['1: 1', 'first: ()']);
+  await offers('run', ['1: 1', 'first: ()']);
   assert.deepEqual(await differing('job.json'), []);
   for (const query of queries('job.json')) {
     const second = await answer(query, CLUSTER, '1');
