@@ -6,6 +6,7 @@ import type { Figures, SeriesOf, SeriesStatistics, TableStatistics } from '../re
 import type { processTable } from '../sources/process/table.ts';
 import type { KeyName, KeyValues, NumberName, Table, TableColumn } from '../table/table.ts';
 import type { ProcessSet } from './processes/set.ts';
+import type { AllThreads } from './processes/threads.ts';
 import type { ReportColumn, ReportFigures, ReportName } from './report-columns.ts';
 import type { ColumnSeries, SeriesOptions } from './series/series.ts';
 import type { Selection } from './spans/select.ts';
@@ -64,6 +65,8 @@ export interface Material {
   phaseTables?: readonly (readonly NodeMaterial[])[];
   /** All processes, when they recorded themselves and the whole job is looked at. */
   processes?: ProcessSet;
+  /** Their threads, read when they are asked for; not there where none recorded themselves. */
+  threads?: () => AllThreads;
   /** Folders of the recording that are no node's of this job. */
   strays?: readonly string[];
   /** What was left out where this comes from. */

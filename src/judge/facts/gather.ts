@@ -5,6 +5,7 @@ import type { Material, NodeMaterial, Unread } from '../../query/material.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
 import { processSeries } from '../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
+import { type AllThreads, readAllThreads } from '../../query/processes/threads.ts';
 import { REPORT_COLUMNS, SPREAD_COLUMNS } from '../../query/report-columns.ts';
 import { series } from '../../query/series/series.ts';
 import { type SpanQuery, sampledPart, select } from '../../query/spans/select.ts';
@@ -123,6 +124,11 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const processes = options.processes ?? recordedProcesses(recording, sampled, tell);
   if (processes !== undefined) {
     whole.processes = processes;
+    let threads: AllThreads | undefined;
+    whole.threads = () => {
+      threads ??= readAllThreads(recording, processes, tell);
+      return threads;
+    };
     append(
       damage,
       processes.troubles.filter((trouble) => !damage.includes(trouble)),
@@ -134,7 +140,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const chosen = all.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
   let material = whole;
   if (range !== undefined) {
-    const { processes: _, ...rest } = whole;
+    const { processes: _, threads: __, ...rest } = whole;
     material = { ...rest, nodes: measured(chosen, [sampledPart(range)], WANTED_COLUMNS, tell)[0]!, range, whole };
   } else if (isPart) material.nodes = measured(all, [until], WANTED_COLUMNS, tell)[0]!;
   const looked = range === undefined ? until : sampledPart(range);

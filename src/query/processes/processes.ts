@@ -79,6 +79,25 @@ export function sampledProcesses(recording: Recording, sampled: Sampled): Proces
   return readColumns([{ ...recording, nodes }], { sampled });
 }
 
+/** What sampling saw of the processes of one node. */
+interface NodeSeries {
+  node: string;
+  agent: NodeRecording['agent'];
+  series: readonly SeriesOf<typeof processTable>[];
+}
+
+/** The same with their tree, of whoever has the statistics and no recording. */
+export function sampledSet(facts: Job, origin: string, nodes: readonly NodeSeries[]): ProcessSet {
+  const job = processJob(facts, origin);
+  const parts = nodes.map(({ node, agent, series }) => {
+    const interval = agent?.interval_seconds ?? facts.interval_seconds;
+    const samples = samplesOfStatistics(series, recordingBegan(agent, job), interval);
+    const users = usersOf(facts, samples);
+    return mergeProcesses({ job, node, samples, users, ends: undefined, starts: undefined });
+  });
+  return linkProcesses(joinColumns([makeColumns(0, [], [job]), ...parts]));
+}
+
 export function processJob(job: Job, origin: string): ProcessJob {
   return {
     id: job.id,

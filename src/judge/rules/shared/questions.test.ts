@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { testSet } from '../../../../test/made/processes.ts';
+import { agent, job, material, node, span } from '../../../../test/made/report-jobs.ts';
+import { count, level, series, table } from '../../../../test/made/report-statistics.ts';
 import { agentOf, appendRows, jobOf, START, temporary } from '../../../../test/make-recording.ts';
 import { openRecording } from '../../../recording/folder/open.ts';
-import { cgroupTable } from '../../../sources/tables.ts';
+import { cgroupTable, processTable } from '../../../sources/tables.ts';
 import { gather } from '../../facts/gather.ts';
 import { questionsOf } from './questions.ts';
 
@@ -47,4 +50,31 @@ test('a rule asks what was used between two moments, and how sure that is', asyn
   assert.deepEqual([used.amount, used.seconds], [20 + 31.5, 30.5]);
   assert.deepEqual([used.low, used.high], [20 + 30, 20 + 33]);
   assert.equal(use('energy', START, START + 60e6), undefined);
+});
+
+test('a rule sees every process: as it recorded itself, else as it was sampled; and what texts said last', () => {
+  const lived = span(60);
+  const one = (pid: string, command: string, cpu: number) =>
+    series(
+      lived,
+      { pid, start: String(lived.start / 1000) },
+      { user_ms: count(lived, cpu * 1000), system_ms: count(lived, 0), ppid: level(lived, pid === '5' ? 1 : 5) },
+      { name: command.split(' ')[0]!, command, allowed_cpus: '0-1' },
+    );
+  const rows = [one('5', 'sh job.sh', 0), one('6', './solve 1', 40)];
+  const told = material(job(60), [node('c1', agent('c1', lived), [table('process', rows)])]);
+  const { allProcesses, allThreads, texts } = questionsOf(told);
+  const set = allProcesses()!;
+  assert.deepEqual([...set.pid], [5, 6]);
+  assert.deepEqual([...set.cpu_time], [0, 40e6]);
+  assert.deepEqual([...set.parent], [-1, 0]);
+  assert.equal(allProcesses(), set);
+  assert.equal(allThreads(), undefined);
+  assert.deepEqual(texts(processTable.col.allowed_cpus, { pid: '6' }), [
+    { node: 'c1', keys: rows[1]!.keys, text: '0-1' },
+  ]);
+  const recorded = testSet([{ pid: 9, cpu: 1 }]);
+  assert.equal(questionsOf({ ...told, processes: recorded }).allProcesses(), recorded);
+  const part = { what: 'a minute', from: lived.start, to: lived.end };
+  assert.equal(questionsOf({ ...told, range: part }).allProcesses(), undefined);
 });

@@ -1,4 +1,8 @@
 import { type AskedSeries, type Material, matching } from '../../../query/material.ts';
+import { sampledSet } from '../../../query/processes/processes.ts';
+import { processSeries } from '../../../query/processes/sampled.ts';
+import type { ProcessSet } from '../../../query/processes/set.ts';
+import type { AllThreads } from '../../../query/processes/threads.ts';
 import type { ColumnSeries } from '../../../query/series/series.ts';
 import type { Span, SpanKind } from '../../../query/spans/span.ts';
 import { spansOf } from '../../../query/spans/spans.ts';
@@ -17,6 +21,18 @@ export interface Questions {
   use(resource: Resource, from: number, to: number): BoundedUse | undefined;
   /** What the job is made of, by its start. */
   spans(kind: SpanKind): Span[];
+  /** All processes of the whole job, as they recorded themselves, else as sampling saw them; undefined of a part of the job. */
+  allProcesses(): ProcessSet | undefined;
+  /** The threads of these that told of their end; undefined where processes did not record themselves. */
+  allThreads(): AllThreads | undefined;
+  /** The last word of a text column: one for each node and key that has one. */
+  texts<K extends string>(column: TableColumn<string, string, K>, keys?: KeyValues<K>): NodeText[];
+}
+
+export interface NodeText {
+  node: string;
+  keys: Readonly<Record<string, string>>;
+  text: string;
 }
 
 export interface NodeStatistics {
@@ -26,6 +42,15 @@ export interface NodeStatistics {
 }
 
 export const questionsOf = (material: Material): Questions => ({
+  allProcesses: once(() => processesOf(material)),
+  allThreads: () => material.threads?.(),
+  texts: ({ table, name }, wanted) =>
+    material.nodes.flatMap((node) =>
+      matching(node, table, wanted).flatMap(({ keys, texts }) => {
+        const text = texts[name];
+        return text === undefined || text === '' ? [] : [{ node: node.node, keys, text }];
+      }),
+    ),
   statistics: ({ table, name }, wanted) =>
     material.nodes.flatMap((node) =>
       matching(node, table, wanted).flatMap(({ keys, columns }) => {
@@ -37,3 +62,18 @@ export const questionsOf = (material: Material): Questions => ({
   use: (resource, from, to) => material.sampled && usedBetween(material.sampled(), resource, [[from, to]]),
   spans: (kind) => spansOf(material, kind),
 });
+
+function processesOf(material: Material): ProcessSet | undefined {
+  if (material.processes !== undefined || material.range !== undefined) return material.processes;
+  const sampled = material.nodes.map((node) => ({ node: node.node, agent: node.agent, series: processSeries(node) }));
+  return sampledSet(material.job, material.path, sampled);
+}
+
+/** Several rules ask the same. */
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
