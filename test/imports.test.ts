@@ -22,6 +22,7 @@ const ORDER = [
   'query',
   'import',
   'judge',
+  'history',
   'database',
   'show',
   'demo',

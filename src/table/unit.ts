@@ -20,8 +20,14 @@ export const units = {
   nanoseconds: { suffix: 'ns', base: 'seconds', factor: 1e-9 },
   /** A moment: microseconds since 1970, UTC. */
   epoch: { suffix: 'time', base: 'timestamp_seconds', factor: 1e-6 },
+  hours: { suffix: 'hours', base: 'seconds', factor: 3600 },
+  /** Bytes that were held, times the hours. */
+  byte_hours: { suffix: 'byte_hours', base: 'byte_hours', factor: 1 },
+  /** 0 to 1. */
+  share: { suffix: '', base: 'ratio', factor: 1 },
   percent: { suffix: 'percent', base: 'ratio', factor: 1e-2 },
   watts: { suffix: 'watts', base: 'watts', factor: 1 },
+  joules: { suffix: 'joules', base: 'joules', factor: 1 },
   millijoules: { suffix: 'mj', base: 'joules', factor: 1e-3 },
   volts: { suffix: 'volts', base: 'volts', factor: 1 },
   amperes: { suffix: 'amperes', base: 'amperes', factor: 1 },

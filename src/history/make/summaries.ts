@@ -1,0 +1,34 @@
+import { gather } from '../../judge/facts/gather.ts';
+import { report } from '../../judge/report.ts';
+import { isFleet } from '../../recording/folder/fleet.ts';
+import type { Recording } from '../../recording/folder/open.ts';
+import { silentEnd } from '../../recording/folder/silent-end.ts';
+import type { RecordingSummaries } from '../tables/summary.ts';
+import { summariesOfFindings, summariesOfNodes, summaryOfJob } from './job-summary.ts';
+import { nodeHoursOf } from './node-hours.ts';
+
+export interface SummariesOptions {
+  /** Its path below the archive. */
+  recording?: string;
+  /** Epoch microseconds. */
+  now?: number;
+  /** Also what its nodes did in every hour, which reads the samples. */
+  nodeHours?: boolean;
+}
+
+/** What one recording adds to the history; a day of a node that records itself adds its hours alone. */
+export function summariesOf(opened: Recording, options: SummariesOptions = {}): RecordingSummaries {
+  const { recording = '', now = Date.now() * 1000 } = options;
+  const ended = opened.job.end === undefined ? silentEnd(opened, now) : undefined;
+  const whole = ended === undefined ? opened : { ...opened, job: ended };
+  const node_hours = options.nodeHours === false ? [] : nodeHoursOf(whole, recording);
+  if (isFleet(whole.job)) return { jobs: [], job_nodes: [], node_hours, findings: [] };
+  const material = gather(whole, { now });
+  const made = report(material);
+  return {
+    jobs: [summaryOfJob(made, material, recording)],
+    job_nodes: summariesOfNodes(made, recording),
+    node_hours,
+    findings: summariesOfFindings(made, recording),
+  };
+}
