@@ -75,7 +75,7 @@ const oneOfMany: Words<{ cards: GpuReport[]; unlike: GpuReport[]; isHot: boolean
     isHot
       ? 'They run hot: tell the administrators, and leave these nodes out until they are cooled (--exclude).'
       : 'Compare their clocks, temperatures and power. A card that stays slow with other jobs is for the administrators; else divide the work anew.',
-  confidence: ({ unlike }, facts) => sampled(facts, smallest(unlike.map((g) => g.samples))),
+  confidence: ({ unlike }) => sampled(smallest(unlike.map((g) => g.samples))),
 };
 
 const fewThatDiffer: Words<GpuReport[]> = {

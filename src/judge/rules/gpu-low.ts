@@ -61,7 +61,7 @@ const alwaysLow: Words<Low, typeof thresholds> = {
   ],
   advise:
     'Give the card more to do at once (larger batches, several processes on one card), feed it faster (data loading, transfers), or ask for fewer or smaller cards (a MIG slice).',
-  confidence: ({ cards }, facts) => sampled(facts, smallest(cards.map((g) => g.samples))),
+  confidence: ({ cards }) => sampled(smallest(cards.map((g) => g.samples))),
 };
 
 const subject = (cards: readonly GpuReport[]): string =>

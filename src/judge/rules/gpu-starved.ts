@@ -84,8 +84,8 @@ export default rule({
     byCpu === undefined
       ? 'Copy the data to a local disk first, read larger pieces, or read ahead in the background.'
       : 'Ask for more CPUs per GPU, use more data-loading workers, or do the preparation once and store it.',
-  confidence: ({ cards, byCpu }, facts) =>
+  confidence: ({ cards, byCpu }) =>
     byCpu === undefined
       ? medium('I/O waits are the whole node’s, also those of others')
-      : sampled(facts, smallest(cards.map((g) => g.samples))),
+      : sampled(smallest(cards.map((g) => g.samples))),
 });

@@ -67,8 +67,8 @@ export default rule({
     why === 'throttled_thermal'
       ? `Tell the administrators: cooling needs a look. Until then leave out ${nodeList([...new Set(cards.map((g) => g.node))])} (--exclude).`
       : 'Usual for dense arithmetic at full load; clocks vary with it, so compare timings with care.',
-  confidence: ({ cards, why }, facts, { samples }) =>
+  confidence: ({ cards, why }, _, { samples }) =>
     greatest(cards.map((g) => g[why]!)) < samples * 2
       ? medium('only just above the threshold')
-      : sampled(facts, cards[0]!.samples),
+      : sampled(cards[0]!.samples),
 });

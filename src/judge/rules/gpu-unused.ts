@@ -52,6 +52,6 @@ export default rule({
       : `Ask for ${count(all - certain, 'GPU')}, or start one process for each (srun --ntasks=${all}) and check which card each one takes.`,
   confidence: ({ idle }, facts) =>
     facts.job.asked.gpus !== undefined || idle.every((g) => g.own === true)
-      ? sampled(facts, smallest(idle.map((g) => g.samples)))
+      ? sampled(smallest(idle.map((g) => g.samples)))
       : medium('nobody says which of the cards were the job’s'),
 });

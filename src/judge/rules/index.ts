@@ -23,6 +23,7 @@ import nodeImbalance from './node-imbalance.ts';
 import nodeLost from './node-lost.ts';
 import outOfMemory from './out-of-memory.ts';
 import recordingGaps from './recording-gaps.ts';
+import recordingQuality from './recording-quality.ts';
 import type { Rule } from './shared/rule.ts';
 import stepFailed from './step-failed.ts';
 import swap from './swap.ts';
@@ -52,6 +53,7 @@ const all: readonly Rule[] = [
   nodeLost,
   outOfMemory,
   recordingGaps,
+  recordingQuality,
   stepFailed,
   swap,
   timeLimit,

@@ -41,6 +41,7 @@ export default ruleOfCases({
   help: 'The job ended with an exit code other than 0, or by a signal.',
   kind: 'trouble',
   order: 110,
+  isExact: true,
   needs: [
     { what: 'its end', has: ({ job }) => job.state !== 'running', otherwise: { skipped: 'the job is still running' } },
     {

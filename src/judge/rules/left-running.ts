@@ -9,6 +9,7 @@ export default rule({
   help: 'Processes of the job were still running when its recording ended (the service’s: after the job; `tacho run`: after the command): daemons, or what was put into the background. Of `tacho run` and `tacho start` only those that began after these are named.',
   kind: 'trouble',
   order: 600,
+  isExact: true,
   needs: [
     {
       what: 'the table process',

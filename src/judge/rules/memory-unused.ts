@@ -61,9 +61,9 @@ export default rule({
     return evidence;
   },
   advise: ({ enough }, facts) => `Ask for ${memoryRequest(facts, enough)}: the highest use and 20 %.`,
-  confidence({ fullest }, facts) {
+  confidence({ fullest }) {
     if (fullest.memory_source !== 'cgroup') return medium('added up from sampled processes: short peaks may be missed');
-    const sure = sampled(facts, fullest.samples);
+    const sure = sampled(fullest.samples);
     return sure.confidence === 'high' ? { ...sure, confidence_reason: 'peak counted by the kernel' } : sure;
   },
 });

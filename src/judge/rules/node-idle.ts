@@ -61,7 +61,7 @@ export default rule({
     const other = enough === 0 ? '; see below whether it ran at all' : `, or ask for ${count(enough, 'node')}`;
     return `Start the program on all nodes${isSlurm(facts) ? ' (srun ./program, not ./program)' : ''}${other}.`;
   },
-  confidence: (idle, facts) => sampled(facts, smallest(idle.map((n) => n.samples ?? 0))),
+  confidence: (idle) => sampled(smallest(idle.map((n) => n.samples ?? 0))),
 });
 
 /** Whether a node did nothing in its time, or in so much of it, were all that it did in there. */

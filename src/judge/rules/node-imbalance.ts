@@ -71,7 +71,7 @@ const oneOfMany: Words<{ unlike: NodeReport[]; others: number }> = {
     unlike.every((n) => hasOnly(n, 'memory'))
       ? 'See the processes there: often it is the first rank that collects results or starts helpers.'
       : 'Less use: the node has less work or waits. More use: it is slow, and the others wait for it. See its GPUs, clocks and temperatures below.',
-  confidence: ({ unlike }, facts) => sampled(facts, smallest(unlike.map((n) => n.samples ?? 0))),
+  confidence: ({ unlike }) => sampled(smallest(unlike.map((n) => n.samples ?? 0))),
 };
 
 const fewThatDiffer: Words<{ nodes: NodeReport[]; used: number[] }> = {

@@ -14,6 +14,7 @@ export default ruleOfCases({
   help: 'A node wrote its last sample long before the job ended, or none at all; or nothing comes from it while the job runs.',
   kind: 'trouble',
   order: 140,
+  isExact: true,
   needs: [{ what: 'the agents’ records' }],
   thresholds: {},
   when({ nodes, job }) {

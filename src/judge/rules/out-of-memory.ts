@@ -50,6 +50,7 @@ export default ruleOfCases({
   kind: 'trouble',
   // of findings that are equally grave the first is the headline: memory is the reason of a failure
   order: 100,
+  isExact: true,
   needs: [
     {
       what: 'counted kills and how the processes ended, or the states of the job and its steps',

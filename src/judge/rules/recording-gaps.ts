@@ -30,6 +30,7 @@ export default ruleOfCases({
   help: 'Fewer than 95 % of the expected ticks were sampled, samples were lost, the clock jumped, or nothing can be read.',
   kind: 'trouble',
   order: 700,
+  isExact: true,
   needs: [{ what: 'the agents’ records' }],
   thresholds,
   when({ nodes, quality }, limits) {

@@ -10,6 +10,7 @@ export default rule({
   help: 'A step of the job (srun) failed, reached its time limit or lost a node, whatever became of the job.',
   kind: 'trouble',
   order: 120,
+  isExact: true,
   needs: [
     {
       what: 'the job’s steps, from the scheduler',

@@ -30,6 +30,7 @@ export default ruleOfCases({
   help: 'The job reached its limit, ended within 5 % of it, or used less than half of it while more than half an hour was left. Jobs of less than 30 s are left out.',
   kind: 'trouble',
   order: 130,
+  isExact: true,
   needs: [
     {
       what: 'all of the job',

@@ -2,9 +2,9 @@ import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { nodeList } from '../../base/node-list.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, figure, percent } from '../../base/words.ts';
+import { count, figure, listed, percent } from '../../base/words.ts';
 import { isSchedulersId, isStepId } from '../../jobs/found/of-job.ts';
-import type { Report } from '../../judge/report-schema.ts';
+import type { Report, Unmeasured } from '../../judge/report-schema.ts';
 import { SHORT_JOB_SECONDS } from '../../judge/rules/shared/rule.ts';
 import { isSeenInPart } from '../../judge/use/seen.ts';
 
@@ -137,11 +137,22 @@ function commandWords({ commands = 0, commands_cpu_seconds = 0 }: Report['cost']
   return ` ${count(commands, 'command')} of Tacho in the job used ${used} CPU time, not counted as the job’s.`;
 }
 
-/** What was not measured, one line each. */
-export function unmeasuredLines(report: Report): string[] {
-  return report.unmeasured.map((u) => {
-    const where = u.nodes === undefined || report.nodes.length === 1 ? '' : ` (${nodeList(u.nodes)})`;
-    return `${u.what}${where}: ${u.why}${u.hint === undefined ? '' : `; ${u.hint}`}`;
+/** What was not measured: `things` of them in one line. */
+export interface UnmeasuredLine {
+  text: string;
+  things: number;
+}
+
+/** What was not measured. Checks that could not be made for the same reason are one line; with `all`, each has its own. */
+export function unmeasuredLines(report: Report, all = false): UnmeasuredLine[] {
+  const checks = new Set(report.checks.filter((c) => c.outcome === 'unmeasurable').map((c) => `${c.title}: ${c.why}`));
+  const isCheck = (u: Unmeasured): boolean => checks.has(`${u.what}: ${u.why}`);
+  const groups = Map.groupBy(report.unmeasured, (u) => (isCheck(u) && !all ? `${u.why}; ${u.hint ?? ''}` : u));
+  return [...groups.values()].map((same) => {
+    const [{ nodes, why, hint }] = same as [Unmeasured];
+    const where = nodes === undefined || report.nodes.length === 1 ? '' : ` (${nodeList(nodes)})`;
+    const what = listed(same.map((u) => u.what));
+    return { text: `${what}${where}: ${why}${hint === undefined ? '' : `; ${hint}`}`, things: same.length };
   });
 }
 

@@ -51,7 +51,7 @@ ${section('Operations', table(tables.operationRows(report, 20)))}
 ${section('Phases', table(tables.phaseRows(report.phases, report.job.start, 40)))}
 ${section('Figures of merit', table(tables.figureRows(report.figures)))}
 ${section('Memory, by who counts', memory(report))}
-${section('Not measured', list(unmeasuredLines(report)))}
+${section('Not measured', list(unmeasuredLines(report).map(({ text }) => text)))}
 ${section('Checks', checks(report))}
 <footer>${footer(report)
     .map((line) => `<p>${safe(line)}</p>`)

@@ -39,7 +39,7 @@ function card(report: Report): string {
     section(
       'Not measured',
       unmeasuredLines(report)
-        .map((line) => `- ${safe(line)}`)
+        .map(({ text }) => `- ${safe(text)}`)
         .join('\n'),
     ),
     section('Checks', checks(report)),

@@ -249,14 +249,17 @@ function processPart(report: Report, pen: Pen, all: boolean): string[] {
   return lines;
 }
 
+/** So many lines of what was not measured are on a card. */
+const MOST_UNMEASURED = 5;
+
 function unmeasuredPart(report: Report, pen: Pen, all: boolean): string[] {
-  const lines = unmeasuredLines(report);
+  const lines = unmeasuredLines(report, all);
   if (lines.length === 0) return [];
-  const most = all ? lines.length : 6;
+  const most = all || lines.length === MOST_UNMEASURED + 1 ? lines.length : MOST_UNMEASURED;
   const shown = lines
     .slice(0, most)
-    .flatMap((line) => wrap(pen.say(line), WIDTH - 4).map((text, i) => `  ${i === 0 ? '-' : ' '} ${text}`));
-  const rest = lines.length - most;
+    .flatMap(({ text }) => wrap(pen.say(text), WIDTH - 4).map((line, i) => `  ${i === 0 ? '-' : ' '} ${line}`));
+  const rest = lines.slice(most).reduce((sum, { things }) => sum + things, 0);
   return [
     pen.bold('Not measured'),
     ...shown,

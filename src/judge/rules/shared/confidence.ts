@@ -1,24 +1,30 @@
 import { count, percent } from '../../../base/words.ts';
-import { MOST_OF_JOB } from '../../facts/quality.ts';
-import type { Facts } from '../../report-schema.ts';
+import { isShort } from '../../facts/quality.ts';
+import type { Confidence, Facts, Finding } from '../../report-schema.ts';
 import type { Sureness } from './rule.ts';
 
 /** So many samples of a series make its mean trustworthy; below, confidence is capped. */
 const FEW_SAMPLES = 30;
 
-/** How sure a verdict from samples can be: by their number and by the recording's gaps. */
-export function sampled(facts: Facts, samples: number | undefined): Sureness {
-  if (samples !== undefined && samples < FEW_SAMPLES) {
-    return medium(`only ${count(samples, 'sample')}`);
-  }
-  const { grade, job_share } = facts.quality;
-  if (grade === 'D') return low('large parts of the recording are missing');
-  if (grade === 'C') return medium('the recording has gaps');
-  if ((job_share ?? 1) < MOST_OF_JOB) {
-    return medium(`${percent(job_share)} of the job’s time was recorded`);
-  }
+/** How sure a verdict from samples can be by their number; gaps lower it later (`surenessCap`). */
+export function sampled(samples: number | undefined): Sureness {
+  if (samples !== undefined && samples < FEW_SAMPLES) return medium(`only ${count(samples, 'sample')}`);
   return high(samples === undefined ? 'exact count, not sampled' : `${samples} samples, few or no gaps`);
 }
+
+/** The most that findings of a poor recording can be sure of, and why; undefined: it is good enough for all of them. */
+export function surenessCap({ quality, summary, job }: Facts): Sureness | undefined {
+  if (quality.grade === 'D') return low('large parts of the recording are missing');
+  if (quality.grade === 'C') return medium('the recording has gaps');
+  if (!isShort(quality, summary.wall_seconds, job.interval_seconds)) return undefined;
+  return medium(`${percent(quality.job_share)} of the job’s time was recorded`);
+}
+
+const RANKS: readonly Confidence[] = ['low', 'medium', 'high'];
+
+/** A finding that is no surer than that. */
+export const capped = (finding: Finding, cap: Sureness): Finding =>
+  RANKS.indexOf(finding.confidence) > RANKS.indexOf(cap.confidence) ? { ...finding, ...cap } : finding;
 
 export const high = (confidence_reason: string): Sureness => ({ confidence: 'high', confidence_reason });
 export const medium = (confidence_reason: string): Sureness => ({ confidence: 'medium', confidence_reason });
@@ -30,5 +36,5 @@ export function ofCpuTime(facts: Facts): Sureness {
   if (source === 'processes') return medium('added up from sampled processes: short-lived ones are missing');
   if (source === 'records and samples') return medium('some processes left no record: they were only sampled');
   if (source === 'wait4') return high('exact count by the kernel');
-  return sampled(facts, undefined);
+  return sampled(undefined);
 }

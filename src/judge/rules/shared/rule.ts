@@ -60,6 +60,8 @@ interface About<L> {
   needs: readonly Need[];
   /** Columns whose samples it may look at, where their statistics leave something open. */
   overTime?: readonly TableColumn[];
+  /** What it says is no matter of sampling (the scheduler says so, the kernel counted it, it is about the recording): gaps do not make it less sure. */
+  isExact?: true;
   thresholds: L;
 }
 
