@@ -20,7 +20,8 @@ in \`src/judge/rules\` (\`npm run docs\`).
 
 Every finding has evidence (what was measured, and where it comes from), advice, and a confidence: *high* for counters
 of the kernel and well-sampled values, *medium* when few samples, a whole node's values or an assumption stand behind
-it, *low* when large parts of the recording are missing. A check whose data are missing is listed as not measurable,
+it, *low* when large parts of the recording are missing. A poor recording lowers all that rests on samples: with grade C,
+or when less than 90 % of the job's time was recorded, to *medium* at most, with grade D to *low*. A check whose data are missing is listed as not measurable,
 with the reason; one that does not apply is left out, also with the reason (\`checks\` in the JSON).
 
 | severity | means |

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { report } from '../../src/judge/report.ts';
+import { reportText } from '../../src/show/report/text.ts';
+import { finding, ids, outcome, single } from '../made/findings.ts';
+import { killedNode, START } from '../made/report-jobs.ts';
+
+process.env.TZ = 'UTC';
+
+test('a poor recording lowers the confidence of what was counted exactly, too, but not of what the scheduler said', () => {
+  // c4 never recorded and c2 fell silent: grade D
+  const { findings, quality } = report(killedNode());
+  assert.equal(quality.grade, 'D');
+  const sure = Object.fromEntries(findings.map((f) => [f.id, `${f.confidence}: ${f.confidence_reason}`]));
+  assert.equal(sure['node-lost'], 'high: the scheduler says so too');
+  const told = single({ busy: 6 });
+  assert.equal(finding(told, 'cpu-underused').confidence, 'high');
+  told.nodes[0]!.tables.get('loadavg')!.rows = 1000;
+  assert.equal(report(told).quality.grade, 'D');
+  const low = finding(told, 'cpu-underused');
+  assert.deepEqual([low.confidence, low.confidence_reason], ['low', 'large parts of the recording are missing']);
+  assert.equal(finding(told, 'recording-gaps').confidence, 'high');
+});
+
+test('recording-quality: a recording of half of the job’s time', () => {
+  const part = single({ gpus: [{ busy: 90 }, { busy: 0 }] }, { end: START + 7200e6 });
+  const { text, severity, advice } = finding(part, 'recording-quality');
+  assert.equal(text, '50 % of the job’s time was recorded: other findings are of medium confidence at most');
+  assert.equal(severity, 'info');
+  assert.match(advice, /tacho run does both/);
+  assert.equal(finding(part, 'gpu-unused').confidence, 'medium');
+  assert.equal(outcome(single(), 'recording-quality')?.outcome, 'fine');
+});
+
+test('recording-quality: lost files', () => {
+  const unread = [{ node: 'c1', table: 'disk', file: 'disk.csv', why: 'it is missing', whole: true, lines: 0 }];
+  const told = { ...single(), unread, damage: ['node=c1/disk.csv: it is missing'] };
+  const { text, severity, evidence } = finding(told, 'recording-quality');
+  assert.equal(text, '1 file of the recording cannot be used: other findings are of medium confidence at most');
+  assert.equal(severity, 'warning');
+  assert.deepEqual(
+    evidence.map((e) => e.text),
+    ['grade C: damaged files', 'node=c1/disk.csv: it is missing'],
+  );
+});
+
+test('recording-quality: a job that was hardly sampled', () => {
+  const told = single({ wall: 300 }, { interval_seconds: 60 });
+  assert.equal(
+    finding(told, 'recording-quality').text,
+    '5 min 00 s were sampled every 1 min 00 s: too seldom to see what happened in between',
+  );
+  // half a minute has few ticks at any interval that people use
+  assert.ok(!ids(single({ wall: 50 }, { interval_seconds: 10 })).includes('recording-quality'));
+});
+
+test('checks that lack the same thing are one line on the card, and each its own with --all', () => {
+  const told = report(single());
+  told.checks = ['swapping', 'waiting for files', 'small reads and writes', 'slow disks'].map((title, i) => ({
+    id: `check-${i}`,
+    title,
+    outcome: 'unmeasurable',
+    why: i < 3 ? 'the table process was not recorded' : 'disk.reads was not recorded',
+  }));
+  told.unmeasured = told.checks.map(({ title, why }) => ({ what: title, why: why! }));
+  const part = (all: boolean): string => reportText([told], { all }).split('\nNot measured\n')[1]!.split('\n\n')[0]!;
+  assert.equal(
+    part(false),
+    '  - swapping, waiting for files and small reads and writes: the table process\n' +
+      '    was not recorded\n  - slow disks: disk.reads was not recorded',
+  );
+  assert.equal(part(true).split('\n').length, 4);
+  told.unmeasured = Array.from({ length: 40 }, (_, i) => ({ what: `table ${i}`, why: 'it cannot be read' }));
+  assert.match(part(false), /table 4: it cannot be read\n {2}- and 35 more \(--all shows them\)$/);
+  assert.equal(part(false).split('\n').length, 6);
+});
