@@ -14,6 +14,9 @@
  *     wave 0 100 300 4      card 0: power rises from 100 to 300 W and falls again in 4 seconds of the clock, its use
  *                           from 0 to 100 %; energy is what lies under that since the minute before it was first read
  *     still 0               card 0: its counter of energy stands still
+ *     set 0 use 90          card 0 is 90 % busy, whatever is read. Also: watts, celsius, megahertz, reasons (the bits that
+ *                           say why it slows down), memory (MiB in use), uncorrected (memory errors)
+ *     set 0 use 0 15        ... from 15 seconds after its first read on
  *
  * A read begins when the card is asked for its use; values depend only on the card and the number of its reads.
  */
@@ -37,9 +40,20 @@ struct fake_card {
   int hang_at, hang_seconds, lost_at, crash_at;
   int instances;
   double wave_low, wave_high, wave_seconds, wave_from;
+  double first_read;
   int still;
   char lacks[256];
 };
+
+/* A value that a card keeps from a moment on. */
+struct fake_value {
+  int card;
+  char field[24];
+  double value, after;
+};
+
+static struct fake_value fake_values[4 * FAKE_MAX];
+static int fake_value_count;
 
 static struct fake_card fake_cards[FAKE_MAX];
 static int fake_count = 1, fake_init_hang, fake_init_fail, fake_generation = 26, fake_loaded;
@@ -81,6 +95,12 @@ static void fake_load(void) {
       fake_cards[card].wave_low = low;
       fake_cards[card].wave_high = high;
       fake_cards[card].wave_seconds = wave;
+    } else if (sscanf(line, "set %d %23s %lf %lf", &card, word, &low, &high) >= 3 && fake_value_count < 4 * FAKE_MAX) {
+      struct fake_value *value = &fake_values[fake_value_count++];
+      value->card = card;
+      strcpy(value->field, word);
+      value->value = low;
+      value->after = sscanf(line, "set %*d %*s %*f %lf", &high) == 1 ? high : 0;
     } else if (sscanf(line, "still %d", &card) == 1 && card < FAKE_MAX) {
       fake_cards[card].still = 1;
     } else if (sscanf(line, "lacks %d %63s", &card, word) == 2 && card < FAKE_MAX) {
@@ -98,9 +118,27 @@ static int fake_start(void) {
   return fake_init_fail;
 }
 
+static double fake_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* What a card was set to last, or else `otherwise`. */
+static double fake_set(const struct fake_card *card, const char *field, double otherwise) {
+  double seconds = card->first_read > 0 ? fake_clock() - card->first_read : 0;
+  for (int i = 0; i < fake_value_count; i++) {
+    const struct fake_value *value = &fake_values[i];
+    if (value->card == card->index && strcmp(value->field, field) == 0 && seconds >= value->after)
+      otherwise = value->value;
+  }
+  return otherwise;
+}
+
 /* A read begins. 0: the card answers. */
 static int fake_begin(struct fake_card *card) {
   card->reads++;
+  if (card->first_read == 0) card->first_read = fake_clock();
   if (card->reads == card->hang_at) fake_hang(card->hang_seconds);
   if (card->reads == card->crash_at) raise(SIGSEGV);
   if (card->lost_at && card->reads >= card->lost_at) card->lost = 1;
@@ -119,25 +157,22 @@ static double fake_wave(const struct fake_card *card, double time, double *under
   return height;
 }
 
-static double fake_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Values: easy to foretell in a test. */
 static uint32_t fake_percent(const struct fake_card *card) {
   double under;
   if (card->wave_seconds > 0) return (uint32_t)(100 * fake_wave(card, fake_clock(), &under) + 0.5);
-  return (uint32_t)(10 * card->index + card->reads) % 101;
+  return (uint32_t)fake_set(card, "use", (10 * card->index + card->reads) % 101);
 }
 static uint64_t fake_total(void) { return 80ull << 30; }
-static uint64_t fake_used(const struct fake_card *card) { return ((uint64_t)card->index + 1) << 30; }
+static uint64_t fake_used(const struct fake_card *card) {
+  return (uint64_t)fake_set(card, "memory", 1024.0 * (card->index + 1)) << 20;
+}
 static uint32_t fake_milliwatts(const struct fake_card *card) {
   double under;
   if (card->wave_seconds > 0)
     return (uint32_t)(1000 * (card->wave_low + (card->wave_high - card->wave_low) * fake_wave(card, fake_clock(), &under)));
-  return 100500 + 1000u * (uint32_t)card->index + (uint32_t)card->reads;
+  double otherwise = 100500 + 1000 * card->index + card->reads;
+  return (uint32_t)(1000 * fake_set(card, "watts", otherwise / 1000));
 }
 static uint64_t fake_millijoules(struct fake_card *card) {
   if (card->still) return 1000000ull;
@@ -150,6 +185,6 @@ static uint64_t fake_millijoules(struct fake_card *card) {
   }
   return 1000000ull * (uint64_t)(card->index + 1) + 250ull * (uint64_t)card->reads;
 }
-static uint32_t fake_degrees(const struct fake_card *card) { return 40u + (uint32_t)card->index; }
+static uint32_t fake_degrees(const struct fake_card *card) { return (uint32_t)fake_set(card, "celsius", 40 + card->index); }
 
 #endif

@@ -129,7 +129,7 @@ int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *degrees) {
 
 int nvmlDeviceGetClockInfo(void *device, int type, unsigned *megahertz) {
   CARD;
-  *megahertz = type == 1 ? 1410 : type == 2 ? 1593 : 0;
+  *megahertz = type == 1 ? (unsigned)fake_set(card, "megahertz", 1410) : type == 2 ? 1593 : 0;
   return type == 1 || type == 2 ? SUCCESS : INVALID_ARGUMENT;
 }
 
@@ -144,7 +144,7 @@ int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter, unsigned lo
   CARD;
   if (fake_lacks(card, "ecc")) return NOT_SUPPORTED;
   if (counter != 0) return INVALID_ARGUMENT;
-  *count = type == 0 ? 7 : 1;
+  *count = type == 0 ? 7 : (unsigned long long)fake_set(card, "uncorrected", 1);
   return SUCCESS;
 }
 
@@ -194,7 +194,7 @@ int nvmlDeviceGetRetiredPages(void *device, int cause, unsigned *count, unsigned
 /* Card 1 is too hot, card 2 at its power limit, the rest idle. */
 int nvmlDeviceGetCurrentClocksEventReasons(void *device, unsigned long long *reasons) {
   CARD;
-  *reasons = card->index == 1 ? 0x48 : card->index == 2 ? 0x04 : 0x01;
+  *reasons = (unsigned long long)fake_set(card, "reasons", card->index == 1 ? 0x48 : card->index == 2 ? 0x04 : 0x01);
   return SUCCESS;
 }
 

@@ -1,0 +1,65 @@
+/** A small real job of known cause: what it does, how it is recorded, and what must, may and must not be found in it. */
+export interface Cause {
+  name: string;
+  /** What the job does wrong, or well, in one sentence without its end. */
+  what: string;
+  /** Nothing is wrong with it: a warning about it is a failure of its own. */
+  healthy?: true;
+  /** Takes a few seconds, and is the same on a loaded machine: `npm test` runs it. */
+  quick?: true;
+  needs?: readonly Requirement[];
+  /**
+   * Bash. `job` is the program of test/truth/job.c, `$LONG` the seconds from which on waste is judged, and the folder that
+   * it starts in is its own. Programs of test/causes/programs are there by name, without their ending.
+   */
+  script: string;
+  recorded?: Recording;
+  /** Rules that must find something: each is a cause. */
+  must: readonly string[];
+  /** Rules that may: true of the job, but not sure on every machine. All others are false findings. */
+  may?: readonly string[];
+}
+
+/** What a machine must have; the Debian package is installed where that is allowed. */
+export type Requirement = keyof typeof PACKAGES | 'root' | 'slurm';
+
+export const PACKAGES = {
+  cc: 'gcc',
+  fio: 'fio',
+  iperf3: 'iperf3',
+  ip: 'iproute2',
+  'stress-ng': 'stress-ng',
+  python3: 'python3',
+  make: 'make',
+  taskset: 'util-linux',
+  'mpirun.openmpi': 'openmpi-bin',
+  'mpirun.mpich': 'mpich',
+  'mpicc.openmpi': 'libopenmpi-dev',
+  'mpicc.mpich': 'libmpich-dev',
+} as const;
+
+export interface Recording {
+  /** Default: 0.2 s. */
+  interval?: string;
+  /** More flags of `tacho run`. */
+  flags?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  /** The CPUs that job and recorder may use, as taskset has them: `0`. */
+  cpus?: string;
+  /** Of a cgroup of its own, in MiB. */
+  memory?: number;
+  /** CPUs that the quota of a cgroup of its own pays for. */
+  quota?: number;
+  /** The cards of the fake NVIDIA library, as test/fake-gpu/fake.h reads them. */
+  gpus?: string;
+  /** Bash: runs beside the job, on the same CPUs, until it ends. */
+  beside?: string;
+  /** Options of sbatch: a job of the real Slurm of test/slurm. `-N 3` are three nodes. */
+  slurm?: readonly string[];
+  /** Within the Slurm job in place of `tacho run … -- bash case.sh`. `$RECORD` is that command without its script. */
+  batch?: string;
+  /** The node that vanishes while the Slurm job runs. */
+  crash?: { node: string };
+  /** Keys of `[rules]` in the configuration, for limits of time and size that a short job cannot reach. */
+  rules?: string;
+}

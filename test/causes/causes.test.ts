@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CheckResult, Finding } from '../../src/judge/report-schema.ts';
+import type { Cause } from './cause.ts';
+import { causes, mistakesIn } from './index.ts';
+import { whyLeftOut } from './requirements.ts';
+import { Stage } from './stage.ts';
+import { isRight, isWarned, matrixOf, resultOf, totalsOf } from './verdict.ts';
+
+test('a sample of jobs of known cause: what must be found is found, and nothing else', async (t) => {
+  const stage = new Stage();
+  t.after(() => stage.close());
+  for (const cause of causes.filter(({ quick }) => quick))
+    await t.test(cause.name, { skip: whyLeftOut(cause) ?? false }, async () => {
+      const result = resultOf(cause, await stage.record(cause));
+      assert.ok(isRight(result), JSON.stringify({ ...result, judged: undefined }, null, 1));
+    });
+});
+
+test('the list of cases names rules that exist, and each case once', () => {
+  assert.deepEqual(mistakesIn(causes), []);
+  const one: Cause = { name: 'one', what: '', script: '', must: ['cpu-serail'] };
+  assert.deepEqual(mistakesIn([one, { ...one, must: [] }]), [
+    'two cases have the name one',
+    'one: there is no rule cpu-serail',
+    'one: either healthy, or with a cause',
+  ]);
+});
+
+const finding = (id: string, severity: Finding['severity']): Finding => ({
+  id,
+  severity,
+  text: `${id}!`,
+  evidence: [],
+  advice: '',
+  confidence: 'high',
+  confidence_reason: '',
+});
+const check = (id: string, outcome: CheckResult['outcome'], why?: string): CheckResult => ({
+  id,
+  title: id,
+  outcome,
+  ...(why === undefined ? {} : { why }),
+});
+
+test('found, missed and false are told apart, and each rule has its row', () => {
+  const busy: Cause = { name: 'busy', what: '', script: '', must: ['a', 'b'], may: ['c'] };
+  const result = resultOf(busy, {
+    findings: [finding('a', 'info'), finding('c', 'warning'), finding('d', 'advice'), finding('a', 'critical')],
+    checks: [
+      check('a', 'found'),
+      check('b', 'skipped', 'too short'),
+      check('c', 'found'),
+      check('d', 'found'),
+      check('e', 'fine'),
+    ],
+  });
+  assert.deepEqual(
+    [result.missed, result.false, result.judged, result.silent],
+    [['b'], ['d'], ['a', 'c', 'd', 'e'], { b: 'too short' }],
+  );
+  assert.deepEqual(result.findings[0], { id: 'a', severity: 'critical', text: 'a!' });
+  assert.equal(isRight(result), false);
+  assert.deepEqual(matrixOf(['a', 'b', 'd'], [result]), [
+    { rule: 'a', causes: 1, found: 1, missed: 0, false: 0, judged: 1 },
+    { rule: 'b', causes: 1, found: 0, missed: 1, false: 0, judged: 0 },
+    { rule: 'd', causes: 0, found: 0, missed: 0, false: 1, judged: 1 },
+  ]);
+});
+
+test('the bar: 95 % of the causes, 1 % false, and no healthy job with a warning', () => {
+  const found = resultOf(
+    { name: 'x', what: '', script: '', must: ['a'] },
+    { findings: [finding('a', 'info')], checks: [] },
+  );
+  const judged = { ...found, judged: Array.from({ length: 100 }, (_, i) => `r${i}`) };
+  const missed = { ...found, missed: ['a'] };
+  const twenty = Array.from({ length: 19 }, () => judged);
+  assert.equal(totalsOf([...twenty, missed]).isGood, true);
+  assert.equal(totalsOf([...twenty, missed, missed]).isGood, false);
+  assert.equal(totalsOf([{ ...judged, false: ['b'] }]).isGood, true);
+  assert.equal(totalsOf([{ ...judged, false: ['b', 'c'] }]).isGood, false);
+  const healthy: Cause = { name: 'fine', what: '', healthy: true, script: '', must: [], may: ['w', 'i'] };
+  const told = (severity: Finding['severity']) => resultOf(healthy, { findings: [finding('w', severity)], checks: [] });
+  assert.deepEqual([isWarned(told('warning')), isWarned(told('advice'))], [true, false]);
+  assert.deepEqual(totalsOf([told('warning')]).warned, ['fine']);
+  assert.equal(totalsOf([told('warning')]).isGood, false);
+});

@@ -1,0 +1,126 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
+/**
+ * The cgroup in which all cases run, before everything else on the machine: what else runs must not decide what is found.
+ * Cases have a CPU quota or a limit of memory in cgroups of their own.
+ */
+
+const ROOT = '/sys/fs/cgroup';
+const IS_UNIFIED = fs.existsSync(`${ROOT}/cgroup.controllers`);
+const CPU = IS_UNIFIED ? ROOT : `${ROOT}/cpu`;
+const MEMORY = IS_UNIFIED ? ROOT : `${ROOT}/memory`;
+const OURS = `tacho-causes-${process.pid}`;
+const PERIOD = 100_000;
+
+let made = 0;
+
+/** Moves this process, and with it all that it starts, into a cgroup that the kernel prefers. Returns why not, or nothing. */
+export function goFirst(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root may prefer them';
+  try {
+    const ours = path.join(CPU, OURS);
+    fs.mkdirSync(ours);
+    if (IS_UNIFIED) fs.writeFileSync(`${ours}/cgroup.subtree_control`, '+cpu +memory');
+    fs.writeFileSync(`${ours}/${IS_UNIFIED ? 'cpu.weight' : 'cpu.shares'}`, IS_UNIFIED ? '10000' : '262144');
+    const work = path.join(ours, 'work');
+    fs.mkdirSync(work);
+    fs.writeFileSync(`${work}/cgroup.procs`, String(process.pid));
+    process.on('exit', leave);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function leave(): void {
+  fs.writeFileSync(`${CPU}/cgroup.procs`, String(process.pid));
+  remove(path.join(CPU, OURS, 'work'));
+  remove(path.join(CPU, OURS));
+}
+
+export interface Limits {
+  /** MiB. */
+  memory?: number | undefined;
+  /** CPUs. */
+  quota?: number | undefined;
+}
+
+export interface OwnCgroup {
+  /** The words that run a command in it. */
+  command: readonly string[];
+  remove(): void;
+}
+
+/** A cgroup with these limits. */
+export function cgroupWith({ memory, quota }: Limits): OwnCgroup {
+  if (memory === undefined && quota === undefined) return { command: [], remove: () => {} };
+  const name = `case-${++made}`;
+  const folders: string[] = [];
+  const make = (above: string): string => {
+    const folder = path.join(above, name);
+    if (!folders.includes(folder)) {
+      fs.mkdirSync(folder, { recursive: true });
+      folders.push(folder);
+    }
+    return folder;
+  };
+  if (quota !== undefined) {
+    const folder = make(path.join(CPU, OURS));
+    if (IS_UNIFIED) fs.writeFileSync(`${folder}/cpu.max`, `${quota * PERIOD} ${PERIOD}`);
+    else {
+      fs.writeFileSync(`${folder}/cpu.cfs_period_us`, String(PERIOD));
+      fs.writeFileSync(`${folder}/cpu.cfs_quota_us`, String(quota * PERIOD));
+    }
+  }
+  if (memory !== undefined) {
+    const folder = make(path.join(MEMORY, OURS));
+    const files = IS_UNIFIED
+      ? ['memory.max', 'memory.swap.max']
+      : ['memory.limit_in_bytes', 'memory.memsw.limit_in_bytes'];
+    for (const file of files)
+      if (fs.existsSync(`${folder}/${file}`))
+        fs.writeFileSync(`${folder}/${file}`, String(file === 'memory.swap.max' ? 0 : memory * 2 ** 20));
+  }
+  return {
+    command: ['sh', '-c', 'for f in $0; do echo $$ >"$f/cgroup.procs" || exit 3; done; exec "$@"', folders.join(' ')],
+    remove() {
+      for (const folder of folders) {
+        remove(folder);
+        removeIfEmpty(path.dirname(folder));
+      }
+    },
+  };
+}
+
+/** Ends what is left in it. The kernel may need a moment after the last process has gone. */
+function remove(folder: string): void {
+  for (let i = 0; i < 100 && fs.existsSync(folder); i++) {
+    try {
+      fs.rmdirSync(folder);
+    } catch {
+      for (const pid of processesIn(folder)) if (pid !== process.pid) end(pid);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    }
+  }
+}
+
+/** It may hold those of others. */
+function removeIfEmpty(folder: string): void {
+  try {
+    fs.rmdirSync(folder);
+  } catch {
+    // the last one to leave removes it
+  }
+}
+
+const processesIn = (folder: string): number[] =>
+  fs.readFileSync(`${folder}/cgroup.procs`, 'utf8').split('\n').filter(Boolean).map(Number);
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has gone by itself
+  }
+}

@@ -1,0 +1,93 @@
+import type { Cause } from './cause.ts';
+
+/** Causes of the first rules: CPUs, memory, files, GPUs, nodes, and how jobs end. */
+export const classic: readonly Cause[] = [
+  {
+    name: 'exit code 3',
+    what: 'a script that ends with exit code 3',
+    quick: true,
+    script: 'sleep 1; exit 3',
+    must: ['job-failed'],
+  },
+  {
+    name: 'segmentation fault',
+    what: 'a program that is ended by SIGSEGV',
+    quick: true,
+    script: 'sleep 0.5; exec sh -c "kill -SEGV \\$\\$"',
+    must: ['job-failed'],
+  },
+  {
+    name: 'forgotten daemon',
+    what: 'a process in the background that outlives its script',
+    quick: true,
+    script: 'setsid sleep 20 & sleep 1',
+    must: ['left-running'],
+  },
+  {
+    name: 'killed for its memory',
+    what: 'a program that takes 900 MiB where 700 are allowed',
+    needs: ['root', 'cc'],
+    script: 'job hold 900 2',
+    recorded: { memory: 700 },
+    must: ['out-of-memory'],
+    // where memory becomes short the agent gives way
+    may: ['job-failed', 'memory-near-limit', 'node-lost'],
+  },
+  {
+    name: 'memory nearly full',
+    what: 'a program that keeps 1,400 MiB where 1,500 are allowed',
+    needs: ['root', 'cc'],
+    script: 'job hold 1400 2',
+    recorded: { memory: 1500 },
+    must: ['memory-near-limit'],
+  },
+  {
+    name: 'quota of half a CPU',
+    what: 'a busy thread under a CPU quota of 0.5',
+    quick: true,
+    needs: ['root', 'cc'],
+    script: 'job spin 1.5',
+    recorded: { quota: 0.5 },
+    must: ['cpu-throttled'],
+  },
+  {
+    name: 'six threads on one CPU',
+    what: 'six busy threads where one CPU is allowed',
+    needs: ['cc', 'taskset'],
+    script: 'job spin 0.5 6',
+    recorded: { cpus: '0' },
+    must: ['cpu-oversubscribed'],
+  },
+  {
+    name: 'sleeps on one CPU',
+    what: 'a job that sleeps most of the time on the one CPU that it has',
+    needs: ['cc', 'taskset'],
+    script: 'for i in 1 2 3 4; do job spin 0.5; sleep $((LONG / 4)); done',
+    recorded: { cpus: '0' },
+    must: ['cpu-underused'],
+  },
+  {
+    name: 'serial program on four CPUs',
+    what: 'one busy thread in a Slurm job of four CPUs',
+    needs: ['slurm', 'cc'],
+    script: 'job spin $LONG',
+    recorded: { slurm: ['-c4', '-t5'] },
+    must: ['cpu-serial'],
+  },
+  {
+    name: 'GPU never used',
+    what: 'a job beside a GPU that it never uses',
+    needs: ['cc'],
+    script: 'sleep $LONG',
+    recorded: { gpus: 'cards 1\nset 0 use 0\n' },
+    must: ['gpu-unused'],
+  },
+  {
+    name: 'GPU throttled by heat',
+    what: 'a busy GPU that heat slows down',
+    needs: ['cc'],
+    script: 'sleep 3',
+    recorded: { gpus: 'cards 1\nset 0 use 95\nset 0 reasons 64\nset 0 celsius 92\n' },
+    must: ['gpu-throttled'],
+  },
+];

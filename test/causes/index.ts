@@ -1,0 +1,24 @@
+import { rules } from '../../src/judge/rules/index.ts';
+import type { Cause } from './cause.ts';
+import { classic } from './classic.ts';
+import { healthyJobs } from './healthy.ts';
+
+/** Every case, the families one after the other. */
+export const causes: readonly Cause[] = [...healthyJobs, ...classic];
+
+/** Rules as the cases name them. */
+export const ruleIds: readonly string[] = rules.map(({ id }) => id);
+
+/** What is wrong with the list of cases itself. */
+export function mistakesIn(cases: readonly Cause[]): string[] {
+  const names = cases.map(({ name }) => name);
+  return [
+    ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `two cases have the name ${name}`),
+    ...cases.flatMap(({ name, must, may = [] }) =>
+      [...must, ...may].filter((id) => !ruleIds.includes(id)).map((id) => `${name}: there is no rule ${id}`),
+    ),
+    ...cases
+      .filter(({ healthy = false, must: { length } }) => healthy !== (length === 0))
+      .map(({ name }) => `${name}: either healthy, or with a cause`),
+  ];
+}

@@ -1,0 +1,157 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { Fault } from '../../src/base/fault.ts';
+import { has } from '../truth/ground.ts';
+import { type Cause, PACKAGES, type Requirement } from './cause.ts';
+import { goFirst } from './cgroup.ts';
+import { causes, mistakesIn, ruleIds } from './index.ts';
+import { whyLeftOut } from './requirements.ts';
+import { Stage } from './stage.ts';
+import { BAR, type CaseResult, isRight, matrixOf, resultOf, totalsOf } from './verdict.ts';
+
+/**
+ * `npm run causes [-- NAMEPART…]`: records every case (whose name has one of the words in it), prints the confusion matrix,
+ * and ends with 1 below the bar. `--list` names them, `--json FILE` keeps the results, `--publish` keeps them for
+ * docs/findings.md, `--keep` leaves the recordings.
+ */
+
+const PUBLISHED = path.join(import.meta.dirname, '../../docs/causes.json');
+const flag = (name: string): boolean => process.argv.includes(name);
+const optionOf = (name: string): string | undefined =>
+  flag(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined;
+const words = process.argv.slice(2).filter((word, i, all) => !word.startsWith('--') && all[i - 1] !== '--json');
+const wanted = causes.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+const say = (text = ''): void => void process.stdout.write(`${text}\n`);
+const loads: number[] = [];
+let stage: Stage | undefined;
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`causes: ${error instanceof Fault ? error.message : (error as Error).stack}\n`);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const mistakes = mistakesIn(causes);
+  if (mistakes.length > 0) throw new Fault(mistakes.join('\n'));
+  if (wanted.length === 0) throw new Fault(`no case has ${words.join(' or ')} in its name; --list names them`);
+  if (flag('--list'))
+    return say(wanted.map(({ name, what, must }) => `${name}: ${what} [${must.join(', ')}]`).join('\n'));
+  install(wanted);
+  const isShared = goFirst();
+  say(`${machine()}, load ${os.loadavg()[0]!.toFixed(1)}`);
+  say(isShared === undefined ? 'cases run before all else on the machine' : `cases share the machine: ${isShared}`);
+  stage = new Stage();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => {
+      stage?.close(flag('--keep'));
+      process.exit(1);
+    });
+  const results: CaseResult[] = [];
+  const left: string[] = [];
+  for (const [i, cause] of wanted.entries()) {
+    const why = whyLeftOut(cause);
+    if (why !== undefined) {
+      left.push(`${cause.name}: ${why}`);
+      continue;
+    }
+    results.push(await tried(cause, `${i + 1}/${wanted.length}`));
+  }
+  if (flag('--keep')) say(`\nrecordings: ${stage.folder}`);
+  stage.close(flag('--keep'));
+  show(results, left);
+}
+
+async function tried(cause: Cause, place: string): Promise<CaseResult> {
+  const began = performance.now();
+  loads.push(os.loadavg()[0]!);
+  const result = resultOf(cause, await stage!.record(cause));
+  const seconds = ((performance.now() - began) / 1000).toFixed(0);
+  const said = result.findings.map(({ id, severity }) => (severity === 'info' ? `${id} (info)` : id)).join(', ');
+  say(
+    `${place.padStart(8)}  ${isRight(result) ? 'right' : 'WRONG'}  ${cause.name} (${seconds} s): ${said || 'nothing'}`,
+  );
+  for (const id of result.missed)
+    say(`${' '.repeat(17)}missed ${id}${result.silent?.[id] ? `: ${result.silent[id]}` : ''}`);
+  for (const { id, severity, text } of result.findings)
+    if (result.false.includes(id)) say(`${' '.repeat(17)}false ${id} (${severity}): ${text}`);
+  return result;
+}
+
+function show(results: CaseResult[], left: string[]): void {
+  const rows = matrixOf(ruleIds, results);
+  say(`\n${['rule'.padEnd(24), 'causes', 'found', 'missed', 'false', 'judged'].join('  ')}`);
+  for (const { rule, ...counts } of rows)
+    say(
+      [rule.padEnd(24), ...[6, 5, 6, 5, 6].map((width, i) => String(Object.values(counts)[i]).padStart(width))].join(
+        '  ',
+      ),
+    );
+  const totals = totalsOf(results);
+  say();
+  for (const words of left) say(`left out: ${words}`);
+  for (const name of totals.warned) say(`healthy, but warned: ${name}`);
+  const share = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
+  say(`${totals.cases} cases (${totals.healthy} healthy, ${left.length} left out), load ${range(loads)}`);
+  say(
+    `${totals.found} of ${totals.causes} causes found (${share(totals.found, totals.causes)}, at least ${100 * BAR.found} %)`,
+  );
+  say(
+    `${totals.false} false findings of ${totals.judged} judged (${share(totals.false, totals.judged)}, at most ${100 * BAR.false} %)`,
+  );
+  say(`${totals.warned.length} healthy jobs with a warning (none may have one)`);
+  say(totals.isGood ? 'good' : 'below the bar');
+  const date = new Date().toISOString().slice(0, 10);
+  const kept = JSON.stringify(
+    { date, machine: machine(), load: range(loads), totals, left, rules: rows, cases: results },
+    null,
+    1,
+  );
+  const file = flag('--publish') ? PUBLISHED : optionOf('--json');
+  if (file !== undefined) fs.writeFileSync(file, `${kept}\n`);
+  process.exitCode = totals.isGood ? 0 : 1;
+}
+
+/** In general words: nobody needs to know which machine it was. */
+function machine(): string {
+  const memory = Math.round(os.totalmem() / 2 ** 30);
+  return `${os.cpus().length} CPUs, ${memory} GiB of memory, Linux ${os.release().split('.').slice(0, 2).join('.')}`;
+}
+
+function range(values: readonly number[]): string {
+  return values.length === 0 ? 'unknown' : `${Math.min(...values).toFixed(1)} to ${Math.max(...values).toFixed(1)}`;
+}
+
+/** What the cases need of Debian's packages. */
+function install(cases: readonly Cause[]): void {
+  const isPackage = (need: Requirement): need is keyof typeof PACKAGES => need in PACKAGES;
+  const missing = [...new Set(cases.flatMap(({ needs = [] }) => needs))].filter(
+    (need) => isPackage(need) && !has(need),
+  );
+  if (missing.length === 0) return;
+  const packages = missing.map((need) => PACKAGES[need as keyof typeof PACKAGES]);
+  const get = [
+    'apt-get',
+    '-y',
+    '-q',
+    '-o',
+    'DPkg::Lock::Timeout=300',
+    '--no-install-recommends',
+    'install',
+    ...packages,
+  ];
+  if (process.getuid?.() !== 0 || !has('apt-get')) {
+    say(`missing: sudo ${get.join(' ')}`);
+    return;
+  }
+  say(`installing Debian packages: ${packages.join(' ')}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const apt = (words: readonly string[]): boolean =>
+    spawnSync(words[0]!, words.slice(1), { stdio: 'ignore', env }).status === 0;
+  if (apt(get)) return;
+  execFileSync('apt-get', ['update', '-q'], { stdio: 'ignore', env });
+  if (!apt(get)) say('they could not be installed');
+}

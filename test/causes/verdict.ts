@@ -1,0 +1,108 @@
+import type { Report, Severity } from '../../src/judge/report-schema.ts';
+import type { Cause } from './cause.ts';
+
+/** What came of one case. */
+export interface CaseResult {
+  name: string;
+  what: string;
+  healthy: boolean;
+  must: string[];
+  may: string[];
+  /** Every rule that found something, with its gravest severity and what it said. */
+  findings: { id: string; severity: Severity; text: string }[];
+  missed: string[];
+  false: string[];
+  /** Rules that had what they need to judge the job. */
+  judged: string[];
+  /** Of a rule that was missed: why it could not speak. */
+  silent?: Record<string, string>;
+}
+
+export interface RuleRow {
+  rule: string;
+  causes: number;
+  found: number;
+  missed: number;
+  false: number;
+  judged: number;
+}
+
+export interface Totals {
+  cases: number;
+  healthy: number;
+  causes: number;
+  found: number;
+  false: number;
+  judged: number;
+  /** Healthy jobs that got a warning or worse. */
+  warned: string[];
+  isGood: boolean;
+}
+
+/** At least this share of the causes is found, and at most that share of what was judged is false. */
+export const BAR = { found: 0.95, false: 0.01 };
+
+const GRAVEST: readonly Severity[] = ['critical', 'warning', 'advice', 'info'];
+
+export function resultOf(
+  { name, what, healthy, must, may = [] }: Cause,
+  { findings, checks }: Pick<Report, 'findings' | 'checks'>,
+): CaseResult {
+  const gravest = findings.toSorted((a, b) => GRAVEST.indexOf(a.severity) - GRAVEST.indexOf(b.severity));
+  const ids = [...new Set(gravest.map(({ id }) => id))];
+  const missed = must.filter((id) => !ids.includes(id));
+  const why = missed.flatMap((id) => checks.filter((check) => check.id === id && check.why !== undefined));
+  return {
+    name,
+    what,
+    healthy: healthy === true,
+    must: [...must],
+    may: [...may],
+    findings: ids.map((id) => {
+      const { severity, text } = gravest.find((finding) => finding.id === id)!;
+      return { id, severity, text };
+    }),
+    missed,
+    false: ids.filter((id) => !must.includes(id) && !may.includes(id)),
+    judged: checks.filter(({ outcome }) => outcome === 'found' || outcome === 'fine').map(({ id }) => id),
+    ...(why.length === 0 ? {} : { silent: Object.fromEntries(why.map((check) => [check.id, check.why!])) }),
+  };
+}
+
+/** The confusion matrix: one row for each rule. */
+export function matrixOf(rules: readonly string[], results: readonly CaseResult[]): RuleRow[] {
+  return rules.map((rule) => {
+    const times = (of: (result: CaseResult) => readonly string[]): number =>
+      results.filter((result) => of(result).includes(rule)).length;
+    const [causes, missed] = [times(({ must }) => must), times((result) => result.missed)];
+    const [wrong, judged] = [times((result) => result.false), times((result) => result.judged)];
+    return { rule, causes, found: causes - missed, missed, false: wrong, judged };
+  });
+}
+
+export function totalsOf(results: readonly CaseResult[]): Totals {
+  const sum = (of: (result: CaseResult) => number): number => results.reduce((all, result) => all + of(result), 0);
+  const causes = sum(({ must }) => must.length);
+  const found = causes - sum(({ missed }) => missed.length);
+  const wrong = sum((result) => result.false.length);
+  const judged = sum((result) => result.judged.length);
+  const warned = results.filter(isWarned).map(({ name }) => name);
+  const isGood = found >= BAR.found * causes && wrong <= BAR.false * judged && warned.length === 0;
+  return {
+    cases: results.length,
+    healthy: results.filter(({ healthy }) => healthy).length,
+    causes,
+    found,
+    false: wrong,
+    judged,
+    warned,
+    isGood,
+  };
+}
+
+export const isWarned = ({ healthy, findings }: CaseResult): boolean =>
+  healthy && findings.some(({ severity }) => severity === 'critical' || severity === 'warning');
+
+/** Nothing is missed, nothing is false, and no healthy job is warned. */
+export const isRight = (result: CaseResult): boolean =>
+  result.missed.length === 0 && result.false.length === 0 && !isWarned(result);
