@@ -23,6 +23,7 @@ export interface Told {
   args?: string;
   tags?: string;
   step?: string;
+  rank?: string;
   source?: string;
   ended?: string;
   exitcode?: number;

@@ -1,0 +1,67 @@
+import { median } from '../../../query/material.ts';
+import type { ProcessSet } from '../../../query/processes/set.ts';
+import { isLastImage, isShell, programOf } from './processes.ts';
+
+/** Like processes: those of one program that one parent started to work side by side. */
+export interface LikeProcesses {
+  set: ProcessSet;
+  /** Places in the set, the one that ended last first. */
+  members: number[];
+  /** Seconds from the first start to the last end. */
+  seconds: number;
+}
+
+/** Limits of rules that compare like processes: among the thresholds of each. */
+export const LIKE = {
+  /** So many like processes make a group. */
+  group: 3,
+  /** They ran for this share of the job’s duration, and so many seconds. */
+  duration: 0.25,
+  seconds: 3,
+};
+
+/** Ranks of MPI and tasks of Slurm are compared with each other on all nodes, by rules of their own. */
+const isRank = (set: ProcessSet, i: number): boolean => set.rank[i] !== '';
+
+/** Workers differ in their numbers at most: `worker --id 3`. */
+const kindOf = (set: ProcessSet, i: number): string =>
+  `${set.node[i]} ${set.parent[set.process[i]!]} ${programOf(set, i)} ${set.args[i]!.replaceAll(/\d+(\.\d+)?/g, '#')}`;
+
+/** Groups of processes that were started to work side by side: each began before any of them ended. */
+export function likeProcesses(set: ProcessSet, wall: number, limits: typeof LIKE): LikeProcesses[] {
+  const kinds = new Map<string, number[]>();
+  for (let i = 0; i < set.length; i++) {
+    const seconds = (set.end[i]! - set.start[i]!) / 1e6;
+    // what is over at once works beside nobody
+    if (!(seconds >= SHORTEST) || !isLastImage(set, i) || isRank(set, i) || isShell(set, i)) continue;
+    if (set.parent[set.process[i]!]! < 0) continue;
+    const kind = kindOf(set, i);
+    const same = kinds.get(kind);
+    if (same === undefined) kinds.set(kind, [i]);
+    else same.push(i);
+  }
+  return [...kinds.values()].flatMap((all): LikeProcesses[] => {
+    if (all.length < limits.group) return [];
+    const firstEnd = Math.min(...all.map((i) => set.end[i]!));
+    const starts = all.map((i) => set.start[i]!);
+    if (Math.max(...starts) >= firstEnd) return [];
+    const members = all.toSorted((a, b) => set.end[b]! - set.end[a]!);
+    const seconds = (set.end[members[0]!]! - Math.min(...starts)) / 1e6;
+    if (seconds < limits.seconds || seconds < limits.duration * wall) return [];
+    return [{ set, members, seconds }];
+  });
+}
+
+/** Seconds of life below which nobody compares. */
+const SHORTEST = 0.2;
+
+export const lifeOf = (set: ProcessSet, i: number): number => (set.end[i]! - set.start[i]!) / 1e6;
+export const cpuOf = (set: ProcessSet, i: number): number => set.cpu_time[i]! / 1e6;
+
+/** The CPU time of like processes; undefined where that of one is not known. */
+export function cpuTimes({ set, members }: LikeProcesses): number[] | undefined {
+  const all = members.map((i) => cpuOf(set, i));
+  return all.some(Number.isNaN) ? undefined : all;
+}
+
+export const middle = (values: readonly number[]): number => median(values)!;

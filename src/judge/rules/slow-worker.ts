@@ -1,0 +1,110 @@
+import { formatDuration } from '../../base/duration.ts';
+import { greatest, smallest } from '../../base/extremes.ts';
+import { count } from '../../base/words.ts';
+import type { ProcessSet } from '../../query/processes/set.ts';
+import type { ProcessMetric } from '../../sources/records/tables.ts';
+import { processEndTable } from '../../sources/tables.ts';
+import type { Evidence } from '../report-schema.ts';
+import { high, medium } from './shared/confidence.ts';
+import { shown } from './shared/evidence.ts';
+import { cpuOf, cpuTimes, LIKE, lifeOf, likeProcesses, middle } from './shared/like-processes.ts';
+import { allProcesses, processName } from './shared/processes.ts';
+import { named, rule } from './shared/rule.ts';
+
+const thresholds = {
+  ...LIKE,
+  group: 4,
+  /** It lived so many times as long as the median of the others, and longer than any of them by this factor. */
+  slower: 1.5,
+  beyond: 1.25,
+  /** It had no more CPU time than this, in medians of the others: more is more work, which is said apart. */
+  work: 1.3,
+  /** The others worked in at least this share of their lives, waiting for a CPU included. */
+  works: 0.2,
+  /** Waiting explains it from this share of the time that it took longer. */
+  explained: 0.5,
+};
+
+interface Slow {
+  set: ProcessSet;
+  slow: number;
+  others: number[];
+  /** Seconds that it took longer than the median of the others. */
+  longer: number;
+  waited: number;
+  forDisk: number;
+}
+
+export default rule({
+  id: 'slow-worker',
+  title: 'one of many like processes that is slow',
+  help: 'Of at least four like processes that worked side by side, one took 1.5 times as long as the median of the others and did no more work (CPU time): something held it up. Ranks of MPI are compared apart.',
+  kind: 'trouble',
+  order: 471,
+  needs: [allProcesses],
+  thresholds,
+  when(facts, limits) {
+    const { wall_seconds: wall } = facts.summary;
+    if (wall < limits.seconds) return [];
+    return likeProcesses(facts.allProcesses()!, wall, limits)
+      .flatMap((like): Slow[] => {
+        const { set, members } = like;
+        const [slow, ...others] = members as [number, ...number[]];
+        const lives = others.map((i) => lifeOf(set, i));
+        const [life, usual] = [lifeOf(set, slow), middle(lives)];
+        if (life < limits.slower * usual || life < limits.beyond * greatest(lives)) return [];
+        const cpu = cpuTimes(like);
+        if (cpu === undefined || cpu[0]! > limits.work * middle(cpu.slice(1))) return [];
+        // processes that hardly work wait for somebody, each for its own
+        const ready = set.metrics.get('time_waiting');
+        const wanted = (i: number): number => (cpuOf(set, i) + ((ready?.[i] ?? 0) / 1e9 || 0)) / lifeOf(set, i);
+        if (smallest(others.map(wanted)) < limits.works) return [];
+        const more = (name: ProcessMetric, factor: number): number => {
+          const own = set.metrics.get(name);
+          return own === undefined ? 0 : Math.max(0, (own[slow]! - middle(others.map((i) => own[i]!))) * factor || 0);
+        };
+        const [waited, forDisk] = [more('time_waiting', 1e-9), more('delayacct_blkio_time', 1e-2)];
+        return [{ set, slow, others, longer: life - usual, waited, forDisk }];
+      })
+      .sort((a, b) => b.longer - a.longer)
+      .slice(0, 1);
+  },
+  severity: 'advice',
+  say: ({ set, slow, others }) =>
+    `${processName(set, slow)} took ${formatDuration(lifeOf(set, slow))}, ${count(others.length, 'like process', 'like processes')} ${formatDuration(middle(others.map((i) => lifeOf(set, i))))} for as much work`,
+  evidence: (hit, _, limits) => [
+    ...shown([hit.slow, ...hit.others], 4).map((i) => ({
+      text: `${processName(hit.set, i)}: ${formatDuration(lifeOf(hit.set, i))}, of that ${formatDuration(cpuOf(hit.set, i))} on a CPU`,
+      from: named(processEndTable.col.usertime),
+      node: hit.set.node[i]!,
+      value: lifeOf(hit.set, i),
+    })),
+    ...causes(hit, limits),
+  ],
+  advise(hit, _, limits) {
+    if (hit.waited >= limits.explained * hit.longer)
+      return 'It shares its CPU with other work: see where it may run (taskset, cpuset, --cpu-bind), its priority (nice), and what else ran there.';
+    if (hit.forDisk >= limits.explained * hit.longer)
+      return 'It waited for storage: see what it reads and writes that the others do not, and where that lies.';
+    return 'It slept, neither on a CPU nor waiting for one: see what it waits for that the others do not (a lock, the network, another program, a signal that stopped it).';
+  },
+  confidence: ({ set, slow, others }) =>
+    [slow, ...others].every((i) => set.source[i] === 'record')
+      ? high('every process recorded its own start, end and CPU time')
+      : medium('some of the processes were only sampled'),
+});
+
+function causes({ set, slow, longer, waited, forDisk }: Slow, { explained }: typeof thresholds): Evidence[] {
+  const cause = (text: string, value: number, metric: ProcessMetric): Evidence => ({
+    text: `${text} ${formatDuration(value)} longer than the others, of ${formatDuration(longer)} that it took longer`,
+    from: named(processEndTable.col[metric]),
+    node: set.node[slow]!,
+    value,
+    threshold: explained * longer,
+  });
+  const all = [
+    cause('it waited for a CPU', waited, 'time_waiting'),
+    cause('it waited for storage', forDisk, 'delayacct_blkio_time'),
+  ];
+  return all.filter(({ value, threshold }) => value! >= threshold!);
+}

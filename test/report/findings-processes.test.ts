@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Material } from '../../src/query/material.ts';
+import { finding, outcome } from '../made/findings.ts';
+import { type Told, testJob, testSet } from '../made/processes.ts';
+import { agent, cgroup, job, material, node, span } from '../made/report-jobs.ts';
+
+process.env.TZ = 'UTC';
+
+/** A hundred seconds on one node with four CPUs, with these processes below a script. */
+function processes(told: readonly Told[], busy = 3): Material {
+  const lived = span(100);
+  const script: Told = { pid: 1, ppid: 0, from: 0, to: 100, cpu: 0.1, exename: 'bash', args: 'job.sh', exitcode: 0 };
+  const all = told.map((one): Told => ({ ppid: 1, exitcode: 0, ...one }));
+  return material(
+    job(100, { asked: { nodes: 1, cpus: 4 } }),
+    [node('c1', agent('c1', lived), [cgroup(lived, busy, 2 ** 30)])],
+    {
+      processes: testSet([script, ...all], [testJob()]),
+    },
+  );
+}
+
+const many = (n: number, of: (i: number) => Omit<Told, 'pid'>): Told[] =>
+  Array.from({ length: n }, (_, i) => ({ pid: 10 + i, ...of(i) }));
+
+test('thousands of short processes are counted, with what they cost and who started them', () => {
+  const sed = (n: number, cpu: number) =>
+    processes(
+      many(n, (i) => ({ exename: 'sed', args: 's/a/b/', from: i / 100, to: i / 100 + 0.01, cpu })),
+      1,
+    );
+  const { severity, text, evidence, confidence } = finding(sed(4000, 0.005), 'short-processes');
+  assert.deepEqual([severity, confidence], ['advice', 'high']);
+  assert.match(text, /^4.000 short processes used 20\.0 s of CPU time \(20 %\): sed 4.000 times$/);
+  assert.match(evidence[0]!.text, /^4.000 processes of less than 1\.0 s, 10 ms on average, 40 a second$/);
+  assert.match(evidence[1]!.text, /^20 % of the job’s CPU time; one after the other they take 40 % of its duration$/);
+  assert.match(evidence[2]!.text, /^sed: 4.000 times, 20\.0 s of CPU time, started by bash job\.sh$/);
+  assert.equal(outcome(sed(999, 0.005), 'short-processes')?.outcome, 'fine');
+  // a build has thousands of them, and does something else
+  assert.equal(outcome(sed(1400, 0.005), 'short-processes')?.outcome, 'fine');
+  // what works is not short
+  assert.equal(outcome(sed(4000, 0.06), 'short-processes')?.outcome, 'fine');
+  const { processes: _, ...sampled } = sed(4000, 0.005);
+  assert.equal(outcome(sampled, 'short-processes')?.outcome, 'skipped');
+});
+
+test('children that crash, fail after work or cannot be started are named; answers and signals on purpose are not', () => {
+  const crashed = finding(
+    processes([
+      { pid: 7, exename: 'solve', args: '3', from: 1, to: 2, cpu: 0.1, exitsignal: 11, ended: 'signal' },
+      { pid: 8, exename: 'solve', args: '4', from: 1, to: 9, cpu: 7 },
+    ]),
+    'failing-children',
+  );
+  assert.equal(crashed.severity, 'warning');
+  assert.equal(crashed.text, '1 child process failed: solve ended by SIGSEGV');
+  assert.equal(crashed.evidence[0]!.text, 'solve: 1 of 2 runs failed (50 %)');
+  assert.match(
+    crashed.evidence[1]!.text,
+    /^solve 3 \(pid 7 on c1\): ended by SIGSEGV at 2026-11-15 20:49:14 UTC, started by bash \(pid 1\)$/,
+  );
+  const failed = processes([
+    { pid: 7, exename: 'python3', args: 'part.py', from: 1, to: 30, cpu: 20, exitcode: 3 },
+    { pid: 8, exename: 'bash', args: 'job.sh', from: 40, to: 40.01, cpu: 0, exitcode: 127 },
+  ]);
+  assert.equal(finding(failed, 'failing-children').severity, 'advice');
+  assert.equal(
+    finding(failed, 'failing-children').text,
+    '2 child processes failed: python3 ended with exit code 3 and bash could not start a program (exit code 127)',
+  );
+  const healthy: Told[] = [
+    { pid: 7, exename: 'grep', args: 'x log', from: 1, to: 9, cpu: 5, exitcode: 1 },
+    { pid: 8, exename: 'server', from: 1, to: 50, cpu: 5, exitsignal: 15, ended: 'signal' },
+    { pid: 9, exename: 'cc', args: 'conftest.c', from: 1, to: 1.1, cpu: 0.05, exitcode: 1 },
+    { pid: 20, exename: 'timeout', args: '5 sleep 9', from: 1, to: 6, cpu: 0, exitcode: 124 },
+    { pid: 21, exename: 'sh', args: '-c false', from: 1, to: 6, cpu: 0, exitcode: 1 },
+    { pid: 22, exename: 'solve', from: 1, to: 60, cpu: 50 },
+  ];
+  assert.equal(outcome(processes(healthy), 'failing-children')?.outcome, 'fine');
+  // the shell between only passes on what failed below it
+  const below: Told[] = [
+    { pid: 7, exename: 'sh', args: 'step.sh', from: 1, to: 9, exitcode: 3 },
+    { pid: 8, ppid: 7, exename: 'solve', from: 2, to: 9, cpu: 6, exitcode: 3 },
+  ];
+  assert.equal(
+    finding(processes(below), 'failing-children').text,
+    '1 child process failed: solve ended with exit code 3',
+  );
+  // short ones by their number alone
+  const convert = (n: number): Material =>
+    processes(many(20, (i) => ({ exename: 'convert', from: i, to: i + 0.1, cpu: 0.05, exitcode: i < n ? 2 : 0 })));
+  assert.match(finding(convert(15), 'failing-children').text, /convert ended with exit code 2 \(15 times\)$/);
+  assert.equal(outcome(convert(9), 'failing-children')?.outcome, 'fine');
+});
+
+const worker = (i: number, life: number, cpu: number, more: Partial<Told> = {}): Omit<Told, 'pid'> => ({
+  ...{ exename: 'worker', args: `--id ${i}`, from: 1, to: 1 + life, cpu },
+  ...more,
+});
+
+test('like processes with unlike work: the busiest and the others are named', () => {
+  const uneven = processes(many(4, (i) => worker(i, i === 2 ? 80 : 30, i === 2 ? 78 : 26)));
+  const { severity, text, evidence } = finding(uneven, 'process-imbalance');
+  assert.equal(severity, 'advice');
+  assert.equal(
+    text,
+    '4 like processes (worker) had unequal work: 1 min 18 s of CPU time in the busiest, 26.0 s in the median',
+  );
+  assert.match(
+    evidence[0]!.text,
+    /^on average they had 50 % of the busiest one’s CPU time; together they ran for 1 min 20 s/,
+  );
+  assert.equal(evidence[1]!.text, 'worker --id 2 (pid 12 on c1): 1 min 18 s of CPU time in 1 min 20 s');
+  const fine = (told: Told[]) => assert.equal(outcome(processes(told), 'process-imbalance')?.outcome, 'fine');
+  // a pool whose workers live equally long tells by CPU time
+  assert.equal(outcome(processes(many(4, (i) => worker(i, 80, i === 2 ? 78 : 20))), 'process-imbalance')?.outcome, 'found');
+  fine(many(4, (i) => worker(i, 80 - i, 70 - 4 * i)));
+  // one after the other, of different programs, of different parents, or with ranks
+  fine(
+    many(4, (i) => worker(i, i === 2 ? 40 : 10, i === 2 ? 39 : 9, { from: i * 20, to: i * 20 + (i === 2 ? 40 : 10) })),
+  );
+  fine(many(4, (i) => worker(i, i === 2 ? 80 : 30, i === 2 ? 78 : 26, { exename: `part-${'abcd'[i]}` })));
+  fine(many(4, (i) => worker(i, i === 2 ? 80 : 30, i === 2 ? 78 : 26, { rank: String(i) })));
+  // nobody worked
+  fine(many(4, (i) => worker(i, 80, i === 2 ? 8 : 2)));
+});
+
+test('one slow process of many like ones, with as much work, and what held it up', () => {
+  const lame = (more: Partial<Told>, cpu = 20) =>
+    processes(
+      many(5, (i) =>
+        worker(i, i === 3 ? 60 : 22 + i / 10, i === 3 ? cpu : 20, i === 3 ? more : { metrics: { time_waiting: 1e9 } }),
+      ),
+    );
+  const slept = finding(lame({ metrics: { time_waiting: 1e9 } }), 'slow-worker');
+  assert.equal(slept.severity, 'advice');
+  assert.equal(slept.text, 'worker --id 3 (pid 13 on c1) took 1 min 00 s, 4 like processes 22.1 s for as much work');
+  assert.match(slept.advice, /^It slept/);
+  const waited = finding(lame({ metrics: { time_waiting: 38e9 } }), 'slow-worker');
+  assert.match(waited.evidence.at(-1)!.text, /^it waited for a CPU 37\.0 s longer than the others, of 37\.9 s/);
+  assert.match(waited.advice, /^It shares its CPU/);
+  // more work is no slow worker
+  const more = lame({ metrics: { time_waiting: 1e9 } }, 58);
+  assert.equal(outcome(more, 'slow-worker')?.outcome, 'fine');
+  assert.equal(outcome(more, 'process-imbalance')?.outcome, 'found');
+  assert.equal(outcome(processes(many(5, (i) => worker(i, 22 + i, 20))), 'slow-worker')?.outcome, 'fine');
+});
