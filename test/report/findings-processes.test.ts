@@ -114,7 +114,10 @@ test('like processes with unlike work: the busiest and the others are named', ()
   assert.equal(evidence[1]!.text, 'worker --id 2 (pid 12 on c1): 1 min 18 s of CPU time in 1 min 20 s');
   const fine = (told: Told[]) => assert.equal(outcome(processes(told), 'process-imbalance')?.outcome, 'fine');
   // a pool whose workers live equally long tells by CPU time
-  assert.equal(outcome(processes(many(4, (i) => worker(i, 80, i === 2 ? 78 : 20))), 'process-imbalance')?.outcome, 'found');
+  assert.equal(
+    outcome(processes(many(4, (i) => worker(i, 80, i === 2 ? 78 : 20))), 'process-imbalance')?.outcome,
+    'found',
+  );
   fine(many(4, (i) => worker(i, 80 - i, 70 - 4 * i)));
   // one after the other, of different programs, of different parents, or with ranks
   fine(

@@ -6,6 +6,7 @@ import cpuSerial from './cpu-serial.ts';
 import cpuStarved from './cpu-starved.ts';
 import cpuThrottled from './cpu-throttled.ts';
 import cpuUnderused from './cpu-underused.ts';
+import failingChildren from './failing-children.ts';
 import gpuImbalance from './gpu-imbalance.ts';
 import gpuLost from './gpu-lost.ts';
 import gpuLow from './gpu-low.ts';
@@ -22,9 +23,12 @@ import nodeIdle from './node-idle.ts';
 import nodeImbalance from './node-imbalance.ts';
 import nodeLost from './node-lost.ts';
 import outOfMemory from './out-of-memory.ts';
+import processImbalance from './process-imbalance.ts';
 import recordingGaps from './recording-gaps.ts';
 import recordingQuality from './recording-quality.ts';
 import type { Rule } from './shared/rule.ts';
+import shortProcesses from './short-processes.ts';
+import slowWorker from './slow-worker.ts';
 import stepFailed from './step-failed.ts';
 import swap from './swap.ts';
 import timeLimit from './time-limit.ts';
@@ -36,6 +40,7 @@ const all: readonly Rule[] = [
   cpuStarved,
   cpuThrottled,
   cpuUnderused,
+  failingChildren,
   gpuImbalance,
   gpuLost,
   gpuLow,
@@ -52,8 +57,11 @@ const all: readonly Rule[] = [
   nodeImbalance,
   nodeLost,
   outOfMemory,
+  processImbalance,
   recordingGaps,
   recordingQuality,
+  shortProcesses,
+  slowWorker,
   stepFailed,
   swap,
   timeLimit,
