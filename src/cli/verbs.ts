@@ -55,6 +55,7 @@ export const verbs: readonly Verb[] = [
   { name: 'model', group: look, summary: 'keep jobs as a reference for others', load: () => import('./model.ts') },
   { name: 'cause', group: look, summary: 'say in what a job lies outside a reference', load: () => import('./cause.ts') },
   { name: 'explore', group: look, summary: 'go from an experiment to its components, time segments and jobs', load: () => import('./explore.ts') },
+  { name: 'scale', group: look, summary: 'say how a program scales, and what more cores would bring', load: () => import('./scale.ts') },
   { name: 'export', group: look, summary: 'write recordings as CSV, Parquet or NDJSON', load: () => import('./export.ts') },
   { name: 'notebook', group: look, summary: 'open recordings in a Jupyter notebook', load: () => import('./notebook.ts') },
   { name: 'list', group: look, summary: 'list recordings', load: () => import('./list.ts') },

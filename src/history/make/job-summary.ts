@@ -216,7 +216,7 @@ function ranksOf({ processes: set }: Material): number | undefined {
 }
 
 /** What its command runs; of a shell script the process that used most CPU time. */
-function programOfJob({ job, processes }: Report): string | undefined {
+export function programOfJob({ job, processes }: Report): string | undefined {
   const named = job.command === undefined ? undefined : programOf(job.command);
   if (named !== undefined && !isShellScript(named)) return named;
   for (const { command } of processes) {

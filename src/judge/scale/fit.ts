@@ -30,8 +30,6 @@ export interface Fit {
   error?: number;
   /** Runs beyond what the law needs to be determined. */
   freedom: number;
-  /** Akaike's criterion for few runs: of several laws the one with the least fits best. Not there: too few runs. */
-  aicc?: number;
   /** More was gained than was added, beyond chance: no law here can say that. */
   superlinear?: true;
   /** The speed-up of one size over another by the law, with the bounds of its interval. */
@@ -92,7 +90,6 @@ export function fitLaw(law: Law, points: readonly RatePoint[]): Fit | undefined 
     freedom,
     ...stated({
       error: freedom > 0 ? Math.sqrt(heldSquares / freedom) : undefined,
-      aicc: aicc(heldSquares, points.length, unknowns + 1),
       superlinear: isBeyond ? (true as const) : undefined,
     }),
     speedup(size, over) {
@@ -110,13 +107,6 @@ export function fitLaw(law: Law, points: readonly RatePoint[]): Fit | undefined 
       return { value, low: value * Math.exp(-reach), high: value * Math.exp(reach) };
     },
   };
-}
-
-/** With the number of unknowns that the spread of the runs is one of; undefined where it has no meaning. */
-function aicc(squares: number, runs: number, unknowns: number): number | undefined {
-  if (runs - unknowns - 1 <= 0) return undefined;
-  const penalty = 2 * unknowns + (2 * unknowns * (unknowns + 1)) / (runs - unknowns - 1);
-  return runs * Math.log(Math.max(LEAST_SQUARE, squares / runs)) + penalty;
 }
 
 const residual = (law: Law, { size, rate }: RatePoint, parameters: Parameters): number =>

@@ -115,7 +115,8 @@ function memoryGain({ summary }: Report, memory: Limit): Gain {
     return { what, helps: 'yes', text: `${memory.text}: with more, or with larger problems, it needs more` };
   const peak = summary.memory_peak_bytes!;
   const room = Math.floor(summary.memory_limit_bytes! / peak);
-  const more = room >= 2 ? `; a problem of ${room} times the memory would fit` : '';
+  const times = room > 100 ? 'more than 100' : String(room);
+  const more = room >= 2 ? `; a problem with ${times} times the memory would fit` : '';
   return { what, helps: 'no', text: `${formatBytes(peak)} were enough${more}` };
 }
 

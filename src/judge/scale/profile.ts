@@ -2,6 +2,7 @@ import { type Material, wholeOf } from '../../query/material.ts';
 import { useOf } from '../../query/use/use.ts';
 import type { Report } from '../report-schema.ts';
 import { waitedShare } from '../rules/shared/cpu-waiting.ts';
+import { aloneSeconds } from './alone.ts';
 
 /** How many CPUs the job wanted at once, and for how long. Seconds of the job's time. */
 export interface Profile {
@@ -19,10 +20,13 @@ export interface Profile {
   /** Nearly all of its CPUs. */
   all: number;
   /**
-   * The share of the time in which no more than one thread ran. Low: samples that show about one. High: as if, whenever not
-   * all CPUs were busy, one thread ran alone for a part of the time and all of them for the rest.
+   * The share of the time in which no more than one thread ran. Low: samples that show about one, or the time in which only
+   * one working thread existed, whichever is more. High: as if, whenever not all CPUs were busy, one thread ran alone for a
+   * part of the time and all of them for the rest.
    */
   serial: { low: number; high: number };
+  /** Seconds in which only one working thread existed, by records; not there where not all of them recorded themselves. */
+  alone?: number;
   /** The same of the work: what Amdahl's law calls the serial share, against a run on one core. */
   serial_work: { low: number; high: number };
   /** Ran and waited for a CPU, over ran: what others took from it was added. 1: it did not wait, or nobody knows. */
@@ -75,6 +79,9 @@ export function profileOf(material: Material, { job, summary, nodes }: Report): 
     if (wanted <= ONE && ONE < ALL * cpus) low += seconds;
     if (wanted < ALL * cpus) high += Math.min(1, (cpus - wanted) / (cpus - 1)) * seconds;
   }
+  const alone = aloneSeconds(material);
+  if (alone !== undefined) found.alone = alone;
+  low = Math.min(found.seconds, Math.max(low, alone ?? 0));
   found.serial = { low: low / found.seconds, high: Math.max(low, high) / found.seconds };
   found.serial_work = { low: low / ran, high: Math.max(low, high) / ran };
   return found;

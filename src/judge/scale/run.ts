@@ -1,6 +1,8 @@
 import { stated } from '../../base/stated.ts';
 import { figure } from '../../base/words.ts';
 import type { NodeReport, Report } from '../report-schema.ts';
+import { waitedShare } from '../rules/shared/cpu-waiting.ts';
+import { weightedMean } from '../use/seen.ts';
 
 /** What the size of a run is counted in; `tag:ranks` is a tag of the job with a number. */
 export type SizeBy = 'cores' | 'nodes' | 'gpus' | `tag:${string}`;
@@ -17,6 +19,8 @@ export interface ScaleRun {
   size_source: string;
   wall_seconds: number;
   cpu_seconds?: number;
+  /** Of the time in which its threads wanted a CPU, the share in which they had none: others had it, or there were too many. */
+  waited?: number;
   nodes: number;
   /** Of the size, where cores are counted; else of the allocation. */
   core_hours?: number;
@@ -77,6 +81,7 @@ export function runOf(report: Report, options: RunOptions): ScaleRun | LeftOut {
     ...stated({
       command: job.command?.join(' '),
       cpu_seconds: summary.cpu_seconds,
+      waited: weightedMean(report.nodes.map((n) => [waitedShare(n), n.cpu_seconds])),
       core_hours: isCores ? size.size * hours : summary.cpus_source === 'machine' ? undefined : summary.core_hours,
       gpu_hours: summary.gpu_hours,
       node_hours: Number.isFinite(summary.node_hours) ? summary.node_hours : undefined,

@@ -1,3 +1,4 @@
+import { greatest } from '../../base/extremes.ts';
 import { Fault, usage } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
 import { count, figure, listed, percent } from '../../base/words.ts';
@@ -46,7 +47,6 @@ export interface FittedLaw {
   /** Typical difference of a run from the law, as a share of its time. */
   error?: number;
   freedom: number;
-  aicc?: number;
   superlinear?: true;
   /** USL with coherency: from this size on, more makes it slower. */
   peak_size?: number;
@@ -92,6 +92,8 @@ export interface Study extends KindVerdict {
 const METHOD = 'covariance of the least squares of log(rate), Student t';
 /** Beyond so many times the largest run a law says nothing that anybody should rely on. */
 const FARTHEST = 4;
+/** Threads that waited for CPUs for more than this of the time make a run slower than it is. */
+const WAITED = 0.05;
 /** Runs that differ from the law by more than this need a look. */
 const ROUGH = 0.1;
 
@@ -202,16 +204,17 @@ interface LawFit {
   fit: Fit;
 }
 
-/** Of the laws for this kind the one that explains most with least (AICc); with few runs the simplest. */
+/** The simple law of this kind, unless USL shows coherency beyond chance, which no other law has, and is nearer to the runs. */
 function bestOf(fits: readonly LawFit[], kind: StudyKind): LawFit | undefined {
-  const fitting = fits.filter(({ law }) => law.kinds.includes(kind));
-  const judged = fitting.filter(({ fit }) => fit.aicc !== undefined);
-  if (judged.length < fitting.length) return fitting[0];
-  return judged.toSorted((a, b) => a.fit.aicc! - b.fit.aicc!)[0];
+  const simple = fits.find(({ law }) => law.kinds.includes(kind) && law.name !== 'USL');
+  const full = fits.find(({ law }) => law.name === 'USL');
+  const isShown = (full?.fit.estimates[1]?.low ?? 0) > 0;
+  if (simple === undefined || full === undefined || !isShown) return simple ?? full;
+  return full.fit.error! < (simple.fit.error ?? Number.POSITIVE_INFINITY) ? full : simple;
 }
 
 function fittedLaw(law: Law, fit: Fit, kind: StudyKind, best: boolean): FittedLaw {
-  const { estimates, error, freedom, aicc, superlinear } = fit;
+  const { estimates, error, freedom, superlinear } = fit;
   const [first, second] = estimates;
   const hasPeak = law.name === 'USL' && second!.value > 0 && first!.value < 1;
   const hasLimit = law.name === 'Amdahl' && first!.value > 0;
@@ -223,7 +226,6 @@ function fittedLaw(law: Law, fit: Fit, kind: StudyKind, best: boolean): FittedLa
     freedom,
     ...stated({
       error,
-      aicc,
       superlinear,
       peak_size: hasPeak ? Math.sqrt((1 - first!.value) / second!.value) : undefined,
       limit_speedup: hasLimit ? limitOf(first!) : undefined,
@@ -283,6 +285,11 @@ function notesOf(study: Study, best: Fit | undefined): string[] {
   if (sizes.length < 3) notes.push('Two sizes cannot tell waiting from coherency: USL needs three.');
   if ((best?.error ?? 0) > ROUGH)
     notes.push(`Runs differ from the law by ${percent(best!.error!)} on average: something else varies, too.`);
+  const late = runs.filter((run) => (run.waited ?? 0) > WAITED);
+  if (late.length > 0)
+    notes.push(
+      `In ${count(late.length, 'run')} of ${runs.length}, threads waited for a CPU (up to ${percent(greatest(late.map((run) => run.waited!)))} of the time): others used the machine, or there were more threads than cores. Their times are too long.`,
+    );
   if (laws.some((law) => law.best && law.superlinear === true))
     notes.push('More was gained than was added (caches, or a slow smallest run): no law here describes that.');
   const commands = new Set(runs.flatMap((run) => (run.command === undefined ? [] : shape(run.command, run.size))));

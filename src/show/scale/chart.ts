@@ -45,14 +45,16 @@ export function speedupChart(study: Study, width = MOST_WIDTH, unicode = false):
   }
   for (const row of study.sizes) put(x(row.size), row.speedup, marks.run);
   const named = new Map(labels.map((value) => [y(value), figure(value)]));
-  const lines = cells.map((row, k) => `${pad(named.get(k) ?? '', left, 'right')} ${marks.side}${row.join('')}`.trimEnd());
+  const lines = cells.map((row, k) =>
+    `${pad(named.get(k) ?? '', left, 'right')} ${marks.side}${row.join('')}`.trimEnd(),
+  );
   lines.push(`${' '.repeat(left + 1)}${marks.corner}${marks.base.repeat(columns)}`);
   const ticks = study.sizes.map((row) => row.size);
   lines.push(`${' '.repeat(left + 2)}${axis(ticks, x, columns)}`.trimEnd());
   const { recommended } = study;
   if (recommended !== undefined && recommended.size >= from && recommended.size <= to)
     lines.push(
-      `${' '.repeat(left + 2)}${under(x(recommended.size), `${marks.here} ${sizeWords(recommended.size, study.by)}`, columns)}`.trimEnd(),
+      `${' '.repeat(left + 2)}${under(x(recommended.size), marks.here, sizeWords(recommended.size, study.by), columns)}`.trimEnd(),
     );
   const law = study.laws.find(({ best }) => best)?.law;
   lines.push(
@@ -80,8 +82,8 @@ function axis(sizes: readonly number[], x: (size: number) => number, columns: nu
   return line;
 }
 
-/** A text whose first letter is at a column, or that ends at the last one. */
-const under = (column: number, text: string, columns: number): string =>
-  column + textWidth(text) <= columns
-    ? ' '.repeat(column) + text
-    : pad([...text].slice(2).join('') + text.slice(0, 2).split('').reverse().join(''), column + 1, 'right');
+/** A mark at a column, and its text behind it, or before it where there is no room. */
+function under(column: number, mark: string, text: string, columns: number): string {
+  if (column + 2 + textWidth(text) <= columns) return `${' '.repeat(column)}${mark} ${text}`;
+  return `${pad(text, column - 1, 'right')} ${mark}`;
+}

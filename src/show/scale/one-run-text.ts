@@ -28,7 +28,9 @@ export function oneRunText(run: OneRun, options: ScaleTextOptions = {}): string 
   for (const gain of run.gains) lines.push(...row(gain.what, pad(gainWord(gain), 10), gain.text, width));
   lines.push(
     '',
-    ...wrap('Bounds from one run are upper bounds. tacho scale run --cores 1,2,4 -- COMMAND measures it.', width).map(pen.dim),
+    ...wrap('Bounds from one run are upper bounds. tacho scale run --cores 1,2,4 -- COMMAND measures it.', width).map(
+      pen.dim,
+    ),
   );
   const text = `${lines.join('\n')}\n`;
   return stream.isTTY ? text : ascii(text);
@@ -39,7 +41,10 @@ const NAMES = 16;
 function row(name: string, state: string, text: string, width: number): string[] {
   const [first = '', ...rest] = wrap(text, Math.max(30, width - NAMES - 14));
   const indent = ' '.repeat(NAMES + 14);
-  return [`  ${pad(name, NAMES)}  ${state}${first}`.trimEnd(), ...rest.map((line) => indent.slice(0, NAMES + 14) + line)];
+  return [
+    `  ${pad(name, NAMES)}  ${state}${first}`.trimEnd(),
+    ...rest.map((line) => indent.slice(0, NAMES + 14) + line),
+  ];
 }
 
 function gainWord({ helps, at_most: most }: Gain): string {

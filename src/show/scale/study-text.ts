@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, energy, figure, listed, percent } from '../../base/words.ts';
+import { count, energy, figure, percent } from '../../base/words.ts';
 import type { Estimate } from '../../judge/scale/fit.ts';
 import { type FittedLaw, type Recommended, type Study, sizeWords } from '../../judge/scale/study.ts';
 import { objectCsv } from '../object-csv.ts';
@@ -13,7 +13,11 @@ export interface ScaleTextOptions {
   environment?: Readonly<Record<string, string | undefined>>;
 }
 
-const right = (head: string, spare?: number): TextColumn => ({ head, align: 'right', ...(spare === undefined ? {} : { spare }) });
+const right = (head: string, spare?: number): TextColumn => ({
+  head,
+  align: 'right',
+  ...(spare === undefined ? {} : { spare }),
+});
 
 /** A study for people: what it is, the table of sizes, the laws, what to ask for, and the chart. */
 export function studyText(study: Study, options: ScaleTextOptions = {}): string {
@@ -23,7 +27,12 @@ export function studyText(study: Study, options: ScaleTextOptions = {}): string 
   const runs = `${count(study.runs.length, 'run')} on ${figure(study.smallest)} to ${sizeWords(study.largest, study.by)}`;
   const lines = wrap(`${printable(study.program)}: ${study.kind} scaling, ${runs}`, width);
   lines[0] = pen.bold(lines[0]!);
-  lines.push(...wrap(`${study.kind === 'strong' ? 'Strong: the same work on more' : 'Weak: more work on more'} (${study.kind_why}).`, width).map(pen.dim));
+  lines.push(
+    ...wrap(
+      `${study.kind === 'strong' ? 'Strong: the same work on more' : 'Weak: more work on more'} (${study.kind_why}).`,
+      width,
+    ).map(pen.dim),
+  );
   lines.push('', ...sizeLines(study, width, pen.dim));
   lines.push('', ...lawLines(study, width, pen.dim));
   if (study.recommended !== undefined) {
@@ -34,8 +43,11 @@ export function studyText(study: Study, options: ScaleTextOptions = {}): string 
   lines.push('', ...speedupChart(study, width, stream.isTTY === true && hasUnicode(environment)));
   const notes = [...study.notes];
   if (study.left_out.length > 0)
-    notes.push(...study.left_out.slice(0, 5).map(({ job, why }) => `Left out: job ${printable(job)}: ${printable(why)}.`));
-  if (study.left_out.length > 5) notes.push(`Left out: ${count(study.left_out.length - 5, 'more run')}; --format json has all.`);
+    notes.push(
+      ...study.left_out.slice(0, 5).map(({ job, why }) => `Left out: job ${printable(job)}: ${printable(why)}.`),
+    );
+  if (study.left_out.length > 5)
+    notes.push(`Left out: ${count(study.left_out.length - 5, 'more run')}; --format json has all.`);
   lines.push('', ...notes.flatMap((note) => wrap(note, width)).map(pen.dim));
   const text = `${lines.join('\n')}\n`;
   return stream.isTTY ? text : ascii(text);
@@ -75,34 +87,37 @@ function sizeLines({ sizes, by, metric, kind }: Study, width: number, dim: (text
 
 function lawLines({ laws, interval, kind }: Study, width: number, dim: (text: string) => string): string[] {
   const [heads, ...rows] = textTable(
-    [{ head: 'law' }, { head: 'parameters', shrinks: true }, right('off by'), { head: '' }],
-    laws.map((law) => [
-      law.law,
-      law.estimates.map(estimateWords).join(', '),
-      law.error === undefined ? '' : percent(law.error),
-      law.best ? 'fits best' : law.describes ? '' : `not about ${kind} scaling`,
-    ]),
+    [{ head: 'law' }, { head: 'parameter' }, right('value'), { head: '95 % interval' }, right('off by'), { head: '' }],
+    laws.flatMap((law) =>
+      law.estimates.map((estimate, i) => [
+        i === 0 ? law.law : '',
+        estimate.name.replaceAll('_', ' '),
+        figure(estimate.value),
+        intervalWords(estimate),
+        i > 0 || law.error === undefined ? '' : percent(law.error),
+        i > 0 ? '' : law.best ? 'fits best' : law.describes ? '' : `not for ${kind} scaling`,
+      ]),
+    ),
     width,
   );
   const best = laws.find((law) => law.best);
   const lines = [dim(heads!), ...rows];
-  lines.push(...wrap(`Intervals: ${percent(interval.confidence)}, ${interval.method}.`, width).map(dim));
+  lines.push(...wrap(`Intervals by ${interval.method}.`, width).map(dim));
   if (best !== undefined) lines.push(...consequences(best).flatMap((text) => wrap(text, width)));
   return lines;
 }
 
-/** "contention 0.031 (0.02 to 0.042)". */
-function estimateWords({ name, value, low, high }: Estimate): string {
-  const range = low === undefined || high === undefined ? '' : ` (${figure(low)} to ${figure(high)})`;
-  return `${name.replaceAll('_', ' ')} ${figure(value)}${range}`;
-}
+const intervalWords = ({ low, high }: Estimate): string =>
+  low === undefined || high === undefined ? '' : `${figure(low)} to ${figure(high)}`;
 
 /** What the law means. */
 function consequences({ limit_speedup: limit, peak_size: peak }: FittedLaw): string[] {
   const texts: string[] = [];
   if (limit !== undefined) {
     const range =
-      limit.low === undefined ? '' : ` (${figure(limit.low)} to ${limit.high === undefined ? 'any' : figure(limit.high)})`;
+      limit.low === undefined
+        ? ''
+        : ` (${figure(limit.low)} to ${limit.high === undefined ? 'any' : figure(limit.high)})`;
     texts.push(`However many: at most ${figure(limit.value)}${range} times as fast as one.`);
   }
   if (peak !== undefined) texts.push(`Beyond ${figure(Math.round(peak))} it gets slower again.`);
@@ -139,6 +154,3 @@ export function studyJson(study: Study): string {
 const COLUMNS = ['size', 'runs', 'wall_seconds', 'wall_seconds_min', 'wall_seconds_max', 'rate', 'speedup', 'efficiency', 'predicted_speedup', 'core_hours', 'gpu_hours', 'node_hours', 'energy_joules'];
 
 export const studyCsv = ({ sizes }: Study): string => objectCsv(COLUMNS, sizes);
-
-/** "job 17: it still runs". */
-export const leftOutWords = (names: readonly string[]): string => listed(names);

@@ -28,7 +28,9 @@ export function studySvg(study: Study): string {
       `<text x="${LEFT - 8}" y="${(y(value) + 4).toFixed(1)}" text-anchor="end">${figure(value)}</text>`,
     );
   for (const { size } of study.sizes)
-    parts.push(`<text x="${x(size).toFixed(1)}" y="${HEIGHT - BOTTOM + 20}" text-anchor="middle">${figure(size)}</text>`);
+    parts.push(
+      `<text x="${x(size).toFixed(1)}" y="${HEIGHT - BOTTOM + 20}" text-anchor="middle">${figure(size)}</text>`,
+    );
   parts.push(`<polyline class="ideal" points="${point(from, 1)} ${point(to, to / from)}"/>`);
   const { predict } = study;
   if (predict !== undefined) {

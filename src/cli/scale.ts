@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { several } from './processes.ts';
+import { printScale, type ScaleOptions, sizeBy, studyOptions } from './scale-options.ts';
+import { defineRun } from './scale-run.ts';
+
+export function define(command: Command): void {
+  studyOptions(
+    command
+      .usage('[RECORDING…] [options], or: tacho scale run --cores 1,2,4 -- COMMAND')
+      .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+      .option(
+        '--by <what>',
+        'what sizes are counted in: cores, nodes, gpus or tag:KEY (default: cores or gpus)',
+        sizeBy,
+      )
+      .option('-n, --name <name>', 'only jobs with this name; * and ? as in file names')
+      .option('-p, --program <name>', 'only runs of this program')
+      .option('--job-tag <key:value>', 'only jobs with this tag', several),
+  )
+    .addHelpText(
+      'after',
+      `
+One recording: what it is held up by, and what more cores, memory, GPUs or faster
+storage would bring at most. Several recordings of one program at different sizes:
+the laws of Amdahl, Gustafson and Gunther (USL) through them, with intervals, and
+the size to ask for.
+
+Examples:
+  tacho scale tacho-4711                          what one run tells
+  tacho scale runs/ --program solver              the study that these runs are
+  tacho scale runs/ --by nodes --efficiency 80%
+  tacho scale runs/ --figure ns_per_day --by gpus
+  tacho scale runs/ --format svg > scaling.svg
+  tacho scale run --cores 1,2,4 -- ./solver -t {cores} input.nml
+`,
+    )
+    .action(async (paths: string[], options: ScaleOptions) => {
+      const { scaleOf } = await import('./scale-runs.ts');
+      await printScale(await scaleOf(paths.length === 0 ? ['.'] : paths, options), options.format);
+    });
+  defineRun(command.command('run'));
+}

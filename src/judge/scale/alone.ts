@@ -1,0 +1,52 @@
+import type { Material } from '../../query/material.ts';
+
+/** Threads with less of the job's CPU time than this do not count: a shell that waits runs beside every program. */
+const LITTLE = 0.01;
+/** Together they must be no more than this. */
+const LITTLE_TOGETHER = 0.05;
+
+/**
+ * Seconds in which at most one working thread existed, by the records of processes and threads: in this time nothing can have
+ * run in parallel. Undefined: some processes did not record themselves to their end.
+ */
+export function aloneSeconds(material: Material): number | undefined {
+  const { processes: set, job } = material;
+  const threads = material.threads?.();
+  if (set === undefined || threads === undefined || job.end === undefined) return undefined;
+  const lives: { from: number; to: number; cpu: number }[] = [];
+  const recorded = new Uint8Array(set.length);
+  for (let k = 0; k < threads.length; k++) {
+    recorded[threads.process[k]!] = 1;
+    lives.push({ from: threads.start[k]!, to: threads.end[k]!, cpu: threads.cpu_time[k]! || 0 });
+  }
+  for (let i = 0; i < set.length; i++) {
+    if (recorded[i] === 1) continue;
+    const life = { from: set.start[i]!, to: set.end[i]!, cpu: set.cpu_time[i]! || 0 };
+    // of its threads nobody knows anything but their number: as if all lived as long
+    const count = set.threads[i]! > 1 ? 2 : 1;
+    for (let n = 0; n < count; n++) lives.push({ ...life, cpu: life.cpu / count });
+  }
+  const total = lives.reduce((sum, { cpu }) => sum + cpu, 0);
+  const working = lives.filter(({ cpu }) => cpu >= LITTLE * total);
+  const left = total - working.reduce((sum, { cpu }) => sum + cpu, 0);
+  if (!(total > 0) || left > LITTLE_TOGETHER * total) return undefined;
+  if (working.some(({ from, to }) => !(to >= from))) return undefined;
+  return timeBelowTwo(working, job.start, job.end) / 1e6;
+}
+
+/** How long fewer than two of them were there at once. */
+function timeBelowTwo(lives: readonly { from: number; to: number }[], start: number, end: number): number {
+  const events = lives
+    .flatMap(({ from, to }) => [
+      { time: Math.max(start, from), change: 1 },
+      { time: Math.min(end, to), change: -1 },
+    ])
+    .sort((a, b) => a.time - b.time);
+  let [alive, last, alone] = [0, start, 0];
+  for (const { time, change } of events) {
+    if (alive < 2) alone += Math.max(0, time - last);
+    alive += change;
+    last = Math.max(last, time);
+  }
+  return alone + (alive < 2 ? Math.max(0, end - last) : 0);
+}
