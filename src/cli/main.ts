@@ -28,6 +28,9 @@ if (process.argv[2] === '--isolated-sources') {
 } else if (process.argv[2] === '--seal-as') {
   // and so does the one that seals for a hub
   void import('../hub/keep/seal-worker.ts').then(({ runSealWorker }) => runSealWorker());
+} else if (process.argv[2] === '--summarise-as') {
+  // and the one that summarises recordings for an index
+  void import('../history/index/summarise-worker.ts').then(({ runSummariseWorker }) => runSummariseWorker());
 } else void main(process.argv.slice(2));
 
 /** What works for the node, not in the job, though it may be told of one: prolog, epilog, services. */

@@ -63,6 +63,7 @@ export const verbs: readonly Verb[] = [
   { name: 'verify', group: keep, summary: 'find and heal damage in recordings', load: () => import('./verify.ts') },
   { name: 'import', group: keep, summary: 'make recordings of what other programs recorded', load: () => import('./import.ts') },
   { name: 'annotate', group: keep, summary: 'say something about a job, while it runs or later', load: () => import('./annotate.ts') },
+  { name: 'index', group: many, summary: 'keep one row per job, node, hour and finding beside an archive', load: () => import('./index.ts') },
   { name: 'submit', group: many, summary: 'store recordings in a PostgreSQL database', load: () => import('./submit.ts') },
   { name: 'watch', group: many, summary: 'store every recording that appears in a folder', load: () => import('./watch.ts') },
   { name: 'db', group: many, summary: 'look after the database: tables, jobs, what is old', load: () => import('./db.ts') },

@@ -21,9 +21,9 @@ export function summariesOf(opened: Recording, options: SummariesOptions = {}): 
   const { recording = '', now = Date.now() * 1000 } = options;
   const ended = opened.job.end === undefined ? silentEnd(opened, now) : undefined;
   const whole = ended === undefined ? opened : { ...opened, job: ended };
-  const node_hours = options.nodeHours === false ? [] : nodeHoursOf(whole, recording);
-  if (isFleet(whole.job)) return { jobs: [], job_nodes: [], node_hours, findings: [] };
   const material = gather(whole, { now });
+  const node_hours = options.nodeHours === false ? [] : nodeHoursOf(material, recording);
+  if (isFleet(whole.job)) return { jobs: [], job_nodes: [], node_hours, findings: [] };
   const made = report(material);
   return {
     jobs: [summaryOfJob(made, material, recording)],

@@ -83,7 +83,7 @@ function restore(groups: number[]): void {
 }
 
 /** The user's own group, which a folder's need not be; who has no account here is alone in a group of that number. */
-function groupOf(uid: number): number {
+export function groupOf(uid: number): number {
   process.seteuid!(uid);
   try {
     return os.userInfo().gid;

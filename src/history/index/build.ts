@@ -1,0 +1,93 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault, reason } from '../../base/fault.ts';
+import { foldersBelow } from '../../recording/folder/open.ts';
+import { changeIndex, type IndexWriter } from './index-writer.ts';
+import { stampOf } from './stamp.ts';
+import { summariseAll } from './summarise-all.ts';
+import type { Found } from './summarise-one.ts';
+
+export interface BuildOptions {
+  /** Everything again, whatever the index has. */
+  rebuild?: boolean;
+  /** Only these recordings, and no look at the others. */
+  only?: readonly string[];
+  workers?: number;
+  progress?: (done: number, of: number) => void;
+}
+
+/** What became of an index. */
+export interface Built {
+  /** Recordings in the archive, as far as they were looked at. */
+  recordings: number;
+  /** New ones, and those that had changed. */
+  added: number;
+  changed: number;
+  removed: number;
+  /** Recordings that could not be summarised, and why. */
+  troubles: { recording: string; why: string }[];
+}
+
+/** Brings the index of an archive up to date: new and changed recordings are summarised, rows of removed ones go. */
+export async function buildIndex(archive: string, options: BuildOptions = {}): Promise<Built> {
+  needFolder(archive);
+  return changeIndex(archive, (index) => fill(index, archive, options), { fresh: options.rebuild === true });
+}
+
+async function fill(index: IndexWriter, archive: string, { only, workers, progress }: BuildOptions): Promise<Built> {
+  const found = only === undefined ? foundBelow(archive) : only.map((one) => foundAt(archive, one));
+  const there = new Set(found.map(({ id }) => id));
+  const isNews = ({ id, stamp }: Found): boolean => {
+    const listed = index.catalogue.get(id);
+    return listed === undefined || listed.stamp !== stamp || listed.open === true || only !== undefined;
+  };
+  const news = found.filter(isNews);
+  const added = news.filter(({ id }) => index.catalogue.get(id) === undefined).length;
+  const gone = only === undefined ? [...index.catalogue.all()].filter(({ id }) => isGone(id, there)) : [];
+  let count = 0;
+  const file = (entries: Parameters<IndexWriter['change']>[0]): Promise<void> => index.change(entries);
+  const done = (): void => progress?.(++count, news.length);
+  await index.change(
+    [],
+    gone.map(({ id }) => id),
+  );
+  await summariseAll(archive, news, file, { done, ...(workers === undefined ? {} : { workers }) });
+  if (news.length > 1000) index.compact();
+  const asked =
+    only === undefined ? [...index.catalogue.all()] : news.flatMap(({ id }) => index.catalogue.get(id) ?? []);
+  return {
+    recordings: found.length,
+    added,
+    changed: news.length - added,
+    removed: gone.length,
+    troubles: asked.flatMap(({ id, trouble }) => (trouble === undefined ? [] : [{ recording: id, why: trouble }])),
+  };
+}
+
+const isGone = (id: string, there: ReadonlySet<string>): boolean => !id.startsWith('accounting:') && !there.has(id);
+
+function foundBelow(archive: string): Found[] {
+  const found: Found[] = [];
+  for (const { folder, names } of foldersBelow(archive, 6))
+    found.push({ id: path.relative(archive, folder), stamp: stampOf(folder, names) });
+  return found;
+}
+
+function foundAt(archive: string, recording: string): Found {
+  const folder = path.resolve(fs.existsSync(recording) ? recording : path.join(archive, recording));
+  const id = path.relative(path.resolve(archive), folder);
+  if (id === '' || id.startsWith('..')) throw new Fault(`${recording} does not lie in ${archive}`, { exit: 2 });
+  try {
+    return { id, stamp: stampOf(folder, fs.readdirSync(folder)) };
+  } catch (error) {
+    throw new Fault(`cannot open ${folder}: ${reason(error)}`, { cause: error });
+  }
+}
+
+function needFolder(archive: string): void {
+  try {
+    if (!fs.statSync(archive).isDirectory()) throw new Error('not a folder');
+  } catch (error) {
+    throw new Fault(`cannot open ${archive}: ${reason(error)}`, { cause: error });
+  }
+}

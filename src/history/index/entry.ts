@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { RecordingSummaries, SummaryTableName } from '../tables/summary.ts';
+import { dayOf } from './place.ts';
+import type { SummaryRow } from './row-file.ts';
+
+/** What the index has of one recording, or of one job that only accounting knows. */
+export interface Entry {
+  /** Path of the recording below the archive, or `accountingId`. */
+  id: string;
+  /** What the recording looked like: with the same stamp it need not be read again. */
+  stamp: string;
+  /** Nothing: it could not be summarised. */
+  summaries?: RecordingSummaries;
+  /** Why not. */
+  trouble?: string;
+}
+
+/** What the catalogue remembers of an entry. */
+export interface Listed {
+  id: string;
+  stamp: string;
+  /** In which day it has rows, by table. */
+  days: Partial<Record<SummaryTableName, string[]>>;
+  trouble?: string;
+  /** It runs, or how it ended is not known: it is looked at again. */
+  open?: true;
+}
+
+/** Of a job that was never recorded. */
+export const accountingId = (row: { cluster?: unknown; job?: unknown; restart?: unknown; time: number }): string =>
+  `accounting:${row.cluster ?? ''}:${row.job ?? ''}:${row.restart ?? 0}`;
+
+/** Which entry a row of the index belongs to. */
+export const entryOf = (row: SummaryRow): string => (row.recording as string | undefined) ?? accountingId(row);
+
+/** The day that a row is filed under: of a job the day of its end, of an hour its own. */
+export const dayOfRow = (table: SummaryTableName, row: SummaryRow): string =>
+  dayOf(table === 'node_hours' ? row.time : ((row.end_time as number | undefined) ?? row.time));
+
+export const shardOf = (id: string): string => createHash('sha1').update(id).digest('hex').slice(0, 2);
