@@ -9,6 +9,7 @@ import { agentTable } from '../src/sources/own/agent.ts';
 import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
 import { dashboards } from './grafana/dashboards.ts';
 import { RULES_INDEX, rulesIndex } from './rules-index.ts';
+import { thresholdReference } from './threshold-reference.ts';
 
 /** Renews what in docs/ and packaging/ is made from definitions: `npm run docs`. */
 
@@ -27,7 +28,7 @@ export function generated(): Map<string, string> {
     [path.join(DOCS, 'metrics.md'), metricReference(tables)],
     [path.join(DOCS, 'findings.md'), findingsReference(rules)],
     [path.join(DOCS, 'report.schema.json'), reportJsonSchema()],
-    [configuration, between(fs.readFileSync(configuration, 'utf8'), configReference())],
+    [configuration, between(fs.readFileSync(configuration, 'utf8'), `${configReference()}\n\n${thresholdReference()}`)],
     ...dashboards(),
   ]);
 }

@@ -25,6 +25,7 @@ before(() => {
   write('wrong.toml', '# mine\ninterval = "1s"\n\n[sources]\ndisabel = ["nfs"]\n');
   write('wrong-type.toml', 'interval = true\n');
   write('no-toml.toml', 'interval = = 1\n');
+  write('rules.toml', '[rules.cpu-seriall]\nfrom = 0.9\n');
   write('slow/scontrol', '#!/bin/sh\nexec sleep 60\n', 0o755);
   for (const name of ['sacct', 'squeue', 'srun', 'scancel'])
     fs.copyFileSync(path.join(folder, 'slow/scontrol'), path.join(folder, 'slow', name));
@@ -79,6 +80,11 @@ const cases: Case[] = [
   },
   { args: 'run --strict -o plain-file/x -- true', code: 1, says: ['cannot write', 'not a folder'] },
   { args: 'run --strict --config none.toml -- true', code: 2, says: ['--config: there is no file none.toml'] },
+  {
+    args: 'report . --config rules.toml',
+    code: 2,
+    says: ['rules.toml:2: there is no rule "cpu-seriall"; did you mean "cpu-serial"?'],
+  },
   {
     args: 'run --strict --config wrong.toml -- true',
     code: 2,
@@ -152,6 +158,7 @@ test('what failed has left nothing behind', () => {
     'no-toml.toml',
     'not-a-recording',
     'plain-file',
+    'rules.toml',
     'slow',
     'torn',
     'wrong-type.toml',

@@ -83,7 +83,7 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
     const parts = materials.map(({ processes }, j) => processes ?? readColumns([recordings[j]!]));
     const selected = materials.map(({ range, job }) => ({ selection: range, steps: job.steps }));
     const set = processesIn(joinColumns(parts), new Map(selected.entries()));
-    return { set, reports: materials.map(report) };
+    return { set, reports: materials.map((one) => report(one)) };
   }
   if (Object.keys(query).length > 0)
     throw usage('jobs in a database are compared as a whole', 'name the recordings to compare parts of them');
@@ -115,7 +115,7 @@ async function storedOf(
       nodes.flatMap((n) => (n.node === name ? seriesOf(n, processTable) : [])),
     ),
   );
-  return { set: linkProcesses(joinColumns(parts)), reports: materials.map(report) };
+  return { set: linkProcesses(joinColumns(parts)), reports: materials.map((one) => report(one)) };
 }
 
 const tooFew = (what: string, hint: string): Error =>

@@ -1,10 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
+import { loadConfig } from '../config/config.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import { type GatherOptions, gather, gatherStored } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
+import { type RuleSettings, ruleSettingsOf } from '../judge/rules/shared/settings.ts';
 import { isWrongUse, ranThen } from '../query/spans/select.ts';
 import { reportCards } from '../show/report/text.ts';
 import { type FoundRecording, findEach } from './find-recordings.ts';
@@ -28,6 +31,10 @@ export interface ReportOptions extends StoreOptions, SpanOptions {
   phases?: boolean;
   /** Where text is going to be written: colours follow from it. */
   stream?: { readonly isTTY?: boolean | undefined };
+  /** The configuration to use instead of tacho.toml and the like. */
+  config?: string;
+  /** Of the card at the end of a recording: what is wrong in the configuration is said, and not used. */
+  isForgiving?: boolean;
   /** Whoever has recorded reports: CPU seconds of its own that the recording does not have yet. */
   spent?: () => number;
 }
@@ -39,6 +46,7 @@ export function define(command: Command): void {
     .option('-j, --job <id>', 'only the job with this id (of an array: all of its tasks)')
     .option('--phases', 'also say what each phase used; reads the data instead of their statistics')
     .option('-a, --all', 'show every row, process and figure')
+    .option('--config <file>', 'configuration to use instead of tacho.toml and the like [TACHO_CONFIG]')
     .addHelpText(
       'after',
       `
@@ -92,12 +100,13 @@ async function* reportParts(recordingPaths: readonly string[], options: ReportOp
 
 async function* reportsOf(paths: readonly string[], options: ReportOptions): AsyncGenerator<Report> {
   const wanted = wantedOf(options);
+  const settings = await ruleSettings(options);
   if (options.store !== undefined) {
     const ids = options.job === undefined ? paths : [...paths, options.job];
     const timed = wanted.from !== undefined || wanted.to !== undefined;
     const jobs = await storedJobs(options.store, ids, !timed);
     const then = jobs.filter(({ recording }) => ranThen(recording, wanted));
-    for (const job of then.length > 0 ? then : jobs) yield report(await gatherStored(job, wanted));
+    for (const job of then.length > 0 ? then : jobs) yield report(await gatherStored(job, wanted), settings);
     return;
   }
   const all = findEach(paths);
@@ -119,7 +128,7 @@ async function* reportsOf(paths: readonly string[], options: ReportOptions): Asy
   for (const one of chosen) {
     let made: Report;
     try {
-      made = report(gather({ ...(await one.open()), job: one.job }, wanted));
+      made = report(gather({ ...(await one.open()), job: one.job }, wanted), settings);
     } catch (error) {
       if (chosen.length === 1) throw error;
       // what is wrong with one says nothing about the others
@@ -133,6 +142,14 @@ async function* reportsOf(paths: readonly string[], options: ReportOptions): Asy
     yield made;
   }
   if (!isSome && wrong !== undefined) throw wrong;
+}
+
+/** The rules as the configuration has them. */
+async function ruleSettings({ config, isForgiving = false }: ReportOptions): Promise<RuleSettings> {
+  if (!isForgiving) return ruleSettingsOf(await loadConfig({}, config));
+  // what else is wrong was said when the recording began
+  const settings = await loadConfig({}, config, undefined, () => {});
+  return ruleSettingsOf(settings, (wrong) => warn(`${wrong.message}: it is not used`));
 }
 
 const wantedOf = (options: ReportOptions): GatherOptions => ({

@@ -73,7 +73,7 @@ Examples:
         warn(inWords(error));
         endAs(ending);
       });
-      if (folder !== undefined) await finish(folder, options.report ? options.format : undefined);
+      if (folder !== undefined) await finish(folder, options.report ? options.format : undefined, options.config);
       endAs(ending);
     });
 }
@@ -105,7 +105,7 @@ async function record(words: readonly string[], options: Options, start: StartCo
 }
 
 /** Whatever goes wrong here, the command's own end is what counts. */
-async function finish(folder: string, format: Options['format'] | undefined): Promise<void> {
+async function finish(folder: string, format: Options['format'] | undefined, config?: string): Promise<void> {
   const shown = near(folder);
   try {
     const { openRecording } = await import('../recording/folder/open.ts');
@@ -120,7 +120,10 @@ async function finish(folder: string, format: Options['format'] | undefined): Pr
     if (format !== undefined) {
       await (await import('../jobs/schedulers/refresh.ts')).fileJob(recording, { steps: true });
       const { reportCard } = await import('./report.ts');
-      const card = await reportCard([folder], { stream: process.stderr, format, spent });
+      const card = await reportCard([folder], {
+        ...{ stream: process.stderr, format, spent, isForgiving: true },
+        ...stated({ config }),
+      });
       process.stderr.write(format === 'json' ? card : `${card}\nRecording ${printable(shown)}\n`);
     }
     keepFinish(folder, spent());

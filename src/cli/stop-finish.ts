@@ -29,7 +29,7 @@ export async function finish({ recording, over, noted }: StoppedRecording, optio
     warn(`stopped; tacho report ${near(recording)} shows what happened`);
   } else {
     const { reportCard } = await import('./report.ts');
-    const card = { stream: process.stdout, format: options.format, spent };
+    const card = { stream: process.stdout, format: options.format, spent, isForgiving: true };
     process.stdout.write(await reportCard([recording], card));
   }
   keepFinish(recording, spent());

@@ -121,6 +121,10 @@ test('a value of the wrong type is named with its line and what to write', async
       '[[source]]\nname = "a"\ncommand = "x"\n\n[[source]]\nname = "b"\ncommand = "x"\n[[source]]\ncommand = "y"\nname = "a"\n',
       /:10: the name "a" is taken by the \[\[source\]\] of line 2/,
     ],
+    ['[rules.swap]\n\nbytes = "1GiB"\n', /:3: rules\.swap\.bytes must be a number, not "1GiB"/],
+    ['[rules]\noff = "swap"\n', /:2: rules\.off must be a list/],
+    ['[rules]\noof = ["swap"]\n', /:2: unknown key "rules\.oof"; did you mean "rules\.off"\?/],
+    ['rules = 3\n', /:1: \[rules\] must be a section/],
     ['interval = \n', /:1: not valid TOML/],
   ];
   for (const [text, expected] of cases) {
@@ -216,4 +220,26 @@ test("a configuration in a home that cannot be read is told, and is no error; th
   assert.ok(config.warnings[0]!.startsWith(`${file} is not used: `), config.warnings[0]);
   fs.mkdirSync(path.join(place, 'site/config.toml'));
   assert.match((await fault(loadConfig({}, undefined, around))).message, /cannot read the configuration .*site/);
+});
+
+test('thresholds of rules add up over files: the nearest one counts, with its line', async () => {
+  write('site/config.toml', '[rules.cpu-serial]\nfrom = 0.8\nto = 1.2\n');
+  write('work/tacho.toml', '[rules.cpu-serial]\nfrom = 0.9\n');
+  const { thresholds } = await loadConfig({}, undefined, around);
+  assert.deepEqual(thresholds, [
+    { rule: 'cpu-serial', name: 'from', value: 0.9, origin: `${path.join(place, 'work/tacho.toml')}:2` },
+    { rule: 'cpu-serial', name: 'to', value: 1.2, origin: `${path.join(place, 'site/config.toml')}:3` },
+  ]);
+  // what is wrong in one is left out, and the others count
+  write('work/tacho.toml', '[rules.cpu-serial]\nfrom = "much"\nto = 1.1\n');
+  const told: string[] = [];
+  const forgiven = await loadConfig({}, undefined, around, ({ message }) => told.push(message));
+  assert.match(told.join(), /tacho\.toml:2: rules\.cpu-serial\.from must be a number, not "much"$/);
+  assert.deepEqual(
+    forgiven.thresholds.map(({ name, value }) => [name, value]),
+    [
+      ['from', 0.8],
+      ['to', 1.1],
+    ],
+  );
 });

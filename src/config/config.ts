@@ -1,7 +1,7 @@
 import * as path from 'node:path';
 import { Fault, reason, usage } from '../base/fault.ts';
 import type { CustomSource } from '../sources/custom/custom.ts';
-import { type FileContent, ForeignFile, type Forgive, readConfigFile } from './file.ts';
+import { type FileContent, ForeignFile, type Forgive, type RuleThreshold, readConfigFile } from './file.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings, type Values, variableOf } from './settings.ts';
 import { unknownVariables } from './variables.ts';
@@ -9,6 +9,8 @@ import { unknownVariables } from './variables.ts';
 export interface Config extends Values {
   /** The user's own sources; of two with one name the more specific file's counts. */
   readonly custom: readonly CustomSource[];
+  /** Thresholds of rules; of one that several files set, only the most specific file's. */
+  readonly thresholds: readonly RuleThreshold[];
   /** The files that were read, most general first. */
   readonly files: readonly string[];
   /** Where a setting comes from, by its key, for messages: the file and its line, the variable; none: flag or default. */
@@ -95,6 +97,8 @@ export async function loadConfig(
   }
   const custom = new Map<string, CustomSource>();
   for (const content of contents) for (const source of content.sources) custom.set(source.name, source);
+  const thresholds = new Map<string, RuleThreshold>();
+  for (const content of contents) for (const one of content.thresholds) thresholds.set(`${one.rule} ${one.name}`, one);
   const values: Record<string, unknown> = {};
   const origins = new Map<string, string>();
   for (const each of settings) {
@@ -107,6 +111,7 @@ export async function loadConfig(
     ...(values as unknown as Values),
     origins,
     custom: [...custom.values()],
+    thresholds: [...thresholds.values()],
     files: contents.map(({ file }) => file),
     warnings,
   };

@@ -10,12 +10,22 @@ import { type Setting, settings } from './settings.ts';
 import { sourceKeys } from './source-keys.ts';
 import { lineOf } from './where.ts';
 
+/** A threshold of a rule, under [rules.ID]. Whether there are such a rule and threshold is for the judge to say. */
+export interface RuleThreshold {
+  readonly rule: string;
+  readonly name: string;
+  readonly value: number;
+  /** The file and its line. */
+  readonly origin: string;
+}
+
 /** What one configuration file says. */
 export interface FileContent {
   readonly file: string;
   /** Settings by key, as they stand in the file. */
   readonly values: ReadonlyMap<string, unknown>;
   readonly sources: readonly CustomSource[];
+  readonly thresholds: readonly RuleThreshold[];
   /** The line at which a setting stands. */
   line(key: string): number;
 }
@@ -44,7 +54,7 @@ export async function readConfigFile(file: string, forgive?: Forgive, uid?: numb
   } catch (error) {
     if (forgive === undefined || !(error instanceof Fault)) throw error;
     forgive(error, text.includes('redact'));
-    return { file, values: new Map(), sources: [], line: () => 1 };
+    return { file, values: new Map(), sources: [], thresholds: [], line: () => 1 };
   }
 }
 
@@ -81,9 +91,11 @@ async function checked(
 ): Promise<FileContent> {
   // zod takes a while to load: only who has a file pays for it
   const { schema } = await import('./schema.ts');
-  const result = schema().safeParse(content);
-  if (!result.success) {
-    const problems = result.error.issues.flatMap((issue) => {
+  const { thresholds, rest, wrong } = thresholdsIn(file, text, content);
+  const result = schema().safeParse(rest);
+  if (!result.success || wrong.length > 0) {
+    const issues = result.success ? [] : result.error.issues;
+    const inSettings = issues.flatMap((issue) => {
       const at = issue.path as (string | number)[];
       const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...at, key]) : [at];
       return paths.map((where) => ({
@@ -92,6 +104,7 @@ async function checked(
         what: issue.code === 'unrecognized_keys' ? unknownKey(where) : issue.message,
       }));
     });
+    const problems = [...wrong, ...inSettings];
     problems.sort((a, b) => a.line - b.line);
     const lines = problems.map(({ line, what }) => `${file}:${line}: ${what}`);
     if (forgive === undefined || !problems.some(({ where }) => isIn(content, where)))
@@ -114,7 +127,33 @@ async function checked(
   const sources = customSources(file, content);
   refuseTwins(file, text, sources);
   if (sources.length > 0) await refuseBuiltIn(file, text, sources);
-  return { file, values, sources, line: (key) => lineOf(text, key.split('.')) };
+  return { file, values, sources, thresholds, line: (key) => lineOf(text, key.split('.')) };
+}
+
+/** The sections [rules.ID], and what is left without them: a rule has its own names of thresholds. */
+function thresholdsIn(file: string, text: string, content: Record<string, unknown>) {
+  const { rules } = content;
+  const isSection = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  const thresholds: RuleThreshold[] = [];
+  const wrong: { where: (string | number)[]; line: number; what: string }[] = [];
+  if (!isSection(rules)) return { thresholds, wrong, rest: content };
+  const others: Record<string, unknown> = {};
+  for (const [rule, section] of Object.entries(rules)) {
+    if (!isSection(section)) {
+      others[rule] = section;
+      continue;
+    }
+    for (const [name, value] of Object.entries(section)) {
+      const where = ['rules', rule, name];
+      const line = lineOf(text, where);
+      const number = typeof value === 'bigint' ? Number(value) : value;
+      if (typeof number === 'number' && Number.isFinite(number))
+        thresholds.push({ rule, name, value: number, origin: `${file}:${line}` });
+      else wrong.push({ where, line, what: `${where.join('.')} must be a number, not ${JSON.stringify(value)}` });
+    }
+  }
+  return { thresholds, wrong, rest: { ...content, rules: others } };
 }
 
 const isIn = (content: object, where: readonly (string | number)[]): boolean =>

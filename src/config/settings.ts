@@ -279,6 +279,13 @@ export const settings = [
     rare: true,
     help: 'Labels for every series, such as cluster=alps.',
   },
+  {
+    key: 'rules.off',
+    kind: 'list',
+    default: [],
+    rare: true,
+    help: 'Rules of the report card that are not applied (docs/findings.md lists them).',
+  },
 ] as const satisfies readonly Setting[];
 
 type Known = (typeof settings)[number];

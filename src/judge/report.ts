@@ -15,14 +15,15 @@ import type { Facts, JobReport, PhaseReport, RecordsReport, Report, Unmeasured }
 import { rules } from './rules/index.ts';
 import { findingsOf } from './rules/shared/judge.ts';
 import { questionsOf } from './rules/shared/questions.ts';
+import type { RuleSettings } from './rules/shared/settings.ts';
 import { failedSteps } from './rules/shared/steps.ts';
 import { brieflySeenOf, seenOnceOf, unseenOf } from './use/unseen.ts';
 
 /** The version of the report object; docs/report.schema.json describes it. */
 export const REPORT_FORMAT = 1;
 
-/** Judges one recording. */
-export function report(material: Material): Report {
+/** Judges one recording, with the rules as the configuration has them. */
+export function report(material: Material, settings?: RuleSettings): Report {
   const { range } = material;
   const gpus = gpusOf(material);
   const nodes = nodesOf(material, gpus);
@@ -55,7 +56,7 @@ export function report(material: Material): Report {
     quality: qualityOf(material, nodes, summary.wall_seconds),
     cost: costOf(material, summary.cpus),
   };
-  const { findings, checks } = findingsOf(rules, { ...facts, ...questionsOf(material) });
+  const { findings, checks } = findingsOf(rules, { ...facts, ...questionsOf(material) }, settings);
   return {
     ...facts,
     findings,

@@ -16,7 +16,7 @@ export interface Fact {
   /** Where it comes from. */
   columns?: readonly TableColumn[];
   /** Not there: every recording has it. */
-  has?(facts: RuleContext): boolean;
+  has?(facts: RuleContext, limits: Thresholds): boolean;
   /** What its absence means, when it is not just "was not recorded". */
   otherwise?: NotJudged | ((facts: RuleContext) => NotJudged);
 }
@@ -101,7 +101,7 @@ export function ruleOfCases<L extends Thresholds>({
       if (about.kind === 'waste' && wall < SHORT_JOB_SECONDS)
         return { skipped: `${formatDuration(wall)} are too short to judge waste (from ${SHORT_JOB_SECONDS} s)` };
       for (const need of about.needs) {
-        const missing = missingOf(need, facts);
+        const missing = missingOf(need, facts, thresholds);
         if (missing !== undefined) return missing;
       }
       const hits = when(facts, thresholds);
@@ -137,8 +137,10 @@ export const isColumn = (need: Need): need is TableColumn => 'table' in need;
 export const named = (...columns: readonly TableColumn[]): string =>
   columns.map(({ table, name }) => `${table}.${name}`).join(', ');
 
-function missingOf(need: Need, facts: RuleContext): NotJudged | undefined {
-  const isThere = isColumn(need) ? facts.statistics(need).length > 0 : need.has === undefined || need.has(facts);
+function missingOf(need: Need, facts: RuleContext, limits: Thresholds): NotJudged | undefined {
+  const isThere = isColumn(need)
+    ? facts.statistics(need).length > 0
+    : need.has === undefined || need.has(facts, limits);
   if (isThere) return undefined;
   const { otherwise = undefined } = isColumn(need) ? {} : need;
   if (otherwise === undefined) return { unmeasurable: `${isColumn(need) ? named(need) : need.what} was not recorded` };
