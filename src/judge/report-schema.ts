@@ -235,6 +235,7 @@ const gpu = z.strictObject({
   samples: z.number(),
   recorded_seconds: seconds.describe('From its first to its last sample.'),
   utilization_mean: share.exactOptional(),
+  utilization_p05: share.exactOptional(),
   utilization_p50: share.exactOptional(),
   utilization_p95: share.exactOptional(),
   utilization_max: share.exactOptional(),

@@ -15,7 +15,8 @@
  *                           from 0 to 100 %; energy is what lies under that since the minute before it was first read
  *     still 0               card 0: its counter of energy stands still
  *     set 0 use 90          card 0 is 90 % busy, whatever is read. Also: watts, celsius, megahertz, reasons (the bits that
- *                           say why it slows down), memory (MiB in use), uncorrected (memory errors)
+ *                           say why it slows down), memory (MiB in use), corrected and uncorrected (memory
+ *                           errors), lanes (of 16) and generation (of 4) of PCIe, links (of 4 to other cards)
  *     set 0 use 0 15        ... from 15 seconds after its first read on
  *
  * A read begins when the card is asked for its use; values depend only on the card and the number of its reads.
@@ -32,6 +33,7 @@
 #include <unistd.h>
 
 #define FAKE_MAX 64
+#define FAKE_LINKS 4
 
 struct fake_card {
   int index;

@@ -122,8 +122,8 @@ int amdsmi_get_gpu_fan_speed(void *handle, uint32_t sensor, int64_t *speed) {
 
 int amdsmi_get_gpu_total_ecc_count(void *handle, uint64_t *count) {
   CARD;
-  count[0] = 4;
-  count[1] = 2;
+  count[0] = (uint64_t)fake_set(card, "corrected", 4);
+  count[1] = (uint64_t)fake_set(card, "uncorrected", 2);
   count[2] = 9;
   return SUCCESS;
 }
@@ -131,6 +131,50 @@ int amdsmi_get_gpu_total_ecc_count(void *handle, uint64_t *count) {
 int amdsmi_get_gpu_pci_replay_counter(void *handle, uint64_t *count) {
   CARD;
   *count = 6;
+  return SUCCESS;
+}
+
+struct pcie_static {
+  uint16_t most_lanes;
+  uint32_t most_megatransfers, version, slot, most_version;
+  uint64_t reserved[9];
+};
+
+struct pcie_metric {
+  uint16_t lanes;
+  uint32_t megatransfers, bandwidth;
+  uint64_t counts[5];
+  uint32_t recoveries;
+  uint64_t reserved[12];
+};
+
+struct pcie_info {
+  struct pcie_static is;
+  struct pcie_metric now;
+  uint64_t reserved[32];
+};
+
+int amdsmi_get_pcie_info(void *handle, struct pcie_info *info) {
+  CARD;
+  memset(info, 0, sizeof *info);
+  info->is.most_lanes = 16;
+  info->is.most_megatransfers = 16000;
+  info->now.lanes = (uint16_t)fake_set(card, "lanes", 16);
+  info->now.megatransfers = 1000u << (unsigned)fake_set(card, "generation", 4);
+  return SUCCESS;
+}
+
+struct xgmi_status {
+  uint32_t total;
+  int status[8];
+  uint64_t reserved[7];
+};
+
+int amdsmi_get_gpu_xgmi_link_status(void *handle, struct xgmi_status *links) {
+  CARD;
+  links->total = FAKE_LINKS;
+  int up = (int)fake_set(card, "links", FAKE_LINKS);
+  for (int i = 0; i < 8; i++) links->status[i] = i < up ? 1 : i < FAKE_LINKS ? 0 : 2;
   return SUCCESS;
 }
 

@@ -144,13 +144,44 @@ int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter, unsigned lo
   CARD;
   if (fake_lacks(card, "ecc")) return NOT_SUPPORTED;
   if (counter != 0) return INVALID_ARGUMENT;
-  *count = type == 0 ? 7 : (unsigned long long)fake_set(card, "uncorrected", 1);
+  *count = (unsigned long long)(type == 0 ? fake_set(card, "corrected", 7) : fake_set(card, "uncorrected", 1));
   return SUCCESS;
 }
 
 int nvmlDeviceGetPcieReplayCounter(void *device, unsigned *count) {
   CARD;
   *count = 5;
+  return SUCCESS;
+}
+
+int nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation) {
+  CARD;
+  *generation = (unsigned)fake_set(card, "generation", 4);
+  return SUCCESS;
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *lanes) {
+  CARD;
+  *lanes = (unsigned)fake_set(card, "lanes", 16);
+  return SUCCESS;
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation) {
+  CARD;
+  *generation = 4;
+  return SUCCESS;
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *lanes) {
+  CARD;
+  *lanes = 16;
+  return SUCCESS;
+}
+
+int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *active) {
+  CARD;
+  if (link >= FAKE_LINKS) return INVALID_ARGUMENT;
+  *active = link < fake_set(card, "links", FAKE_LINKS);
   return SUCCESS;
 }
 
@@ -219,6 +250,10 @@ int nvmlDeviceGetFieldValues(void *device, int count, struct field *fields) {
       case 82:
         f->type = 1;
         f->value.u = 60;
+        break;
+      case 91:
+        f->type = 1;
+        f->value.u = FAKE_LINKS;
         break;
       case 138: f->value.ull = 1000ull * (unsigned)card->reads; break;
       case 139: f->value.ull = 2000ull * (unsigned)card->reads; break;

@@ -45,7 +45,8 @@ const overTime = rules.flatMap((rule) => rule.overTime ?? []);
 
 /** What the report is made of, and the columns that rules need. */
 const WANTED_COLUMNS = new Map(REPORT_COLUMNS);
-for (const { table, name } of [...needs.filter(isColumn), ...overTime])
+const needed = needs.flatMap((need): readonly TableColumn[] => (isColumn(need) ? [need] : (need.columns ?? [])));
+for (const { table, name } of [...needed, ...overTime])
   WANTED_COLUMNS.set(table, [...(WANTED_COLUMNS.get(table) ?? []), name]);
 
 /** Of these, and of what rules need, also how their values are spread. */

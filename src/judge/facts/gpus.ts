@@ -34,6 +34,7 @@ function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries, meter:
     samples: series.samples,
     recorded_seconds: secondsIn(material.range, series.start, series.end),
     utilization_mean: share(columns.utilization_percent?.mean),
+    utilization_p05: share(columns.utilization_percent?.p05),
     utilization_p50: share(columns.utilization_percent?.p50),
     utilization_p95: share(columns.utilization_percent?.p95),
     utilization_max: share(columns.utilization_percent?.max),

@@ -215,7 +215,7 @@ describe('AMD cards through the libraries', { skip: hasCompiler() ? false : 'no 
 
   for (const generation of [24, 26]) {
     test(`AMD SMI of generation ${generation}`, (t) => {
-      fakeGpu(t, 'amdsmi', `cards 2\ngeneration ${generation}\n`);
+      fakeGpu(t, 'amdsmi', `cards 2\ngeneration ${generation}\nset 0 lanes 8\nset 0 generation 5\nset 0 links 3\n`);
       const source = gpu.open(new Host('/nonexistent'), scope);
       const [first, second] = readRows(source);
       source.close();
@@ -226,6 +226,12 @@ describe('AMD cards through the libraries', { skip: hasCompiler() ? false : 'no 
         clock_mhz: 2100,
         memory_clock_mhz: 1300,
         uuid: 'fake-amd-0',
+        pcie_generation: 5,
+        pcie_generation_max: 4,
+        pcie_width: 8,
+        pcie_width_max: 16,
+        links_up: 3,
+        links: 4,
         ...(generation === 26 && { link_rx_bytes: 1024 * 1024, link_tx_bytes: 128 * 1024 }),
       });
       assert.equal(second!.power_watts, 77, 'the average, where there is no current power');

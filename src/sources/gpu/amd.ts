@@ -143,6 +143,8 @@ function ask(library: Library, handle: bigint, generation: number): Question[] {
     reading.ecc_uncorrected = u64(out, 8);
   });
   scalar('pcie_replays', 'amdsmi_get_gpu_pci_replay_counter', [], u64);
+  add('pcie_width', 'amdsmi_get_pcie_info', [], takePcie);
+  add('links_up', 'amdsmi_get_gpu_xgmi_link_status', [], takeLinkStates);
   if (generation >= 26) add('link_rx_bytes', 'amdsmi_get_link_metrics', [], takeLinks);
   const energy = energyQuestion(library.call('amdsmi_get_energy_count', [HANDLE, POINTER, POINTER, POINTER]), handle);
   return energy === undefined ? questions : [...questions, energy];
@@ -176,4 +178,28 @@ function takeLinks(out: Buffer, reading: Reading): void {
   if (found === 0) return;
   reading.link_rx_bytes = read * 1024;
   reading.link_tx_bytes = written * 1024;
+}
+
+/** Millions of transfers a second of each generation of PCIe. */
+const PCIE_MEGATRANSFERS = [2500, 5000, 8000, 16_000, 32_000, 64_000];
+
+/** amdsmi_pcie_info_t: lanes u16 and speed u32 at most, in a struct of 96 bytes, then as they are now. */
+function takePcie(out: Buffer, reading: Reading): void {
+  const lanes = (at: number): number => out.readUInt16LE(at) || Number.NaN;
+  const generation = (at: number): number => PCIE_MEGATRANSFERS.indexOf(out.readUInt32LE(at)) + 1 || Number.NaN;
+  reading.pcie_width = notSet(lanes(96));
+  reading.pcie_width_max = notSet(lanes(0));
+  reading.pcie_generation = generation(100);
+  reading.pcie_generation_max = generation(4);
+}
+
+const notSet = (value: number): number => (value === 0xffff ? Number.NaN : value);
+
+/** amdsmi_xgmi_link_status_t: how many there are, then the state of each: 0 down, 1 up, 2 disabled. */
+function takeLinkStates(out: Buffer, reading: Reading): void {
+  const states = Array.from({ length: Math.min(out.readUInt32LE(0), 8) }, (_, i) => out.readUInt32LE(4 + i * 4));
+  const wired = states.filter((state) => state !== 2);
+  if (wired.length === 0) return;
+  reading.links = wired.length;
+  reading.links_up = wired.filter((state) => state === 1).length;
 }

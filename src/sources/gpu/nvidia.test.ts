@@ -42,6 +42,22 @@ describe('NVIDIA cards through NVML', { skip: hasCompiler() ? false : 'no C comp
     open().close();
   });
 
+  test('a PCIe link of fewer lanes and a lower generation, and links that are down', (t) => {
+    fakeGpu(t, 'nvml', 'cards 1\nset 0 lanes 8\nset 0 generation 3\nset 0 links 3\nset 0 corrected 17\n');
+    const source = gpu.open(new Host('/nonexistent'), scope);
+    const [first] = readRows(source);
+    const [second] = readRows(source);
+    source.close();
+    const link = ({ pcie_width, pcie_width_max, pcie_generation, links_up }: typeof first & object) => [
+      pcie_width,
+      pcie_width_max,
+      pcie_generation,
+      links_up,
+    ];
+    assert.deepEqual([link(first!), link(second!)], Array(2).fill([8, 16, 3, 3]));
+    assert.deepEqual([first!.ecc_corrected, first!.ecc_uncorrected], [17, 1]);
+  });
+
   test('every value that the library gives is recorded, in the unit of its column', (t) => {
     fakeGpu(t, 'nvml', 'cards 3\n');
     const source = gpu.open(new Host('/nonexistent'), scope);
@@ -69,13 +85,20 @@ describe('NVIDIA cards through NVML', { skip: hasCompiler() ? false : 'no C comp
       ecc_uncorrected: 1,
       retired_pages: 4,
       remapped_rows: 3,
+      remap_failed: 0,
       pcie_rx_bytes: 7_000_000_001,
       pcie_tx_bytes: 3_000_000_001,
       pcie_rx_rate_bytes: Number.NaN,
       pcie_tx_rate_bytes: Number.NaN,
+      pcie_generation: 4,
+      pcie_generation_max: 4,
+      pcie_width: 16,
+      pcie_width_max: 16,
       pcie_replays: 5,
       link_rx_bytes: 2000 * 1024,
       link_tx_bytes: 1000 * 1024,
+      links_up: 4,
+      links: 4,
       encoder_percent: 11,
       decoder_percent: 12,
       performance_state: 0,

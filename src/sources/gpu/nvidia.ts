@@ -19,6 +19,7 @@ import { processReader } from './nvidia-process.ts';
 import { gpuProcessTable } from './process.ts';
 
 const FIELD_MEMORY_TEMPERATURE = 82;
+const FIELD_LINKS = 91;
 const FIELD_LINK_DATA_TX = 138;
 const FIELD_LINK_DATA_RX = 139;
 const FIELD_PCIE_TX_BYTES = 197;
@@ -116,6 +117,21 @@ function scalars(nvml: Nvml): Scalar[] {
     return { column, call: call && ((handle, out) => call(handle!, out!, period)), leading: [], take: u32 };
   };
   const remapped = nvml.device('nvmlDeviceGetRemappedRows', POINTER, POINTER, POINTER, POINTER);
+  // does not change while the driver is loaded: asked once
+  const fixed = (column: NumberName, name: string): Scalar => {
+    const call = nvml.device(name, POINTER);
+    let value: number | undefined;
+    const take = (out: Buffer): number => {
+      value ??= u32(out);
+      return value;
+    };
+    return {
+      column,
+      call: call && ((handle, out) => (value === undefined ? call(handle!, out!) : 0)),
+      leading: [],
+      take,
+    };
+  };
   const rows = [Buffer.alloc(4), Buffer.alloc(4), Buffer.alloc(4)] as const;
   return [
     one('power_watts', 'nvmlDeviceGetPowerUsage', (out) => u32(out) / 1000),
@@ -127,6 +143,10 @@ function scalars(nvml: Nvml): Scalar[] {
     one('fan_percent', 'nvmlDeviceGetFanSpeed', u32),
     one('ecc_corrected', 'nvmlDeviceGetTotalEccErrors', u64, 0, 0),
     one('ecc_uncorrected', 'nvmlDeviceGetTotalEccErrors', u64, 1, 0),
+    one('pcie_generation', 'nvmlDeviceGetCurrPcieLinkGeneration', u32),
+    fixed('pcie_generation_max', 'nvmlDeviceGetMaxPcieLinkGeneration'),
+    one('pcie_width', 'nvmlDeviceGetCurrPcieLinkWidth', u32),
+    fixed('pcie_width_max', 'nvmlDeviceGetMaxPcieLinkWidth'),
     one('pcie_replays', 'nvmlDeviceGetPcieReplayCounter', u32),
     one('performance_state', 'nvmlDeviceGetPerformanceState', u32),
     engine('encoder_percent', 'nvmlDeviceGetEncoderUtilization'),
@@ -137,6 +157,13 @@ function scalars(nvml: Nvml): Scalar[] {
       leading: [],
       // corrected rows are in the first buffer, uncorrected in the next
       take: (out) => u32(out) + rows[0].readUInt32LE(0),
+    },
+    {
+      column: 'remap_failed',
+      // the call before has filled it
+      call: remapped && (() => 0),
+      leading: [],
+      take: () => rows[2].readUInt32LE(0),
     },
   ];
 }
@@ -164,6 +191,8 @@ function openCard(host: Host, nvml: Nvml, words: (status: number) => string, han
   const retired = nvml.device('nvmlDeviceGetRetiredPages', 'uint32_t', POINTER, POINTER);
   const fields = nvml.device('nvmlDeviceGetFieldValues', 'int', POINTER);
   const throughput = nvml.device('nvmlDeviceGetPcieThroughput', 'uint32_t', POINTER);
+  const linkState = nvml.device('nvmlDeviceGetNvLinkState', 'uint32_t', POINTER);
+  let linksUp = Number.NaN;
   let reads = 0;
   const fieldBytes = Buffer.alloc(FIELD_SIZE * FIELDS.length);
   const mig = place.gpu.includes(':');
@@ -203,6 +232,10 @@ function openCard(host: Host, nvml: Nvml, words: (status: number) => string, han
       }
       if (retired !== undefined && !lacking.has('retired_pages')) readRetired(handle, retired, out, reading, lack);
       if (fields !== undefined) readFields(handle, fields, fieldBytes, reading, lacking, lack);
+      if (linkState !== undefined && reading.links > 0 && !lacking.has('links_up')) {
+        if (reads % LINK_READS === 0) linksUp = countLinks(handle, linkState, reading.links, out, lack);
+        reading.links_up = linksUp;
+      }
       const counted = !Number.isNaN(reading.pcie_rx_bytes);
       // measuring takes 40 ms, so the cards take turns
       const turn = reads++ % place.total === place.index;
@@ -219,6 +252,29 @@ function openCard(host: Host, nvml: Nvml, words: (status: number) => string, han
       host.note({ table: gpuProcessTable.name, what, why: `${model}: ${why}` }),
     ),
   };
+}
+
+/** So many reads lie between two looks at the state of all links, which are up to 18 calls. */
+const LINK_READS = 10;
+
+/** How many links are active; NaN: the card does not say. */
+function countLinks(
+  handle: bigint,
+  state: Call,
+  links: number,
+  out: Buffer,
+  lack: (column: string, status: number) => void,
+): number {
+  let up = 0;
+  for (let link = 0; link < links; link++) {
+    const status = state(handle, link, out);
+    if (status !== 0) {
+      lack('links_up', status);
+      return Number.NaN;
+    }
+    if (u32(out) === 1) up++;
+  }
+  return up;
 }
 
 /** nvmlMemory_t: total, free, used; nvmlMemory_v2_t: version, total, reserved, free, used, where used leaves out what the driver keeps. */
@@ -282,6 +338,7 @@ function readRetired(
 
 const FIELDS: readonly { id: number; scope: number; column: NumberName; factor: number; wide: boolean }[] = [
   { id: FIELD_MEMORY_TEMPERATURE, scope: 0, column: 'temperature_memory_celsius', factor: 1, wide: false },
+  { id: FIELD_LINKS, scope: 0, column: 'links', factor: 1, wide: false },
   { id: FIELD_LINK_DATA_RX, scope: ALL_LINKS, column: 'link_rx_bytes', factor: 1024, wide: true },
   { id: FIELD_LINK_DATA_TX, scope: ALL_LINKS, column: 'link_tx_bytes', factor: 1024, wide: true },
   { id: FIELD_PCIE_RX_BYTES, scope: 0, column: 'pcie_rx_bytes', factor: 1, wide: true },

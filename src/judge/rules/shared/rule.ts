@@ -13,7 +13,7 @@ export type NotJudged = { unmeasurable: string; hint?: string } | { skipped: str
 export interface Fact {
   /** For the reference. */
   what: string;
-  /** Where it comes from. */
+  /** Where it comes from; these are read. */
   columns?: readonly TableColumn[];
   /** Not there: every recording has it. */
   has?(facts: RuleContext, limits: Thresholds): boolean;
