@@ -7,9 +7,14 @@ import cpuStarved from './cpu-starved.ts';
 import cpuThrottled from './cpu-throttled.ts';
 import cpuUnderused from './cpu-underused.ts';
 import failingChildren from './failing-children.ts';
+import gpuErrors from './gpu-errors.ts';
+import gpuIdleAfterUse from './gpu-idle-after-use.ts';
 import gpuImbalance from './gpu-imbalance.ts';
+import gpuLink from './gpu-link.ts';
 import gpuLost from './gpu-lost.ts';
 import gpuLow from './gpu-low.ts';
+import gpuOverpowered from './gpu-overpowered.ts';
+import gpuPartlyUsed from './gpu-partly-used.ts';
 import gpuStarved from './gpu-starved.ts';
 import gpuThrottled from './gpu-throttled.ts';
 import gpuUnused from './gpu-unused.ts';
@@ -41,9 +46,14 @@ const all: readonly Rule[] = [
   cpuThrottled,
   cpuUnderused,
   failingChildren,
+  gpuErrors,
+  gpuIdleAfterUse,
   gpuImbalance,
+  gpuLink,
   gpuLost,
   gpuLow,
+  gpuOverpowered,
+  gpuPartlyUsed,
   gpuStarved,
   gpuThrottled,
   gpuUnused,
