@@ -1,10 +1,11 @@
 import { rules } from '../../src/judge/rules/index.ts';
 import type { Cause } from './cause.ts';
 import { classic } from './classic.ts';
+import { gpuCauses } from './gpu.ts';
 import { healthyJobs } from './healthy.ts';
 
 /** Every case, the families one after the other. */
-export const causes: readonly Cause[] = [...healthyJobs, ...classic];
+export const causes: readonly Cause[] = [...healthyJobs, ...classic, ...gpuCauses];
 
 /** Rules as the cases name them. */
 export const ruleIds: readonly string[] = rules.map(({ id }) => id);
