@@ -9,6 +9,8 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
+extern char **environ;
+
 char identity[IDENTITY_BYTES];
 static struct text made;
 static const char continued[] = "\\c";
@@ -198,11 +200,12 @@ static void add_arguments(char *scratch, size_t size)
 
 void make_identity(char *scratch, size_t size)
 {
-    static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const steps[] = { STEP_VARIABLES, NULL };
-    static const char *const tags[] = { TAG_VARIABLES, NULL };
+    static const char *const steps[] = { STEP_VARIABLES, NULL }, *const tags[] = { TAG_VARIABLES, NULL };
+    char made_rank[RANK_BYTES];
+    const char *rank = rank_of(environ, made_rank);
     made.at = identity;
     made.end = identity + sizeof identity - 1;
-    add_variable(ONE_TEXT, "rank", ranks);
+    add_text("rank", rank == NULL ? "" : rank, rank == NULL ? 0 : strlen(rank));
     add_variable(ONE_STEP, "step", steps);
     add_variable(ONE_TEXT, "tags", tags);
     add_directory(scratch, size);

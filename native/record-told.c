@@ -53,15 +53,6 @@ static void add_told(struct text *text, const struct about *about, const char *f
     add_word(text, "\\c");
 }
 
-static const char *variable(char *const *environment, const char *name)
-{
-    size_t length = strlen(name);
-    for (; environment != NULL && *environment != NULL; environment++)
-        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
-            return *environment + length + 1;
-    return NULL;
-}
-
 static const char *first_of(char *const *environment, const char *const *names)
 {
     const char *value = NULL;
@@ -98,9 +89,9 @@ struct who {
 static void tell(const char *how, int64_t time, struct who who, struct who parent, const char *path,
                  char *const *arguments, char *const *environment)
 {
-    static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const steps[] = { STEP_VARIABLES, NULL };
+    static const char *const steps[] = { STEP_VARIABLES, NULL };
     static const char *const tags[] = { TAG_VARIABLES, NULL };
-    char line[TOLD_BYTES], folder[SHORT_BYTES];
+    char line[TOLD_BYTES], folder[SHORT_BYTES], rank[RANK_BYTES];
     struct about about = { who.pid, who.space, time };
     struct text text;
     long length = syscall(SYS_getcwd, folder, sizeof folder);
@@ -113,7 +104,7 @@ static void tell(const char *how, int64_t time, struct who who, struct who paren
     add_field(&text, syscall(SYS_getsid, who.pid));
     add_field(&text, syscall(SYS_getuid));
     add_word(&text, how);
-    add_told(&text, &about, "rank", first_of(environment, ranks), 32);
+    add_told(&text, &about, "rank", rank_of(environment, rank), 2 * RANK_BYTES);
     add_told(&text, &about, "step", first_of(environment, steps), 32);
     add_told(&text, &about, "tags", first_of(environment, tags), 256);
     add_told(&text, &about, "directory", length > 1 && folder[0] == '/' ? folder : NULL, 256);

@@ -12,6 +12,7 @@
  *   record-ahead.c     a text that is too long for a line goes ahead of it
  *   record-counters.c  what the kernel counted for a process or a thread
  *   record-events.c    perf events
+ *   record-rank.c      which rank of a parallel program, of how many
  *   record-identity.c  which program, with which arguments, where
  *   record-namespace.c the namespace that a process id holds in
  *   record-process.c   start, fork and end of a process
@@ -48,7 +49,6 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-#define RANK_VARIABLES "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"
 #define STEP_VARIABLES "SLURM_STEP_ID", "SLURM_STEPID"
 #define TAG_VARIABLES "TACHO_TAGS", "PAPIEX_TAGS"
 
@@ -158,6 +158,11 @@ void open_events(struct thread *thread);
 void close_events(struct thread *thread);
 void read_events(struct thread *thread, int64_t *values);
 void add_events(struct text *text, const int64_t *values);
+
+/* record-rank.c */
+enum { RANK_BYTES = 96 };
+const char *variable(char *const *environment, const char *name);
+const char *rank_of(char *const *environment, char *made);
 
 /* record-identity.c */
 extern char identity[];

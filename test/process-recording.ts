@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { stated } from '../src/base/stated.ts';
 import type { Job } from '../src/recording/folder/job.ts';
 import { nodeFolder } from '../src/recording/folder/node-folder.ts';
 import { processEndTable, processStartTable, threadEndTable } from '../src/sources/records/tables.ts';
@@ -16,6 +17,10 @@ export interface GivenProcess {
   exename?: string;
   argv0?: string;
   step?: string;
+  /** Of a parallel program: which, of how many, and what its launcher calls them. */
+  rank?: number;
+  ranks?: number;
+  world?: string;
   args?: string;
   tags?: string;
   /** CPU seconds, half of them in the kernel. */
@@ -80,6 +85,8 @@ function startRow(one: GivenProcess): Row {
     exename: one.exename ?? 'program',
     argv0: one.argv0 ?? '',
     step: one.step ?? '',
+    ...(one.rank === undefined ? {} : { rank: String(one.rank) }),
+    ...stated({ ranks: one.ranks, world: one.world }),
     path: `/usr/bin/${one.exename ?? 'program'}`,
     args: one.args ?? '',
     tags: one.tags ?? '',

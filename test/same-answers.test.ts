@@ -34,6 +34,17 @@ function processesOf(slow: number): Record<string, readonly GivenProcess[]> {
       metrics: { instructions: 1e9 + k * 1e6 },
     })),
     { pid: 300, ppid: 100, start: shift + 20, exename: 'killed', tags: 'op:test' },
+    ...[0, 1].map((k) => ({
+      pid: 400 + k,
+      ppid: 100,
+      start: 40,
+      end: 45 + k,
+      exename: 'solver',
+      cpu: 1 + k,
+      rank: k + (shift === 0 ? 0 : 2),
+      ranks: 4,
+      world: '17',
+    })),
     { pid: 200, ppid: 100, start: shift + 30, end: shift + 34 + slow / 2, exename: 'ctest', tags: 'op:test', cpu: 3 },
   ];
   return { c1: node(0), c2: node(0.5) };
@@ -60,6 +71,10 @@ const QUESTIONS: readonly Question[] = [
   { ask: 'threads JOB --process 1', code: 1 },
   { ask: 'timeline JOB' },
   { ask: 'timeline JOB --by operation' },
+  { ask: 'ranks JOB' },
+  { ask: 'ranks TWO --format json --sort cpu' },
+  { ask: 'ranks JOB --format csv --world 1' },
+  { ask: 'ranks JOB --world 2', code: 1 },
   { ask: 'operations JOB' },
   { ask: 'operations TWO --format json' },
   { ask: 'operations JOB --tag seq' },

@@ -48,6 +48,7 @@ export const verbs: readonly Verb[] = [
   { name: 'report', group: look, summary: 'print the report card of recordings', load: () => import('./report.ts') },
   { name: 'processes', group: look, summary: 'list what ran inside jobs, or show who started whom', load: () => import('./processes.ts') },
   { name: 'threads', group: look, summary: 'list the threads of a process', load: () => import('./threads.ts') },
+  { name: 'ranks', group: look, summary: 'list the ranks of parallel programs (MPI, srun)', load: () => import('./ranks.ts') },
   { name: 'timeline', group: look, summary: 'draw when processes or operations ran', load: () => import('./timeline.ts') },
   { name: 'operations', group: look, summary: 'sum up the processes of jobs by their tags', load: () => import('./operations.ts') },
   { name: 'compare', group: look, summary: 'say what differs between jobs, and why one took longer', load: () => import('./compare.ts') },

@@ -267,6 +267,7 @@ const process = z.strictObject({
   seconds,
   cpu_seconds: seconds.exactOptional(),
   cpus_busy: z.number().exactOptional(),
+  rank: optional(z.number(), 'The rank of a parallel program that it belongs to.'),
   rss_max_bytes: bytes.exactOptional(),
   rss_growth: optional(z.number(), 'Bytes a second, when its memory grew steadily to the end.'),
   threads_max: z.number().exactOptional(),
@@ -309,6 +310,64 @@ const operation = z.strictObject({
   time_share: optional(share, 'Of the job’s duration.'),
 });
 export type OperationReport = z.infer<typeof operation>;
+
+const spread = z.strictObject({ min: z.number(), mean: z.number(), max: z.number() });
+
+const rank = z.strictObject({
+  rank: z.number(),
+  node: words,
+  pid: z.number().describe('Of its first process.'),
+  program: words.describe('The one that used most of its CPU time.'),
+  processes: z.number().describe('Its first one, and all that this started.'),
+  threads: optional(z.number(), 'Of its program, those of the MPI library included.'),
+  start: moment,
+  seconds: optional(seconds, 'How long it ran.'),
+  cpu_seconds: optional(seconds, 'With its waiting in MPI calls, where the library waits by asking again and again.'),
+  user_seconds: seconds.exactOptional(),
+  system_seconds: seconds.exactOptional(),
+  wait_seconds: optional(seconds, 'Ready to run, without a CPU; its threads added up.'),
+  memory_peak_bytes: optional(bytes, 'Peaks of its processes that lived at the same time, added up.'),
+  read_bytes: optional(bytes, 'From storage.'),
+  written_bytes: optional(bytes, 'To storage.'),
+  read_chars: optional(bytes, 'By system calls, from wherever.'),
+  written_chars: optional(bytes, 'By system calls, to wherever.'),
+  allowed_cpus: optional(words, 'CPUs that the main thread of its program may run on: `0-3,8`; sampled.'),
+  exit_code: z.number().exactOptional(),
+  signal: optional(z.number(), 'The signal that ended it.'),
+  source: z
+    .enum(['record', 'sample'])
+    .describe('record: its processes, or their parents, reported what they used. sample: sampling alone saw it.'),
+});
+export type RankReport = z.infer<typeof rank>;
+
+const world = z.strictObject({
+  world: z.number().describe('Counted from 1, in the order of their start.'),
+  launcher: optional(words, 'The command that started them, such as mpirun or srun.'),
+  step: optional(words, 'The scheduler’s step that they ran in.'),
+  size: z.number().describe('Ranks that were started.'),
+  recorded: z.number().describe('Of these, those that recorded themselves.'),
+  nodes: z.number(),
+  programs: z.array(words),
+  start: moment,
+  seconds: optional(seconds, 'Until the last rank ended.'),
+  cpu_seconds: spread.exactOptional(),
+  wait_seconds: spread.exactOptional(),
+  memory_peak_bytes: spread.exactOptional(),
+  io_bytes: optional(spread, 'Read and written by system calls.'),
+  slowest: optional(
+    z.strictObject({ rank: z.number(), node: words }),
+    'The rank with most CPU time: the others wait for it.',
+  ),
+  ranks: z.array(rank).describe('All; of more than 64, those that failed and those with the least or the most.'),
+});
+export type WorldReport = z.infer<typeof world>;
+
+const ranks = z.strictObject({
+  worlds: z.number().describe('How often several ranks were started together.'),
+  ranks: z.number().describe('Ranks that were started in all.'),
+  largest: z.array(world).describe('Those with most CPU time, in the order of their start.'),
+});
+export type RanksReport = z.infer<typeof ranks>;
 
 const flow = z.strictObject({
   what: words,
@@ -451,6 +510,7 @@ export const reportSchema = z
     processes: z.array(process).describe('Those with most CPU time, then those with most memory.'),
     records: optional(records, 'Set when processes recorded themselves.'),
     operations: optional(z.array(operation), 'Set when they bear tags: those that took longest.'),
+    ranks: optional(ranks, 'Set when a launcher (mpirun, srun) started several ranks, and they recorded themselves.'),
     flows: z.array(flow).describe('I/O and network.'),
     phases: z.array(phase).describe('Between `tacho mark begin` and `tacho mark end`.'),
     figures: z.array(figure).describe('Figures of merit (`tacho fom`).'),

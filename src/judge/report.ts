@@ -8,6 +8,7 @@ import { figuresOf, phasePartsOf } from './facts/phases.ts';
 import { operationReports, recordsOf } from './facts/process-records.ts';
 import { processesOf } from './facts/processes.ts';
 import { qualityOf } from './facts/quality.ts';
+import { rankReports } from './facts/ranks.ts';
 import { markStragglers } from './facts/stragglers.ts';
 import { summaryOf } from './facts/summary.ts';
 import { unmeasuredOf } from './facts/unmeasured.ts';
@@ -31,6 +32,7 @@ export function report(material: Material, settings?: RuleSettings): Report {
   const summary = summaryOf(material, nodes, gpus);
   const records = recordsOf(material, nodes);
   const operations = operationReports(material);
+  const ranks = rankReports(material);
   const facts: Facts = {
     format: REPORT_FORMAT,
     recording: material.path,
@@ -50,6 +52,7 @@ export function report(material: Material, settings?: RuleSettings): Report {
     processes: processesOf(material),
     ...(records === undefined ? {} : { records }),
     ...(operations === undefined ? {} : { operations }),
+    ...(ranks === undefined ? {} : { ranks }),
     flows: flowsOf(material),
     phases: measuredPhases(material),
     figures: figuresOf(material),

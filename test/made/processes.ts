@@ -24,6 +24,9 @@ export interface Told {
   tags?: string;
   step?: string;
   rank?: string;
+  ranks?: number;
+  world?: string;
+  allowed_cpus?: string;
   source?: string;
   ended?: string;
   exitcode?: number;

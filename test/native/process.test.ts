@@ -5,6 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
 import { hooks } from '../../src/control/slurm-hooks.ts';
+import { parseRank, rankText } from '../../src/sources/records/rank.ts';
 import { build, type Recorded, recorded, rowsOf, skip, workshop } from './recorded.ts';
 
 let folder: string;
@@ -492,6 +493,26 @@ test('tags, ranks and steps come from the environment at the start', { skip }, (
   const ranks = { PMIX_RANK: '5', OMPI_COMM_WORLD_RANK: '6' };
   const [old] = recorded([cases, 'exit', '0'], { PAPIEX_TAGS: 'op:x', ...ranks, SLURM_STEPID: '7' }).ends;
   assert.deepEqual([old!.tags, old!.rank, old!.step], ['op:x', '5', '7']);
+});
+
+test('ranks come with how many there are and what their launcher calls them', { skip }, () => {
+  const long = 'x'.repeat(65);
+  const launchers: [variables: Record<string, string>, rank: string, ranks: number, world: string][] = [
+    [{ PMIX_RANK: '5', OMPI_COMM_WORLD_SIZE: '8', PMIX_NAMESPACE: '1452605441' }, '5', 8, '1452605441'],
+    [{ PMIX_RANK: '1', SLURM_STEP_NUM_TASKS: '2', PMIX_NAMESPACE: 'slurm.pmix.4.0' }, '1', 2, 'slurm.pmix.4.0'],
+    [{ PMI_RANK: '3', PMI_SIZE: '4', SLURM_PROCID: '0', SLURM_STEP_NUM_TASKS: '2' }, '3', 4, ''],
+    [{ SLURM_PROCID: '1', SLURM_STEP_NUM_TASKS: '3' }, '1', 3, ''],
+    [{ SLURM_PROCID: '0', SLURM_NTASKS: '3' }, '0', Number.NaN, ''],
+    [{ PMI_RANK: 'first', PMI_SIZE: '4' }, 'first', Number.NaN, ''],
+    [{ PMI_RANK: '1', PMI_SIZE: '4x' }, '1', Number.NaN, ''],
+    [{ PMIX_RANK: '1', OMPI_COMM_WORLD_SIZE: '2', PMIX_NAMESPACE: long }, '1', 2, ''],
+  ];
+  for (const [variables, ...expected] of launchers) {
+    const [own] = recorded([cases, 'exit', '0'], variables).ends;
+    assert.deepEqual([own!.rank, own!.ranks, own!.world], expected, JSON.stringify(variables));
+    const { rank, ranks, world } = parseRank(rankText(variables));
+    assert.deepEqual([rank, ranks, world], expected, 'the same of the first process');
+  }
 });
 
 test('arguments of any kind and length survive', { skip }, () => {

@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { constants } from 'node:os';
 import * as path from 'node:path';
 import { textOf } from '../../base/byte-text.ts';
+import { rankText } from '../../sources/records/rank.ts';
 import type { Records } from '../../sources/scope.ts';
 import type { CommandEnding } from './command.ts';
 
@@ -41,7 +42,7 @@ export function tellStart(
   };
   const [first = Buffer.alloc(0), ...rest] = bytesOfCommand(command);
   const texts = [
-    text('rank', env.PMIX_RANK || env.OMPI_COMM_WORLD_RANK || env.SLURM_PROCID || ''),
+    text('rank', rankText(env)),
     text('step', env.SLURM_STEP_ID || env.SLURM_STEPID || ''),
     text('tags', env.TACHO_TAGS || env.PAPIEX_TAGS || ''),
     text('directory', process.cwd()),

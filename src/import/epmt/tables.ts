@@ -80,7 +80,15 @@ export function tablesOf(
     ['start', start],
     ['ended', ended],
   ] satisfies [NameIn<typeof processEndTable>, TextColumn][]);
-  if (rows.numbers.has('mpirank')) texts.set(processEndTable.col.rank.name, ranks(rows, order));
+  if (rows.numbers.has('mpirank')) {
+    const rank = ranks(rows, order);
+    texts.set(processEndTable.col.rank.name, numbersAsTexts(rank));
+    const size = ofProcess('mpinumranks');
+    process.set(
+      processEndTable.col.ranks.name,
+      size.map((value, i) => (Number.isNaN(rank[i]!) ? Number.NaN : value)),
+    );
+  }
   for (const name of TEXTS) {
     if (name !== 'hostname') texts.set(name, textsOf(rows, name, order));
   }
@@ -243,7 +251,7 @@ function combined(column: string, each: Float64Array, rows: ProcessRows, order: 
 }
 
 /** The rank of MPI processes: with one rank only, or none, there is nothing to tell apart. */
-function ranks(rows: ProcessRows, order: Uint32Array): TextColumn {
+function ranks(rows: ProcessRows, order: Uint32Array): Float64Array {
   const all = rows.numbers.get('mpinumranks');
   const rank = rows.numbers.get('mpirank');
   const values = new Float64Array(order.length).fill(Number.NaN);
@@ -251,7 +259,7 @@ function ranks(rows: ProcessRows, order: Uint32Array): TextColumn {
     const t = rows.first[p]!;
     if (all !== undefined && rank !== undefined && all[t]! > 1 && rank[t]! >= 0) values[i] = rank[t]!;
   });
-  return numbersAsTexts(values);
+  return values;
 }
 
 /** Files with a line a process do not name its threads: the first has the process' own id, the third is called #3. */

@@ -161,6 +161,7 @@ function recordOf(set: ProcessSet, i: number, rss_growth: number | undefined, be
       user: set.user[i] || undefined,
       cpu_seconds,
       cpus_busy: busyCpus(cpu_seconds, seconds),
+      rank: set.ranks[i]! > 1 ? known(Number(set.rank[i])) : undefined,
       rss_max_bytes: metric(processEndTable.col.rssmax, 1024),
       rss_growth,
       threads_max: known(set.threads[i]),

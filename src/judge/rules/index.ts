@@ -29,6 +29,10 @@ import nodeImbalance from './node-imbalance.ts';
 import nodeLost from './node-lost.ts';
 import outOfMemory from './out-of-memory.ts';
 import processImbalance from './process-imbalance.ts';
+import rankBinding from './rank-binding.ts';
+import rankDied from './rank-died.ts';
+import rankImbalance from './rank-imbalance.ts';
+import rankOversubscribed from './rank-oversubscribed.ts';
 import recordingGaps from './recording-gaps.ts';
 import recordingQuality from './recording-quality.ts';
 import type { Rule } from './shared/rule.ts';
@@ -68,6 +72,10 @@ const all: readonly Rule[] = [
   nodeLost,
   outOfMemory,
   processImbalance,
+  rankBinding,
+  rankDied,
+  rankImbalance,
+  rankOversubscribed,
   recordingGaps,
   recordingQuality,
   shortProcesses,

@@ -50,6 +50,7 @@ const NUMBERS = {
   uid: 'count',
   exitcode: 'count',
   exitsignal: 'count',
+  ranks: 'count',
   threads: 'count',
   start: 'moment',
   end: 'moment',

@@ -35,7 +35,7 @@ export interface NodeProcesses {
   users: ReadonlyMap<number, string>;
 }
 
-const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid'] as const;
+const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid', 'ranks'] as const;
 
 /** Columns that identify a process or describe its end: they are no metrics. */
 const IDENTITY: ReadonlySet<string> = new Set<RecordName>([
@@ -127,7 +127,10 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
     const row = images.endRow[k]!;
     addIdentity(into, i, k);
     columns.birth[i] = born;
-    if (sample !== undefined) columns.sampled_birth[i] = sample.birth;
+    if (sample !== undefined) {
+      columns.sampled_birth[i] = sample.birth;
+      columns.allowed_cpus[i] = sample.allowedCpus;
+    }
     if (!Number.isNaN(ppid)) columns.ppid[i] = ppid;
     if (row >= 0) {
       into.rows[i] = row;
@@ -176,7 +179,7 @@ function firstNumber({ images, starts, ends }: Writer, k: number, name: (typeof 
   return endRow < 0 ? Number.NaN : (ends?.numbers.get(name)?.[endRow] ?? Number.NaN);
 }
 
-const ID_TEXTS = ['exename', 'argv0', 'path', 'args', 'directory', 'tags'] as const;
+const ID_TEXTS = ['exename', 'argv0', 'path', 'args', 'directory', 'tags', 'world'] as const;
 
 function addIdentity(into: Writer, i: number, k: number): void {
   const { columns, images } = into;
@@ -288,6 +291,7 @@ function addSample(into: Writer, sample: SampledProcess, start: number, birth: n
   columns.start[i] = start;
   columns.birth[i] = birth;
   columns.sampled_birth[i] = sample.birth;
+  columns.allowed_cpus[i] = sample.allowedCpus;
   columns.end[i] = Math.max(sample.last, start);
   columns.source[i] = 'sample';
   addCommand(columns, i, sample);

@@ -14,6 +14,8 @@ export interface SampledProcess extends Observation {
   ppid: number;
   uid: number;
   threads: number;
+  /** As a list; '': not known. */
+  allowedCpus: string;
   /** By the names of process records, in their units. Of what is counted, only what it did in the recording. */
   metrics: Map<ProcessMetric, number>;
   /** What it had counted before, where it is older than the recording. */
@@ -44,6 +46,7 @@ export const SAMPLE_COLUMNS: readonly NameIn<typeof processTable>[] = [
   'command',
   'user',
   'state',
+  'allowed_cpus',
   'ppid',
   'uid',
   'threads',
@@ -147,6 +150,7 @@ function sampled(
     name: text('name'),
     command: text('command'),
     user: text('user'),
+    allowedCpus: text('allowed_cpus'),
     ppid: seen('ppid')?.last ?? Number.NaN,
     uid: seen('uid')?.last ?? Number.NaN,
     threads: seen('threads')?.max ?? Number.NaN,

@@ -36,7 +36,9 @@ export const TEXTS = [
   'directory',
   'tags',
   'rank',
+  'world',
   'step',
+  'allowed_cpus',
   'ended',
   'source',
 ] as const;
@@ -54,6 +56,7 @@ export const NUMBERS = [
   'sampled_birth',
   'exitcode',
   'exitsignal',
+  'ranks',
   'threads',
   'cpu_time',
 ] as const;
@@ -66,7 +69,8 @@ type Numbers = { [name in (typeof NUMBERS)[number]]: Float64Array };
  * program is followed by an image with the same pid. '' and NaN are missing. Times (start, end) are epoch microseconds,
  * `cpu_time` is in microseconds and the process's own, without children. `job` is a place in `jobs`. `birth` is when
  * the kernel's process began, before any exec: that is when its parent was alive. `sampled_birth` is the same as samples
- * have it, with which their rows are found; NaN when it was never sampled.
+ * have it, with which their rows are found; NaN when it was never sampled. `ranks` is how many ranks the launcher of a
+ * rank started, and `world` what it calls them; `allowed_cpus` are the CPUs that sampling saw it bound to.
  */
 export interface ProcessColumns extends Texts, Numbers {
   jobs: readonly ProcessJob[];

@@ -109,7 +109,8 @@ const workOf = (material: Material, node: NodeMaterial, series: ProcessSeries): 
 /** More CPUs than this no machine has: a list that names them is none. */
 const MOST_CPUS = 65_536;
 
-function* cpusIn(list: string): Generator<number> {
+/** The CPUs of a list as the kernel writes it: `0-3,8`. */
+export function* cpusIn(list: string): Generator<number> {
   for (const [, from, to] of list.matchAll(/(\d+)(?:-(\d+))?/g)) {
     const last = Math.min(Number(to ?? from), MOST_CPUS);
     for (let cpu = Number(from); cpu <= last; cpu++) yield cpu;

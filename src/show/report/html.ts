@@ -6,6 +6,7 @@ import { printable } from '../terminal/text-table.ts';
 import { gpuMap, meterBar } from './drawings.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, meters } from './meters.ts';
+import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, severalRows } from './several.ts';
 import { STYLE } from './style.ts';
@@ -46,6 +47,7 @@ ${section('Findings', findings(report))}
 ${section('GPUs', gpus(report))}
 ${section('Nodes', table(tables.nodeRows(report.nodes)))}
 ${section('I/O and network', table(tables.flowRows(report.flows)))}
+${ranks(report)}
 ${section('Top processes', table(tables.processRows(report, 10)) + records(report))}
 ${section('Operations', table(tables.operationRows(report, 20)))}
 ${section('Phases', table(tables.phaseRows(report.phases, report.job.start, 40)))}
@@ -57,6 +59,16 @@ ${section('Checks', checks(report))}
     .map((line) => `<p>${safe(line)}</p>`)
     .join('')}</footer>
 </article>`;
+}
+
+function ranks(report: Report): string {
+  const found = rankPart(report, true);
+  if (found === undefined) return '';
+  const notes = found.notes.map((note) => `<p>${safe(note)}</p>`).join('');
+  const short = rankPart(report)!;
+  const whole = found.rows.length === short.rows.length;
+  const all = `<details><summary>All that the report has of them</summary>${table(found)}</details>`;
+  return section(safe(found.title), whole ? table(found) + notes : `${table(short)}${notes}${all}`);
 }
 
 function records(report: Report): string {

@@ -5,6 +5,7 @@ import { foldRows } from '../terminal/fold-rows.ts';
 import { pad, printable, textWidth } from '../terminal/text-table.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, meters } from './meters.ts';
+import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, severalRows } from './several.ts';
 
@@ -24,6 +25,7 @@ function card(report: Report): string {
     section('GPUs', gpus(report)),
     section('Nodes', table(tables.nodeRows(report.nodes))),
     section('I/O and network', table(tables.flowRows(report.flows))),
+    ranks(report),
     section('Top processes', table(tables.processRows(report, 10))),
     safe(tables.recordWords(report) ?? ''),
     section('Operations', table(tables.operationRows(report, 20))),
@@ -57,6 +59,13 @@ function gpus(report: Report): string {
     (g) => g.utilization_mean,
   );
   return `${table(tables.gpuRows(rows))}${hidden > 0 ? `\n\n${hidden} more GPUs are like the others.` : ''}`;
+}
+
+function ranks(report: Report): string {
+  const found = rankPart(report);
+  if (found === undefined) return '';
+  const notes = found.notes.map((note) => `\n\n${safe(note)}`).join('');
+  return section(safe(found.title), `${table(found)}${notes}`);
 }
 
 function used(report: Report): string {

@@ -9,6 +9,7 @@ import { cutCommand, pad, printable, textTable, textWidth, wrap } from '../termi
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, meters } from './meters.ts';
 import { PackedTexts } from './packed-texts.ts';
+import { rankPart } from './rank-rows.ts';
 import {
   figureRows,
   flowRows,
@@ -96,6 +97,7 @@ function card(report: Report, pen: Pen, all: boolean): string {
     gpuPart(report, pen, all),
     nodePart(report, pen, all),
     part(pen, 'I/O and network', flowRows(report.flows)),
+    rankLines(report, pen, all),
     processPart(report, pen, all),
     part(pen, 'Operations', operationRows(report, all ? Number.POSITIVE_INFINITY : 8)),
     part(pen, 'Phases', phaseRows(report.phases, report.job.start, all ? Number.POSITIVE_INFINITY : 8)),
@@ -236,6 +238,13 @@ function between(shares: readonly number[]): string {
   if (known.length === 0) return 'unknown share';
   const [least, most] = [percent(smallest(known)), percent(greatest(known))];
   return least === most ? `all ${most}` : `${least} to ${most}`;
+}
+
+function rankLines(report: Report, pen: Pen, all: boolean): string[] {
+  const found = rankPart(report, all);
+  if (found === undefined) return [];
+  const notes = found.notes.flatMap((note) => wrap(pen.say(note), WIDTH - 2)).map((line) => `  ${pen.dim(line)}`);
+  return [...part(pen, pen.say(found.title), found), ...notes];
 }
 
 function processPart(report: Report, pen: Pen, all: boolean): string[] {

@@ -5,6 +5,7 @@ import type { LineFields } from './fields.ts';
 import { type Known, NOTHING } from './known.ts';
 import type { LongTexts } from './long-texts.ts';
 import type { RecordNames } from './names.ts';
+import { parseRank } from './rank.ts';
 import {
   PROCESS_METRICS,
   type ProcessMetric,
@@ -217,7 +218,10 @@ export class RecordRows {
     const named = text(6, 'exename');
     into[t + at.pid] = names.id(name, Number(start));
     into[t + at.start] = start;
-    into[t + at.rank] = text(0, 'rank');
+    const { rank, ranks, world } = parseRank(text(0, 'rank'));
+    into[t + at.rank] = rank;
+    into[t + at.world] = world;
+    frame.numbers[n + at.ranks] = ranks;
     into[t + at.tags] = text(2, 'tags');
     into[t + at.directory] = directory;
     // whoever told of it may have named it by its place in the folder

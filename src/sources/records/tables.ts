@@ -25,6 +25,17 @@ const identity = [
 
 const STEP = text('step', 'The step of Slurm that it belongs to, where there is one; a batch script has none.');
 
+const RANKS = gauge(
+  'ranks',
+  'count',
+  'How many ranks its launcher started, where it says so; a batch script has none.',
+);
+
+const WORLD = text(
+  'world',
+  'What the launcher calls the ranks that it started together, where it says so: PMIX_NAMESPACE or PMI_JOBID.',
+);
+
 const ARGV0 = text('argv0', 'The first argument: the name that the program was given, whatever its file is.');
 
 /**
@@ -88,6 +99,8 @@ export const processStartTable = defineTable({
     ),
     ARGV0,
     STEP,
+    WORLD,
+    RANKS,
   ],
 });
 
@@ -103,10 +116,12 @@ export const processEndTable = defineTable({
     ARGV0,
     text('told_by', 'itself; or parent: who waited for it tells, as it was killed or says nothing itself.'),
     STEP,
+    WORLD,
     gauge('exitcode', 'count', 'The exit code.'),
     gauge('exitsignal', 'count', 'The signal that ended it; 0: none.'),
     gauge('numtids', 'count', 'Threads that it had in all.'),
     gauge('threads_counted', 'count', 'Of these, threads that were too short for a row of their own.'),
+    RANKS,
     ...PROCESS_METRICS,
   ],
   open: MORE,

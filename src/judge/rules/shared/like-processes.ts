@@ -21,7 +21,9 @@ export const LIKE = {
 };
 
 /** Ranks of MPI and tasks of Slurm are compared with each other on all nodes, by rules of their own. */
-const isRank = (set: ProcessSet, i: number): boolean => set.rank[i] !== '';
+const isRank = ({ rank, ranks }: ProcessSet, i: number): boolean =>
+  // what a batch script of Slurm starts has its rank, which is 0, and nobody says of how many
+  Number.isNaN(ranks[i]!) ? !['', '0'].includes(rank[i]!) : ranks[i]! > 1;
 
 /** Workers differ in their numbers at most: `worker --id 3`. */
 const kindOf = (set: ProcessSet, i: number): string =>

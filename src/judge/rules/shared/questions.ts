@@ -3,6 +3,7 @@ import { sampledSet } from '../../../query/processes/processes.ts';
 import { processSeries } from '../../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../../query/processes/set.ts';
 import type { AllThreads } from '../../../query/processes/threads.ts';
+import type { World } from '../../../query/ranks/ranks.ts';
 import type { ColumnSeries } from '../../../query/series/series.ts';
 import type { Span, SpanKind } from '../../../query/spans/span.ts';
 import { spansOf } from '../../../query/spans/spans.ts';
@@ -10,6 +11,7 @@ import type { BoundedUse } from '../../../query/use/curve.ts';
 import { type Resource, usedBetween } from '../../../query/use/use.ts';
 import type { Statistics } from '../../../recording/sealed/statistics.ts';
 import type { KeyValues, TableColumn } from '../../../table/table.ts';
+import { worldsIn } from '../../facts/ranks.ts';
 
 /** What a rule may ask beyond the facts of the report; each is worked out when it is asked for. */
 export interface Questions {
@@ -21,6 +23,8 @@ export interface Questions {
   use(resource: Resource, from: number, to: number): BoundedUse | undefined;
   /** What the job is made of, by its start. */
   spans(kind: SpanKind): Span[];
+  /** Ranks that were started together, by their start, each with all its ranks. */
+  worlds(): World[];
   /** All processes of the whole job, as they recorded themselves, else as sampling saw them; undefined of a part of the job. */
   allProcesses(): ProcessSet | undefined;
   /** The threads of these that told of their end; undefined where processes did not record themselves. */
@@ -61,6 +65,7 @@ export const questionsOf = (material: Material): Questions => ({
   series: (column, options) => material.series?.(column, options) ?? [],
   use: (resource, from, to) => material.sampled && usedBetween(material.sampled(), resource, [[from, to]]),
   spans: (kind) => spansOf(material, kind),
+  worlds: () => worldsIn(material),
 });
 
 function processesOf(material: Material): ProcessSet | undefined {

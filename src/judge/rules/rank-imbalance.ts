@@ -1,0 +1,145 @@
+import { formatDuration } from '../../base/duration.ts';
+import { formatBytes } from '../../base/size.ts';
+import { count, figure, listed, percent } from '../../base/words.ts';
+import { median } from '../../query/material.ts';
+import type { Rank, World } from '../../query/ranks/ranks.ts';
+import { slowestOf, spreadOf } from '../../query/ranks/spread.ts';
+import { processEndTable } from '../../sources/tables.ts';
+import { high, medium } from './shared/confidence.ts';
+import { shown } from './shared/evidence.ts';
+import { CPU_FROM, cpuWords, hasLeftRecord, knownRanks, rankName, ranksName } from './shared/ranks.ts';
+import { hit, named, ruleOfCases, type Sureness, type Words } from './shared/rule.ts';
+
+const thresholds = {
+  /** Of the slowest rank’s CPU time the others lack this share, on average. */
+  lost: 0.2,
+  /** So many seconds at least. */
+  lost_seconds: 2,
+  /** Ranks that wanted a CPU in less than this share of their time waited for something else. */
+  busy: 0.1,
+  /** A rank with less than this share of the median did next to nothing. */
+  idle: 0.5,
+  /** One rank has so many times the median memory, and so many bytes more. */
+  memory: 2,
+  memory_bytes: 2 ** 30,
+};
+
+type Limits = typeof thresholds;
+
+export default ruleOfCases({
+  id: 'rank-imbalance',
+  title: 'ranks with unequal work',
+  help: 'Of the CPU time of the slowest rank the others lack 20 % on average: they wait for it. Or one rank has twice the median memory, and 1 GiB more. Where ranks wait in MPI calls by asking again and again, their CPU time is equal whatever their work is: then nothing is said.',
+  kind: 'trouble',
+  order: 320,
+  needs: [knownRanks],
+  thresholds,
+  when(facts, limits) {
+    const worlds = facts.worlds();
+    const uneven = worlds
+      .flatMap((world) => unevenOf(world, limits) ?? [])
+      .sort((a, b) => b.lost * b.world.ranks.length - a.lost * a.world.ranks.length);
+    const [worst] = uneven;
+    if (worst !== undefined) return [hit<Uneven, Limits>(unequal, { ...worst, others: uneven.length - 1 })];
+    const large = worlds.flatMap((world) => largeOf(world, limits) ?? [])[0];
+    return large === undefined ? [] : [hit<Large, Limits>(oneIsLarge, large)];
+  },
+});
+
+interface Uneven {
+  world: World;
+  slowest: Rank;
+  mean: number;
+  /** CPU seconds that a rank lacks on average. */
+  lost: number;
+  idle: Rank[];
+  /** Worlds of which the same is true. */
+  others?: number;
+}
+
+function unevenOf(world: World, limits: Limits): Uneven | undefined {
+  const { ranks, start, end } = world;
+  const spread = spreadOf(ranks, (rank) => rank.cpu_seconds);
+  const slowest = slowestOf(ranks);
+  if (spread === undefined || slowest === undefined || ranks.length < 2) return undefined;
+  // what a rank used that was killed is known only up to its last sample
+  if (ranks.some((rank) => !hasLeftRecord(rank) || rank.signal > 0 || Number.isNaN(rank.cpu_seconds))) return undefined;
+  const lost = spread.max - spread.mean;
+  if (lost < limits.lost * spread.max || lost < limits.lost_seconds) return undefined;
+  const wanted = slowest.cpu_seconds + (slowest.wait_seconds || 0);
+  if (wanted < (limits.busy * (end - start)) / 1e6) return undefined;
+  const middle = median(ranks.map((rank) => rank.cpu_seconds))!;
+  const idle = ranks.filter((rank) => rank.cpu_seconds < limits.idle * middle);
+  return { world, slowest, mean: spread.mean, lost, idle: spread.max - middle < lost ? idle : [] };
+}
+
+const ofRecords = (ranks: readonly Rank[]): Sureness =>
+  ranks.every(hasLeftRecord)
+    ? high('every rank recorded its own CPU time')
+    : medium('some ranks left no record: they were only sampled');
+
+const unequal: Words<Uneven, Limits> = {
+  severity: ({ lost, slowest }) => (lost >= slowest.cpu_seconds / 2 ? 'warning' : 'advice'),
+  say({ world, slowest, mean, idle, others = 0 }) {
+    const more = others > 0 ? `, and so in ${count(others, 'more world')}` : '';
+    if (idle.length > 0)
+      return `${figure(idle.length)} of ${ranksName(world)} did less than half of the others’ work: ${listed(idle.map(({ rank, node }) => `rank ${rank} on ${node}`))}${more}`;
+    const times = figure(Number((slowest.cpu_seconds / mean).toFixed(1)));
+    return `The ${ranksName(world)} had unequal work: rank ${slowest.rank} on ${slowest.node} used ${times} times the mean CPU time${more}`;
+  },
+  evidence({ world, slowest, mean, lost }, _, limits) {
+    const byWork = world.ranks.toSorted((a, b) => b.cpu_seconds - a.cpu_seconds);
+    const named = [...new Set([slowest, ...byWork.slice(1, 2), ...byWork.slice(-2)])];
+    return [
+      {
+        text: `mean ${formatDuration(mean)}, most ${formatDuration(slowest.cpu_seconds)}: a rank waited for ${percent(lost / slowest.cpu_seconds)} of that, on average`,
+        from: CPU_FROM,
+        value: lost / slowest.cpu_seconds,
+        threshold: limits.lost,
+      },
+      ...shown(named).map((rank) => ({
+        text: `${rankName(rank)}: ${cpuWords(rank)}`,
+        from: CPU_FROM,
+        node: rank.node,
+        value: rank.cpu_seconds,
+      })),
+    ];
+  },
+  advise: ({ idle }) =>
+    idle.length > 0
+      ? 'Give these ranks a share of the work. If they only hand out work to others, let them share a CPU with one of these.'
+      : 'Divide the work more evenly: the others wait for the slowest rank. If its work is the same, look at its node.',
+  confidence: ({ world }) => ofRecords(world.ranks),
+};
+
+interface Large {
+  world: World;
+  rank: Rank;
+  middle: number;
+}
+
+function largeOf(world: World, limits: Limits): Large | undefined {
+  const middle = median(world.ranks.map((rank) => rank.memory_peak_bytes));
+  const rank = world.ranks.reduce((a, b) => ((b.memory_peak_bytes || 0) > (a.memory_peak_bytes || 0) ? b : a));
+  if (middle === undefined || world.ranks.length < 3) return undefined;
+  const isLarge =
+    rank.memory_peak_bytes > limits.memory * middle && rank.memory_peak_bytes - middle > limits.memory_bytes;
+  return isLarge ? { world, rank, middle } : undefined;
+}
+
+const oneIsLarge: Words<Large, Limits> = {
+  severity: 'info',
+  say: ({ world, rank, middle }) =>
+    `Of the ${ranksName(world)} rank ${rank.rank} on ${rank.node} needed ${figure(Number((rank.memory_peak_bytes / middle).toFixed(1)))} times the median memory`,
+  evidence: ({ rank, middle }, _, limits) => [
+    {
+      text: `${rankName(rank)}: ${formatBytes(rank.memory_peak_bytes)}, the median rank ${formatBytes(middle)}`,
+      from: named(processEndTable.col.rssmax),
+      node: rank.node,
+      value: rank.memory_peak_bytes,
+      threshold: limits.memory * middle,
+    },
+  ],
+  advise: 'Memory is asked for by the largest rank. If it collects what others computed, let it write that in parts.',
+  confidence: ({ world }) => ofRecords(world.ranks),
+};

@@ -1,0 +1,84 @@
+import { count, cpusFigure, figure, listed, percent } from '../../base/words.ts';
+import type { NodeReport } from '../report-schema.ts';
+import { high, medium } from './shared/confidence.ts';
+import { shown } from './shared/evidence.ts';
+import {
+  BOUND_FROM,
+  CROWDED,
+  type CrowdedRanks,
+  cpusOfRanks,
+  crowdOf,
+  hasLeftRecord,
+  knownRanks,
+  ranksByNode,
+  ranksName,
+  WAIT_FROM,
+} from './shared/ranks.ts';
+import { rule, together } from './shared/rule.ts';
+
+interface Oversubscribed extends CrowdedRanks {
+  cpus: number;
+}
+
+export default rule({
+  id: 'rank-oversubscribed',
+  title: 'more ranks than CPUs',
+  help: 'The ranks on a node, with their threads, wanted more CPUs than the job has there (1.25 times as many), and waited for a CPU in a quarter of the time in which they were ready to run.',
+  kind: 'trouble',
+  order: 442,
+  needs: [knownRanks],
+  thresholds: CROWDED,
+  when(facts, limits) {
+    const cpusOn = new Map(facts.nodes.map((node: NodeReport) => [node.node, node.cpus]));
+    const crowded = facts.worlds().flatMap((world) =>
+      [...ranksByNode(world)].flatMap(([node, ranks]): Oversubscribed[] => {
+        const crowd = crowdOf(world, ranks, limits);
+        const cpus = cpusOn.get(node) ?? cpusOfRanks(ranks);
+        if (crowd === undefined || cpus === undefined) return [];
+        return crowd.wanted > limits.wanted * cpus && crowd.waited >= limits.waited ? [{ ...crowd, cpus }] : [];
+      }),
+    );
+    return together(crowded.sort((a, b) => b.wanted / b.cpus - a.wanted / a.cpus));
+  },
+  severity: 'warning',
+  say(crowded) {
+    const [{ world, ranks, node, wanted, cpus }] = crowded as [Oversubscribed];
+    const nodes = [...new Set(crowded.map((each) => each.node))];
+    const where = nodes.length === 1 ? node : `${node} (and on ${listed(nodes.slice(1))})`;
+    const threads = Math.round(wanted / ranks.length);
+    const each = threads > 1 ? ` × ${threads} busy threads` : '';
+    return `Too many ranks: ${figure(ranks.length)} of the ${ranksName(world)}${each} ran on ${count(cpus, 'CPU')} of ${where}`;
+  },
+  evidence: (crowded, _, limits) =>
+    shown(crowded, 4).flatMap(({ node, ranks, wanted, waited, cpus }) => [
+      {
+        text: `${node}: ${count(ranks.length, 'rank')} wanted ${cpusFigure(wanted)} CPUs, the job has ${figure(cpus)} there`,
+        from: WAIT_FROM,
+        node,
+        value: wanted,
+        threshold: limits.wanted * cpus,
+      },
+      {
+        text: `${node}: they waited for a CPU ${percent(waited)} of the time in which they were ready to run`,
+        from: WAIT_FROM,
+        node,
+        value: waited,
+        threshold: limits.waited,
+      },
+      ...(ranks[0]!.allowed_cpus === ''
+        ? []
+        : [
+            {
+              text: `${node}: rank ${ranks[0]!.rank} may run on CPUs ${ranks[0]!.allowed_cpus}`,
+              from: BOUND_FROM,
+              node,
+            },
+          ]),
+    ]),
+  advise:
+    'Start no more ranks × threads than there are CPUs: fewer ranks (mpirun -n, srun --ntasks), OMP_NUM_THREADS=1, or more CPUs. Ranks that wait in MPI calls take the CPU from those that work.',
+  confidence: (crowded) =>
+    crowded.every(({ ranks }) => ranks.every(hasLeftRecord))
+      ? high('the kernel counted how long their threads waited')
+      : medium('some ranks left no record: of these the main thread alone was sampled'),
+});
