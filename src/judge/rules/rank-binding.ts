@@ -1,4 +1,4 @@
-import { count, cpusFigure, figure, listed, percent } from '../../base/words.ts';
+import { count, cpusFigure, listed, percent } from '../../base/words.ts';
 import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
 import {
@@ -10,7 +10,7 @@ import {
   hasLeftRecord,
   knownRanks,
   ranksByNode,
-  ranksName,
+  someRanks,
   WAIT_FROM,
 } from './shared/ranks.ts';
 import { rule, together } from './shared/rule.ts';
@@ -58,7 +58,8 @@ export default rule({
     const [{ world, ranks, node, list, cpus, all }] = bound as [Bound];
     const nodes = [...new Set(bound.map((each) => each.node))];
     const more = nodes.length === 1 ? '' : ` (and likewise on ${listed(nodes.slice(1))})`;
-    return `${figure(ranks.length)} of the ${ranksName(world)} are bound to ${cpus === 1 ? 'CPU' : 'CPUs'} ${list} of ${node}, where the job has ${count(all, 'CPU')}${more}`;
+    const some = someRanks(world, ranks.length);
+    return `${some[0]!.toUpperCase()}${some.slice(1)} are bound to ${cpus === 1 ? 'CPU' : 'CPUs'} ${list} of ${node}, where the job has ${count(all, 'CPU')}${more}`;
   },
   evidence: (bound, _, limits) =>
     shown(bound, 4).flatMap(({ node, ranks, list, cpus, wanted, waited }) => [

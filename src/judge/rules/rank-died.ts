@@ -43,7 +43,7 @@ export default rule({
   severity: (_, { job }) => (job.state === 'completed' ? 'warning' : 'critical'),
   say({ world, first, failed, isAll }) {
     if (isAll && failed.length > 1)
-      return `All ${figure(failed.length)} recorded of the ${ranksName(world)} ended with exit code ${failed[0]!.exit_code}`;
+      return `All of the ${ranksName(world)} that were recorded ended with exit code ${failed[0]!.exit_code}`;
     if (first === undefined) return `${figure(failed.length)} of the ${ranksName(world)} were killed`;
     const others = failed.length - 1;
     const then = others === 0 ? '' : `; then ${count(others, 'other rank')} ended, too`;

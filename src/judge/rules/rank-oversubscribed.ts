@@ -11,7 +11,7 @@ import {
   hasLeftRecord,
   knownRanks,
   ranksByNode,
-  ranksName,
+  someRanks,
   WAIT_FROM,
 } from './shared/ranks.ts';
 import { rule, together } from './shared/rule.ts';
@@ -47,7 +47,7 @@ export default rule({
     const where = nodes.length === 1 ? node : `${node} (and on ${listed(nodes.slice(1))})`;
     const threads = Math.round(wanted / ranks.length);
     const each = threads > 1 ? ` × ${threads} busy threads` : '';
-    return `Too many ranks: ${figure(ranks.length)} of the ${ranksName(world)}${each} ran on ${count(cpus, 'CPU')} of ${where}`;
+    return `Too many ranks: ${someRanks(world, ranks.length)}${each} ran on ${count(cpus, 'CPU')} of ${where}`;
   },
   evidence: (crowded, _, limits) =>
     shown(crowded, 4).flatMap(({ node, ranks, wanted, waited, cpus }) => [

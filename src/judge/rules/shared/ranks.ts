@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../base/duration.ts';
 import { smallest } from '../../../base/extremes.ts';
-import { count } from '../../../base/words.ts';
+import { count, figure } from '../../../base/words.ts';
 import type { Rank, World } from '../../../query/ranks/ranks.ts';
 import { cpusIn } from '../../../query/use/process-work.ts';
 import { processEndTable, processTable } from '../../../sources/tables.ts';
@@ -34,6 +34,10 @@ export function ranksName({ ranks, size }: World): string {
   const programs = new Set(ranks.map(({ program }) => program));
   return `${count(size, 'rank')}${programs.size === 1 ? ` of ${ranks[0]!.program}` : ''}`;
 }
+
+/** "the 4 ranks of solver", or "3 of the 4 ranks of solver". */
+export const someRanks = (world: World, some: number): string =>
+  some === world.size ? `the ${ranksName(world)}` : `${figure(some)} of the ${ranksName(world)}`;
 
 export const hasLeftRecord = ({ source }: Rank): boolean => source === 'record';
 
