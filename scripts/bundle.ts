@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { build, type Plugin } from 'esbuild';
@@ -110,18 +111,36 @@ function onlyVerbs(verbs: readonly string[]): Plugin {
 
 /**
  * Bundles the program into one function in one file (plain ASCII); what it imports lazily stays lazy inside it. Beside it
- * lie parts of it that run inside jobs, where what is loaded takes its place in the job's memory, or are quick.
+ * lie parts of it that run inside jobs, where what is loaded takes its place in the job's memory, or are quick; and
+ * start.cjs, which starts them.
  */
-export async function bundle(outfile: string, version: string): Promise<void> {
-  const beside = (name: string): string => path.join(path.dirname(outfile), name);
-  await bundleKafka(beside('kafka.cjs'));
-  await bundleProgram(outfile, version, []);
+export async function bundle(options: BundleOptions): Promise<void> {
+  const at = (name: string): string => path.join(options.folder, name);
+  await bundleKafka(at('kafka.cjs'));
+  await bundleProgram(at('tacho.cjs'), options, []);
   for (const [name, verbs] of Object.entries(PARTS)) {
-    await bundleProgram(beside(`${name}.cjs`), version, [onlyVerbs(verbs)]);
+    await bundleProgram(at(`${name}.cjs`), options, [onlyVerbs(verbs)]);
   }
+  fs.copyFileSync(
+    path.join(HERE, `node_modules/@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`),
+    at('koffi.node'),
+  );
+  fs.copyFileSync(path.join(HERE, 'scripts/start.cjs'), at('start.cjs'));
 }
 
-async function bundleProgram(outfile: string, version: string, plugins: readonly Plugin[]): Promise<void> {
+export interface BundleOptions {
+  /** Where the files are written. */
+  folder: string;
+  version: string;
+  /** The way from there to the folder that Tacho is installed in. */
+  home: string;
+}
+
+async function bundleProgram(
+  outfile: string,
+  { version, home }: BundleOptions,
+  plugins: readonly Plugin[],
+): Promise<void> {
   await build({
     entryPoints: [path.join(HERE, 'src/cli/main.ts')],
     outfile,
@@ -132,7 +151,11 @@ async function bundleProgram(outfile: string, version: string, plugins: readonly
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'none',
-    define: { TACHO_VERSION: JSON.stringify(version), 'import.meta.url': 'tachoUrl' },
+    define: {
+      TACHO_VERSION: JSON.stringify(version),
+      TACHO_HOME: JSON.stringify(home),
+      'import.meta.url': 'tachoUrl',
+    },
     charset: 'ascii',
     banner: { js: HEAD },
     footer: { js: '})' },
@@ -140,4 +163,7 @@ async function bundleProgram(outfile: string, version: string, plugins: readonly
     logLevel: 'warning',
   });
   refuseBeyondAscii(outfile);
+  // start.cjs tells by it which compiled code is of this bundle
+  const hash = createHash('sha256').update(fs.readFileSync(outfile)).digest('hex').slice(0, 16);
+  fs.appendFileSync(outfile, `//${hash}`);
 }

@@ -39,13 +39,8 @@ for (const name of fs.readdirSync(from('native/build'))) {
   if (!/\.log$|^stamp$/.test(name)) fs.copyFileSync(from('native/build', name), at('native/build', name));
 }
 
-await bundle(at('lib/tacho.cjs'), VERSION);
-fs.copyFileSync(from('scripts/start.cjs'), at('lib/start.cjs'));
+await bundle({ folder: at('lib'), version: VERSION, home: '..' });
 for (const name of ['tacho', 'scripts/start-node', 'scripts/unrecorded']) fs.copyFileSync(from(name), at(name));
-fs.copyFileSync(
-  from(`node_modules/@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`),
-  at('lib/koffi.node'),
-);
 fs.copyFileSync(process.execPath, at('bin/node'));
 // names of functions that nobody looks up: 16 MB
 spawnSync('strip', [at('bin/node')]);

@@ -1,5 +1,5 @@
-// Starts the bundled program of a release, which is one function. V8's compiled code lies beside it, so that little has to
-// be compiled at the start; where it does not fit (another Node), the program is compiled as usual.
+// Starts the bundled program of a release or a checkout, which is one function. V8's compiled code lies beside it, so that
+// little has to be compiled at the start; where it does not fit (another Node), the program is compiled as usual.
 const fs = require('node:fs');
 const path = require('node:path');
 const vm = require('node:vm');
@@ -18,27 +18,63 @@ const PARTS = {
 };
 const name = (!process.env.TACHO_STOPPED && PARTS[process.argv[2]]) || 'tacho';
 const filename = path.join(__dirname, `${name}.cjs`);
-const compiled = path.join(__dirname, `${name}.compiled`);
-const script = new vm.Script(fs.readFileSync(filename, 'latin1'), {
+const text = fs.readFileSync(filename, 'latin1');
+// V8 compares the length alone: compiled code ends with the hash that its bundle ends with (scripts/bundle.ts)
+const hash = text.slice(-16);
+// in a checkout, whose bundles change, each verb keeps what it needed
+const isCheckout = fs.existsSync(path.join(__dirname, 'sources'));
+const compiled = path.join(__dirname, `${name}${isCheckout ? `.${process.argv[2]?.replaceAll(/[^a-z-]/g, '')}` : ''}.compiled`);
+const script = new vm.Script(text, {
   filename,
-  cachedData: fs.existsSync(compiled) ? fs.readFileSync(compiled) : undefined,
+  cachedData: compiledCode(),
   importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
 // scripts/release.ts asks for the compiled code after a run, when V8 knows which functions are needed
-if (process.env.TACHO_WRITE_COMPILED) {
-  delete process.env.TACHO_WRITE_COMPILED;
-  const v8 = require('node:v8');
-  // functions that runs before needed, and this one does not, are kept; the code belongs to the usual options
-  v8.setFlagsFromString('--no-flush-bytecode');
-  const write = () => {
-    for (const usual of ['--flush-bytecode', '--turbofan']) v8.setFlagsFromString(usual);
-    fs.writeFileSync(compiled, script.createCachedData());
-  };
+let isWritten = false;
+const isAsked = process.env.TACHO_WRITE_COMPILED !== undefined;
+delete process.env.TACHO_WRITE_COMPILED;
+if (isAsked) keepCompiled();
+else if (isCheckout && script.cachedDataRejected !== false && fs.statSync(__dirname).uid === process.geteuid()) {
+  keepCompiled();
+  // what lives longer soon has other options, and forgets what only its start needed
+  setTimeout(write, 3000).unref();
+}
+script.runInThisContext()(exports, require, module, filename, __dirname);
+
+function compiledCode() {
+  try {
+    const code = fs.readFileSync(compiled);
+    return code.toString('latin1', code.length - hash.length) === hash ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keepCompiled() {
+  // functions that runs before needed, and this one does not, are kept
+  if (isAsked) require('node:v8').setFlagsFromString('--no-flush-bytecode');
   const { execve } = process;
   process.execve = (...program) => {
     write();
     execve(...program);
   };
-  process.on('exit', write);
+  // a verb that does not exist has nothing to keep
+  process.on('exit', (code) => code === 0 && write());
 }
-script.runInThisContext()(exports, require, module, filename, __dirname);
+
+function write() {
+  if (isWritten) return;
+  isWritten = true;
+  const v8 = require('node:v8');
+  // the code belongs to the usual options
+  for (const usual of ['--flush-bytecode', '--turbofan']) v8.setFlagsFromString(usual);
+  const own = `${compiled}.${process.pid}-${Date.now()}`;
+  try {
+    fs.writeFileSync(own, Buffer.concat([script.createCachedData(), Buffer.from(hash, 'latin1')]));
+    fs.renameSync(own, compiled);
+  } catch (error) {
+    if (isAsked) throw error;
+    // it is only a saving
+    fs.rmSync(own, { force: true });
+  }
+}
