@@ -23,7 +23,10 @@ const text = fs.readFileSync(filename, 'latin1');
 const hash = text.slice(-16);
 // in a checkout, whose bundles change, each verb keeps what it needed
 const isCheckout = fs.existsSync(path.join(__dirname, 'sources'));
-const compiled = path.join(__dirname, `${name}${isCheckout ? `.${process.argv[2]?.replaceAll(/[^a-z-]/g, '')}` : ''}.compiled`);
+const compiled = path.join(
+  __dirname,
+  `${name}${isCheckout ? `.${process.argv[2]?.replaceAll(/[^a-z-]/g, '')}` : ''}.compiled`,
+);
 const script = new vm.Script(text, {
   filename,
   cachedData: compiledCode(),
