@@ -29,6 +29,8 @@ interface Case {
   script: string;
   /** Whose files are taken out of the page cache before. */
   cold?: string;
+  /** What V8 keeps of a checkout, in files with these names, is taken away before: as after its installation. */
+  first?: string;
   seen: Peaks[];
 }
 
@@ -46,6 +48,7 @@ export async function bench(options: MemoryOptions = {}): Promise<Row[]> {
     const release = path.join(folder, 'release', name!);
     const node = path.join(release, 'bin/node');
     const bare = { name: 'bare Node', script: `'${node}' -e 'setTimeout(() => {}, 1000)'`, seen: [] as Peaks[] };
+    const checkout = path.join(HERE, 'tacho');
     const both = (of: string, tacho: string, cold?: string): Case[] =>
       [
         { name: `tacho run, ${of}`, script: `'${tacho}' run -- sleep 2` },
@@ -54,21 +57,22 @@ export async function bench(options: MemoryOptions = {}): Promise<Row[]> {
           script: `'${tacho}' start && '${tacho}' mark begin a && sleep 2 && '${tacho}' stop`,
         },
       ].map((each) => ({ ...each, seen: [], ...(cold === undefined ? {} : { cold }) }));
+    const first = ['tacho.run.compiled', '{job,agent,stop}.*.compiled'];
     const cases: Case[] = [
       bare,
       { ...bare, name: 'bare Node, cold', cold: release, seen: [] },
       ...both('release', path.join(release, 'tacho')),
       ...both('release, cold', path.join(release, 'tacho'), release),
-      ...both('checkout', path.join(HERE, 'tacho')),
+      ...both('checkout, first start', checkout).map((each, i) => ({ ...each, first: first[i]! })),
+      ...both('checkout', checkout),
     ];
-    // V8 keeps what it compiled of a checkout: the first time is not measured
+    // a checkout bundles its sources, and V8 keeps what it compiled of them: the first time is not measured
     for (const each of cases) await peaksOf(each, release, folder);
     for (let run = 0; run < runs; run++) for (const each of cases) each.seen.push(await peaksOf(each, release, folder));
     const [warmNode, coldNode, ...measured] = cases;
     return measured.flatMap((each) => {
       const floor = each.cold === undefined ? warmNode! : coldNode!;
-      const isLimited = each.name.endsWith(', release');
-      const charged = row(`${each.name}: charged`, isLimited ? '≤ 45 MB' : '', each, floor, 'charged');
+      const charged = row(`${each.name}: charged`, each.cold === undefined ? '≤ 45 MB' : '', each, floor, 'charged');
       if (each.cold !== undefined) return [charged];
       return [
         charged,
@@ -99,7 +103,9 @@ function median({ seen }: Case, kind: keyof Peaks): number {
 }
 
 /** Runs a script as a session of its own in a cgroup of its own. */
-async function peaksOf({ name, script, cold }: Case, release: string, folder: string): Promise<Peaks> {
+async function peaksOf({ name, script, cold, first }: Case, release: string, folder: string): Promise<Peaks> {
+  if (first !== undefined)
+    for (const file of fs.globSync(path.join(HERE, 'node_modules/.tacho', first))) fs.rmSync(file);
   if (cold !== undefined) dropFromCache(cold);
   else readAll(release);
   const cwd = fs.mkdtempSync(path.join(folder, 'job-'));

@@ -86,47 +86,38 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   export: ['export'],
 };
 
-/** What a part does not need is left out of it. */
-function onlyVerbs(verbs: readonly string[]): Plugin {
-  const elsewhere = () => ({ path: 'elsewhere', namespace: 'elsewhere' });
-  const isAgent = verbs.includes('agent');
-  return {
-    name: 'without other verbs',
-    setup(bundler) {
-      bundler.onResolve({ filter: /^\.\/.*\.ts$/ }, ({ path: file, importer, kind }) =>
-        importer.endsWith('/src/cli/verbs.ts') &&
-        kind === 'dynamic-import' &&
-        !verbs.includes(path.basename(file, '.ts'))
-          ? elsewhere()
-          : undefined,
-      );
-      bundler.onResolve({ filter: isAgent ? /\/seal-worker\.ts$/ : /\/(seal-|isolated\/)worker\.ts$/ }, elsewhere);
-      bundler.onResolve({ filter: /\/stop-finish\.ts$/ }, () => ({ path: path.join(HERE, 'src/cli/stop-whole.ts') }));
-      bundler.onLoad({ filter: /.*/, namespace: 'elsewhere' }, () => ({
-        contents: 'throw new Error("this part of the program does not have it");',
-      }));
-    },
-  };
-}
+/** Modules of src/cli that differ between the whole program and its parts, because what they import does. */
+const DIFFERENT = ['main', 'program', 'verbs', 'stop'];
 
-/**
- * Bundles the program into one function in one file (plain ASCII); what it imports lazily stays lazy inside it. Beside it
- * lie parts of it that run inside jobs, where what is loaded takes its place in the job's memory, or are quick; and
- * start.cjs, which starts them.
- */
-export async function bundle(options: BundleOptions): Promise<void> {
-  const at = (name: string): string => path.join(options.folder, name);
-  await bundleKafka(at('kafka.cjs'));
-  await bundleProgram(at('tacho.cjs'), options, []);
-  for (const [name, verbs] of Object.entries(PARTS)) {
-    await bundleProgram(at(`${name}.cjs`), options, [onlyVerbs(verbs)]);
-  }
-  fs.copyFileSync(
-    path.join(HERE, `node_modules/@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`),
-    at('koffi.node'),
-  );
-  fs.copyFileSync(path.join(HERE, 'scripts/start.cjs'), at('start.cjs'));
-}
+const cli = (name: string): string => path.join(HERE, 'src/cli', `${name}.ts`);
+
+/** `part:job` and the others are main.ts with what this part needs; the modules that they share are read once for all. */
+const parts: Plugin = {
+  name: 'parts of the program',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^part:/ }, ({ path: namespace }) => ({ path: cli('main'), namespace }));
+    bundler.onLoad({ filter: /.*/, namespace: 'elsewhere' }, () => ({
+      contents: 'throw new Error("this part of the program does not have it");',
+    }));
+    for (const [name, verbs] of Object.entries(PARTS)) {
+      const namespace = `part:${name}`;
+      const workers = verbs.includes('agent') ? /\/seal-worker\.ts$/ : /\/(seal-|isolated\/)worker\.ts$/;
+      bundler.onLoad({ filter: /.*/, namespace }, ({ path: file }) => ({
+        contents: fs.readFileSync(file, 'utf8'),
+        loader: 'ts',
+        resolveDir: path.dirname(file),
+      }));
+      bundler.onResolve({ filter: /^\./, namespace }, ({ path: wanted, importer, kind }) => {
+        const file = path.resolve(path.dirname(importer), wanted);
+        const isOtherVerb =
+          importer === cli('verbs') && kind === 'dynamic-import' && !verbs.includes(path.basename(file, '.ts'));
+        if (isOtherVerb || workers.test(file)) return { path: 'elsewhere', namespace: 'elsewhere' };
+        if (file === cli('stop-finish')) return { path: cli('stop-whole') };
+        return DIFFERENT.some((each) => file === cli(each)) ? { path: file, namespace } : { path: file };
+      });
+    }
+  },
+};
 
 export interface BundleOptions {
   /** Where the files are written. */
@@ -136,34 +127,58 @@ export interface BundleOptions {
   home: string;
 }
 
-async function bundleProgram(
-  outfile: string,
-  { version, home }: BundleOptions,
-  plugins: readonly Plugin[],
-): Promise<void> {
-  await build({
-    entryPoints: [path.join(HERE, 'src/cli/main.ts')],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'cjs',
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: 'none',
-    define: {
-      TACHO_VERSION: JSON.stringify(version),
-      TACHO_HOME: JSON.stringify(home),
-      'import.meta.url': 'tachoUrl',
-    },
-    charset: 'ascii',
-    banner: { js: HEAD },
-    footer: { js: '})' },
-    plugins: [...plugins, nativeModules],
-    logLevel: 'warning',
-  });
-  refuseBeyondAscii(outfile);
-  // start.cjs tells by it which compiled code is of this bundle
-  const hash = createHash('sha256').update(fs.readFileSync(outfile)).digest('hex').slice(0, 16);
-  fs.appendFileSync(outfile, `//${hash}`);
+/**
+ * Bundles the program into one function in one file (plain ASCII); what it imports lazily stays lazy inside it. Beside it
+ * lie parts of it that run inside jobs, where what is loaded takes its place in the job's memory, or are quick; and
+ * start.cjs, which starts them.
+ */
+export async function bundle({ folder, version, home }: BundleOptions): Promise<void> {
+  const at = (name: string): string => path.join(folder, name);
+  const names = Object.keys(PARTS);
+  const [{ metafile }] = await Promise.all([
+    build({
+      entryPoints: { tacho: cli('main'), ...Object.fromEntries(names.map((name) => [name, `part:${name}`])) },
+      outdir: folder,
+      outExtension: { '.js': '.cjs' },
+      bundle: true,
+      platform: 'node',
+      target: 'node24',
+      format: 'cjs',
+      minifySyntax: true,
+      minifyWhitespace: true,
+      legalComments: 'none',
+      define: {
+        TACHO_VERSION: JSON.stringify(version),
+        TACHO_HOME: JSON.stringify(home),
+        'import.meta.url': 'tachoUrl',
+      },
+      charset: 'ascii',
+      banner: { js: HEAD },
+      footer: { js: '})' },
+      plugins: [parts, nativeModules],
+      absWorkingDir: HERE,
+      metafile: true,
+      logLevel: 'warning',
+    }),
+    bundleKafka(at('kafka.cjs')),
+  ]);
+  for (const [file, { inputs }] of Object.entries(metafile.outputs)) {
+    const name = path.basename(file, '.cjs');
+    // then it has all verbs
+    if (name !== 'tacho' && 'src/cli/verbs.ts' in inputs)
+      throw new Error(`scripts/bundle.ts: ${name}.cjs is the whole program: a module that imports verbs.ts differs, too`);
+    sign(at(`${name}.cjs`));
+  }
+  fs.copyFileSync(
+    path.join(HERE, `node_modules/@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`),
+    at('koffi.node'),
+  );
+  fs.copyFileSync(path.join(HERE, 'scripts/start.cjs'), at('start.cjs'));
+}
+
+/** start.cjs tells by its end which compiled code is of this bundle. */
+function sign(file: string): void {
+  refuseBeyondAscii(file);
+  const hash = createHash('sha256').update(fs.readFileSync(file)).digest('hex').slice(0, 16);
+  fs.appendFileSync(file, `//${hash}`);
 }
