@@ -34,6 +34,17 @@ const nativeModules: Plugin = {
   },
 };
 
+const SHARED = {
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'cjs',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+} as const;
+
 const HEAD = `(function (exports, require, module, __filename, __dirname) {
 const tachoUrl = require("node:url").pathToFileURL(__dirname + "/start.cjs").href;`;
 
@@ -55,17 +66,10 @@ async function bundleKafka(outfile: string): Promise<void> {
   await build({
     stdin: { contents: KAFKA, resolveDir: HERE },
     outfile,
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'cjs',
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: 'none',
+    ...SHARED,
     define: { 'import.meta.url': 'ownUrl' },
     banner: { js: 'const ownUrl = require("node:url").pathToFileURL(__filename).href;' },
     plugins: [wasmInside],
-    logLevel: 'warning',
   });
 }
 
@@ -140,13 +144,7 @@ export async function bundle({ folder, version, home }: BundleOptions): Promise<
       entryPoints: { tacho: cli('main'), ...Object.fromEntries(names.map((name) => [name, `part:${name}`])) },
       outdir: folder,
       outExtension: { '.js': '.cjs' },
-      bundle: true,
-      platform: 'node',
-      target: 'node24',
-      format: 'cjs',
-      minifySyntax: true,
-      minifyWhitespace: true,
-      legalComments: 'none',
+      ...SHARED,
       define: {
         TACHO_VERSION: JSON.stringify(version),
         TACHO_HOME: JSON.stringify(home),
@@ -158,7 +156,6 @@ export async function bundle({ folder, version, home }: BundleOptions): Promise<
       plugins: [parts, nativeModules],
       absWorkingDir: HERE,
       metafile: true,
-      logLevel: 'warning',
     }),
     bundleKafka(at('kafka.cjs')),
   ]);
@@ -166,7 +163,9 @@ export async function bundle({ folder, version, home }: BundleOptions): Promise<
     const name = path.basename(file, '.cjs');
     // then it has all verbs
     if (name !== 'tacho' && 'src/cli/verbs.ts' in inputs)
-      throw new Error(`scripts/bundle.ts: ${name}.cjs is the whole program: a module that imports verbs.ts differs, too`);
+      throw new Error(
+        `scripts/bundle.ts: ${name}.cjs is the whole program: a module that imports verbs.ts differs, too`,
+      );
     sign(at(`${name}.cjs`));
   }
   fs.copyFileSync(

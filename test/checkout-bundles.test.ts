@@ -162,6 +162,13 @@ test('a source that cannot be bundled is run as it is, and is not tried with eve
   assert.equal(say(), `${BUNDLED} right`);
 });
 
+test('while a job is recorded nothing is bundled', (t) => {
+  const { bundles, call, file, folder } = clone(t);
+  for (const verb of ['mark', 'fom', 'stop', 'agent'])
+    assert.equal(call([file, verb, folder]), `${AS_IT_IS} first`, verb);
+  assert.equal(fs.existsSync(bundles), false);
+});
+
 test('without esbuild, with TACHO_DEBUG, or while somebody else bundles, the sources are run as they are', (t) => {
   const without = clone(t, { without: 'esbuild' });
   assert.equal(without.say(), `${AS_IT_IS} first`);
