@@ -17,39 +17,52 @@ export async function findRecordings(paths: readonly string[], least = 1): Promi
 /** One of perhaps very many recordings: not all of them can be open at once. */
 export interface FoundRecording {
   path: string;
+  /** What is in its folder. */
+  names: string[];
   job: open.Recording['job'];
   /** Whether nobody needs to be asked how the job ended: not at all, nor for its steps. */
   isSettled: boolean;
   hasSteps: boolean;
-  open(): Promise<open.Recording>;
+  /** Of a few. */
+  recording?: open.Recording;
 }
 
 /** So many stay open: who asks for a few recordings has them opened once. */
 const STAY_OPEN = 16;
 
 /** The same for commands that take one after the other. */
-export function findEach(paths: readonly string[]): FoundRecording[] {
+export async function findEach(paths: readonly string[]): Promise<FoundRecording[]> {
   let count = 0;
-  return open.findEach(
+  const all = open.findEach(
     paths,
     (path, names): FoundRecording => {
       const job = count++ < STAY_OPEN ? undefined : open.readJob(path);
       // a job that nobody needs to be asked about is all that is looked at now
       if (job !== undefined && isSettled({ job, nodes: [] }, true))
-        return { path, job, isSettled: true, hasSteps: true, open: () => addUnfiled(open.openRecording(path, names)) };
+        return { path, names, job, isSettled: true, hasSteps: true };
       const recording = open.openRecording(path, names);
-      const kept = count <= STAY_OPEN ? recording : undefined;
       return {
         path,
+        names,
         job: recording.job,
         isSettled: isSettled(recording, false),
         hasSteps: isSettled(recording, true),
-        open: () => addUnfiled(kept ?? open.openRecording(path)),
+        ...(count <= STAY_OPEN ? { recording } : {}),
       };
     },
     leftOut,
   );
+  for (const { recording } of all) if (recording !== undefined) await addUnfiled(recording);
+  return all;
 }
+
+/** Opens one that was found, unless it is open. */
+export const openFound = async ({
+  path,
+  names,
+  recording,
+}: Pick<FoundRecording, 'path' | 'names' | 'recording'>): Promise<open.Recording> =>
+  recording ?? addUnfiled(open.openRecording(path, names));
 
 async function addUnfiled(recording: open.Recording): Promise<open.Recording> {
   const { process_records } = recording.job;

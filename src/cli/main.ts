@@ -1,6 +1,8 @@
 import '../base/guard.ts';
 import { beKilledFirst } from '../base/killed-first.ts';
 import { ignoreApplicationSignals, PAUSE_SIGNALS } from '../base/signals.ts';
+import { allowThreads, THREAD_MARK } from '../base/two-threads.ts';
+import type { ThreadTask } from './thread.ts';
 
 // The launcher's compile cache is for Tacho, not for the programs that Tacho starts.
 if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
@@ -31,6 +33,9 @@ if (process.argv[2] === '--isolated-sources') {
 } else if (process.argv[2] === '--summarise-as') {
   // and the one that summarises recordings for an index
   void import('../history/index/summarise-worker.ts').then(({ runSummariseWorker }) => runSummariseWorker());
+} else if (process.argv[2] === THREAD_MARK) {
+  // and a second thread
+  void import('./thread.ts').then(({ runThread }) => runThread(process.argv[3] as ThreadTask));
 } else void main(process.argv.slice(2));
 
 /** What works for the node, not in the job, though it may be told of one: prolog, epilog, services. */
@@ -56,6 +61,7 @@ async function main(args: readonly string[]): Promise<void> {
       return;
     }
     await noteCost(args, recording);
+    allowThreads(process.argv[1]);
     const { runProgram } = await import('./program.ts');
     await runProgram(args);
   } catch (error) {

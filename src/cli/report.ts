@@ -1,16 +1,18 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
+import { stated } from '../base/stated.ts';
+import { inTwoThreads } from '../base/two-threads.ts';
 import { warn } from '../base/warn.ts';
 import { loadConfig } from '../config/config.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
-import { type GatherOptions, gather, gatherStored } from '../judge/facts/gather.ts';
+import { type GatherOptions, gatherQuickly, gatherStored } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
 import { type RuleSettings, ruleSettingsOf } from '../judge/rules/shared/settings.ts';
 import { isWrongUse, ranThen } from '../query/spans/select.ts';
 import { reportCards } from '../show/report/text.ts';
-import { type FoundRecording, findEach } from './find-recordings.ts';
+import { type FoundRecording, findEach, openFound } from './find-recordings.ts';
 import { leaveOut, type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
@@ -109,7 +111,7 @@ async function* reportsOf(paths: readonly string[], options: ReportOptions): Asy
     for (const job of then.length > 0 ? then : jobs) yield report(await gatherStored(job, wanted), settings);
     return;
   }
-  const all = findEach(paths);
+  const all = await findEach(paths);
   const found = options.job === undefined ? all : all.filter((r) => isOfJob(r.job.id, options.job!));
   if (found.length === 0) {
     throw usage(`no recording of job ${options.job} here`, `there are ${idsText(all.map((r) => r.job.id))}`);
@@ -122,17 +124,30 @@ async function* reportsOf(paths: readonly string[], options: ReportOptions): Asy
   const chosen = then.length > 0 ? then : found;
   // what a folder holds comes by time, what is named one by one as it is named
   if (paths.length === 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
+  const isMany = chosen.length > MANY;
   // what a report takes is garbage after it: of very many V8 would let it grow to some hundred megabytes first
-  if (chosen.length > MANY) for (const flag of SPARING) setFlagsFromString(flag);
+  if (isMany) for (const flag of SPARING) setFlagsFromString(flag);
   let [wrong, isSome] = [undefined as unknown, false];
-  for (const one of chosen) {
-    let made: Report;
+  const items = chosen.map(
+    ({ path, names, job, recording }): Reported => ({
+      ...{ path, names, job, wanted, settings },
+      // another thread opens it quicker than it takes one that is open
+      ...(isMany ? {} : stated({ recording })),
+    }),
+  );
+  const orFailed = async (item: Reported): Promise<Report | Failed> => {
     try {
-      made = report(gather({ ...(await one.open()), job: one.job }, wanted), settings);
+      return await reportOf(item);
     } catch (error) {
+      return { path: item.path, error };
+    }
+  };
+  for await (const made of inTwoThreads('report', items, orFailed, isMany)) {
+    if ('error' in made) {
+      const { path, error } = made;
       if (chosen.length === 1) throw error;
       // what is wrong with one says nothing about the others
-      leaveOut(one, error);
+      leaveOut({ path }, error);
       if (isWrongUse(error)) wrong ??= error;
       else process.exitCode = 1;
       continue;
@@ -152,6 +167,21 @@ async function ruleSettings({ config, isForgiving = false }: ReportOptions): Pro
   return ruleSettingsOf(settings, (wrong) => warn(`${wrong.message}: it is not used`));
 }
 
+interface Reported extends Pick<FoundRecording, 'path' | 'names' | 'job' | 'recording'> {
+  wanted: GatherOptions;
+  settings: RuleSettings;
+}
+
+interface Failed {
+  path: string;
+  error: unknown;
+}
+
+/** The report of one recording. */
+export async function reportOf({ wanted, settings, ...found }: Reported): Promise<Report> {
+  return report(await gatherQuickly({ ...(await openFound(found)), job: found.job }, wanted), settings);
+}
+
 const wantedOf = (options: ReportOptions): GatherOptions => ({
   ...spanQuery(options),
   ...(options.phases === true ? { phases: true } : {}),
@@ -161,5 +191,5 @@ const wantedOf = (options: ReportOptions): GatherOptions => ({
 async function askHowItEnded(found: FoundRecording, steps: boolean): Promise<void> {
   if (steps ? found.hasSteps : found.isSettled) return;
   const { refreshJob } = await import('../jobs/schedulers/refresh.ts');
-  found.job = await refreshJob(await found.open(), { steps });
+  found.job = await refreshJob(await openFound(found), { steps });
 }

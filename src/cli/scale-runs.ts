@@ -11,7 +11,7 @@ import type { StudyKind } from '../judge/scale/kind.ts';
 import type { OneRun } from '../judge/scale/one-run.ts';
 import { type LeftOut, runOf, type ScaleRun, type SizeBy } from '../judge/scale/run.ts';
 import { type Study, studyOf } from '../judge/scale/study.ts';
-import { type FoundRecording, findEach } from './find-recordings.ts';
+import { type FoundRecording, findEach, openFound } from './find-recordings.ts';
 import { readingJobs } from './measured-jobs.ts';
 import { parseTags } from './tags.ts';
 
@@ -36,11 +36,11 @@ export async function scaleOf(
   paths: readonly string[],
   choice: ScaleChoice,
 ): Promise<{ study: Study } | { run: OneRun }> {
-  const found = matching(findEach(paths), choice);
+  const found = matching(await findEach(paths), choice);
   const bar = readingJobs(found.length);
   const judged: Judged[] = [];
   for (const one of found) {
-    const material = gather({ ...(await one.open()), job: one.job });
+    const material = gather({ ...(await openFound(one)), job: one.job });
     const made = report(material);
     const program = programOfJob(made) ?? made.job.name;
     bar.advance();

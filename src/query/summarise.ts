@@ -106,6 +106,13 @@ export function summariseParts(
   return summaries;
 }
 
+/** What `summariseParts` is asked, as one item for another thread. */
+export type Asked = Parameters<typeof summariseParts>;
+
+/** Its answer without the node, which whoever asks has. */
+export const summariseAsked = (asked: Asked): Omit<NodeSummary, 'node'>[] =>
+  summariseParts(...asked).map(({ node: _, ...summary }) => summary);
+
 /** Why a file is not there, in words. */
 export const lostWhy = ({ kept }: { kept?: string | undefined }): string =>
   kept === undefined ? 'it is missing' : `it was damaged, and is kept as ${kept}`;

@@ -1,6 +1,7 @@
 import * as path from 'node:path';
 import { append } from '../../base/extremes.ts';
 import { stated } from '../../base/stated.ts';
+import { inTwoThreads } from '../../base/two-threads.ts';
 import type { Material, NodeMaterial, Unread } from '../../query/material.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
 import { processSeries } from '../../query/processes/sampled.ts';
@@ -10,7 +11,15 @@ import { REPORT_COLUMNS, SPREAD_COLUMNS } from '../../query/report-columns.ts';
 import { series } from '../../query/series/series.ts';
 import { type SpanQuery, sampledPart, select } from '../../query/spans/select.ts';
 import type { StoredJob } from '../../query/store/records.ts';
-import { type Part, summariseParts, type TableDamage, type WantedColumns } from '../../query/summarise.ts';
+import {
+  type Asked,
+  type NodeSummary,
+  type Part,
+  summariseAsked,
+  summariseParts,
+  type TableDamage,
+  type WantedColumns,
+} from '../../query/summarise.ts';
 import { type NodeSamples, readSamples } from '../../query/use/samples.ts';
 import { lostRecords } from '../../recording/folder/lost-records.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
@@ -37,6 +46,8 @@ export interface GatherOptions extends SpanQuery {
   phases?: boolean;
   /** The recorded processes, when they have been read already. */
   processes?: ProcessSet;
+  /** What all of the job showed, by node, when it has been measured already. */
+  inAll?: readonly NodeSummary[];
   now?: number;
 }
 
@@ -115,11 +126,8 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   };
   const markers = recordedMarkers(recording, tell);
   const { job, path: folder, nodes: all } = recording;
-  // what an agent recorded that did not know of the end is none of the job's
-  const isLate = all.some(({ agent }) => overrunOf(job, agent) !== undefined);
-  const until = isLate ? { to: job.end! } : {};
-  const isPart = [options.from, options.to, options.step, options.marker].some((each) => each !== undefined);
-  const inAll = measured(all, [until], isPart ? USE_COLUMNS : WANTED_COLUMNS, tell)[0]!;
+  const { until, isPart, columns } = wholeJob(recording, options);
+  const inAll = told(options.inAll ?? all.map((node) => summariseParts(node, [until], columns, SPREAD)[0]!), tell);
   const whole: Material = { path: folder, job, nodes: inAll, markers, now };
   const sampled = (name: string) => processSeries(inAll.find((n) => n.node === name)!);
   const processes = options.processes ?? recordedProcesses(recording, sampled, tell);
@@ -169,6 +177,30 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   return material;
 }
 
+/** What is asked of the whole job. */
+function wholeJob({ job, nodes }: Recording, { from, to, step, marker }: GatherOptions) {
+  // what an agent recorded that did not know of the end is none of the job's
+  const isLate = nodes.some(({ agent }) => overrunOf(job, agent) !== undefined);
+  const isPart = [from, to, step, marker].some((each) => each !== undefined);
+  return { until: isLate ? { to: job.end! } : {}, isPart, columns: isPart ? USE_COLUMNS : WANTED_COLUMNS };
+}
+
+/** So many rolled parts of files, each with some minutes of samples, are worth another thread. */
+const MANY_PARTS = 64;
+
+/** The same; a large recording that is not sealed is read by two threads. */
+export async function gatherQuickly(recording: Recording, options: GatherOptions = {}): Promise<Material> {
+  const { nodes } = recording;
+  const parts = nodes.flatMap(({ tables }) => [...tables.values()].map(({ parts }) => Math.max(0, parts.length - 1)));
+  if (nodes.length === 1 || parts.reduce((a, b) => a + b, 0) < MANY_PARTS) return gather(recording, options);
+  const { until, columns } = wholeJob(recording, options);
+  const items = nodes.map((node): Asked => [node, [until], columns, SPREAD]);
+  const inAll: NodeSummary[] = [];
+  for await (const [summary] of inTwoThreads('summarise', items, summariseAsked))
+    inAll.push({ ...summary!, node: nodes[inAll.length]! });
+  return gather(recording, { ...options, inAll });
+}
+
 type Tell = (node: NodeRecording, damage: TableDamage) => void;
 
 /** What the samples of some tables of some nodes showed in parts of the job, by part. */
@@ -181,12 +213,19 @@ function measured(
 ): NodeMaterial[][] {
   const byNode = nodes.map((node) => summariseParts(node, parts, tables, spread));
   return parts.map((_, i) =>
-    byNode.map((summaries) => {
-      const { node, tables, damage } = summaries[i]!;
-      for (const each of damage) tell(node, each);
-      return { node: node.name, tables, ...stated({ agent: node.agent }) };
-    }),
+    told(
+      byNode.map((summaries) => summaries[i]!),
+      tell,
+    ),
   );
+}
+
+/** Summaries as the judge takes them, once it is told what could not be read. */
+function told(summaries: readonly NodeSummary[], tell: Tell): NodeMaterial[] {
+  return summaries.map(({ node, tables, damage }) => {
+    for (const each of damage) tell(node, each);
+    return { node: node.name, tables, ...stated({ agent: node.agent }) };
+  });
 }
 
 /** What was sampled of what is used up, by node; `to`: what came later is not the job's. */

@@ -1,0 +1,97 @@
+import * as os from 'node:os';
+import type { Worker } from 'node:worker_threads';
+
+/** The first argument of a program that is started as a thread of itself. */
+export const THREAD_MARK = '--thread';
+
+/** So many items wait in the other thread, that it need not wait for us. */
+const WAITING = 3;
+/** So many results are kept until those before them are there. */
+const AHEAD = 64;
+
+let program: string | undefined;
+
+/** The program says what it is started from: only then there is a second thread. */
+export function allowThreads(file: string | undefined): void {
+  program = file;
+}
+
+/**
+ * What `work` makes of each item, in their order. Some of them are done by another thread at the same time, where `task`
+ * names the same work (src/cli/thread.ts); what that cannot do is done here. Items and results are plain data.
+ */
+export async function* inTwoThreads<I, O>(
+  task: string,
+  items: readonly I[],
+  work: (item: I) => O | Promise<O>,
+  isWorthIt = true,
+): AsyncGenerator<O> {
+  const thread = isWorthIt ? await Thread.start<I, O>(task) : undefined;
+  const done = new Map<number, O>();
+  try {
+    for (let [i, next] = [0, 0]; i < items.length; ) {
+      while (thread?.hasRoom === true && next < items.length) thread.ask(next, items[next++]!);
+      const result = thread?.answers.get(i) ?? done.get(i);
+      if (result !== undefined) {
+        thread?.answers.delete(i);
+        done.delete(i++);
+        yield result;
+      } else if (next < items.length && next - i < (thread === undefined ? 1 : AHEAD)) {
+        const own = next++;
+        done.set(own, await work(items[own]!));
+        // what the other one has done comes in between
+        if (thread !== undefined) await new Promise(setImmediate);
+      } else if (thread?.asked.has(i) === true) await thread.news();
+      else done.set(i, await work(items[i]!));
+    }
+  } finally {
+    await thread?.worker.terminate();
+  }
+}
+
+/** What the other thread answers: the place of an item, and what was made of it; without that, it could not do it. */
+export type ThreadAnswer<O> = readonly [number, O?];
+
+class Thread<I, O> {
+  readonly worker: Worker;
+  readonly asked = new Set<number>();
+  readonly answers = new Map<number, O>();
+  private isGone = false;
+  private tell = (): void => {};
+
+  static async start<I, O>(task: string): Promise<Thread<I, O> | undefined> {
+    if (program === undefined || os.availableParallelism() < 2) return undefined;
+    const { Worker } = await import('node:worker_threads');
+    return new Thread<I, O>(new Worker(program, { argv: [THREAD_MARK, task] }));
+  }
+
+  constructor(worker: Worker) {
+    this.worker = worker;
+    worker.on('message', ([i, result]: ThreadAnswer<O>) => {
+      this.asked.delete(i);
+      if (result !== undefined) this.answers.set(i, result);
+      this.tell();
+    });
+    const gone = (): void => {
+      this.isGone = true;
+      this.asked.clear();
+      this.tell();
+    };
+    worker.on('error', gone).on('exit', gone);
+  }
+
+  get hasRoom(): boolean {
+    return !this.isGone && this.asked.size < WAITING;
+  }
+
+  ask(i: number, item: I): void {
+    this.asked.add(i);
+    this.worker.postMessage([i, item]);
+  }
+
+  news(): Promise<void> {
+    return new Promise((resolve) => {
+      this.tell = resolve;
+    });
+  }
+}
