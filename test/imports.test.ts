@@ -24,6 +24,7 @@ const ORDER = [
   'judge',
   'history',
   'database',
+  'advise',
   'show',
   'demo',
   'cli',

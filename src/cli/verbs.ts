@@ -57,6 +57,7 @@ export const verbs: readonly Verb[] = [
   { name: 'cause', group: look, summary: 'say in what a job lies outside a reference', load: () => import('./cause.ts') },
   { name: 'explore', group: look, summary: 'go from an experiment to its components, time segments and jobs', load: () => import('./explore.ts') },
   { name: 'scale', group: look, summary: 'say how a program scales, and what more cores would bring', load: () => import('./scale.ts') },
+  { name: 'advise', group: look, summary: 'say what to ask the scheduler for next time', load: () => import('./advise.ts') },
   { name: 'export', group: look, summary: 'write recordings as CSV, Parquet or NDJSON', load: () => import('./export.ts') },
   { name: 'notebook', group: look, summary: 'open recordings in a Jupyter notebook', load: () => import('./notebook.ts') },
   { name: 'list', group: look, summary: 'list recordings', load: () => import('./list.ts') },

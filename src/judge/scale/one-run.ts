@@ -93,7 +93,7 @@ function coresGain({ summary }: Report, profile: Profile | undefined, cores: Lim
   const ever = fixed > 0 ? 1 / fixed : undefined;
   const at = `${figure(profile.cpus * 2)} instead of ${figure(profile.cpus)}`;
   const isIdle = profile.all / profile.seconds < 0.1;
-  if (isIdle && (summary.cpu_utilization ?? 0) < IDLE)
+  if (cores.state === 'free' || (isIdle && (summary.cpu_utilization ?? 0) < IDLE))
     return {
       what,
       helps: 'no',
@@ -102,7 +102,7 @@ function coresGain({ summary }: Report, profile: Profile | undefined, cores: Lim
   const end = ever === undefined ? 'no serial phase was seen' : `any number: at most ${figure(ever)} times`;
   return {
     what,
-    helps: cores.state === 'free' ? 'no' : 'yes',
+    helps: 'yes',
     at_most: twice,
     text: `${at}: at most ${figure(twice)} times as fast; ${end}`,
   };

@@ -22,10 +22,12 @@ export function oneRunText(run: OneRun, options: ScaleTextOptions = {}): string 
   lines.push('', pen.dim('What holds it up'));
   for (const { what, state, text, hint } of run.limits) {
     const colour = state === 'saturated' ? pen.red : state === 'partly' ? pen.yellow : (plain: string) => plain;
-    lines.push(...row(what, colour(pad(STATES[state], 10)), `${text}${hint === undefined ? '' : ` (${hint})`}`, width));
+    lines.push(
+      ...row(what, colour(pad(STATES[state], STATE)), `${text}${hint === undefined ? '' : ` (${hint})`}`, width),
+    );
   }
   lines.push('', pen.dim('What more would bring'));
-  for (const gain of run.gains) lines.push(...row(gain.what, pad(gainWord(gain), 10), gain.text, width));
+  for (const gain of run.gains) lines.push(...row(gain.what, pad(gainWord(gain), STATE), gain.text, width));
   lines.push(
     '',
     ...wrap('Bounds from one run are upper bounds. tacho scale run --cores 1,2,4 -- COMMAND measures it.', width).map(
@@ -37,14 +39,12 @@ export function oneRunText(run: OneRun, options: ScaleTextOptions = {}): string 
 }
 
 const NAMES = 16;
+const STATE = 12;
+const INDENT = 2 + NAMES + 2 + STATE;
 
 function row(name: string, state: string, text: string, width: number): string[] {
-  const [first = '', ...rest] = wrap(text, Math.max(30, width - NAMES - 14));
-  const indent = ' '.repeat(NAMES + 14);
-  return [
-    `  ${pad(name, NAMES)}  ${state}${first}`.trimEnd(),
-    ...rest.map((line) => indent.slice(0, NAMES + 14) + line),
-  ];
+  const [first = '', ...rest] = wrap(text, Math.max(30, width - INDENT));
+  return [`  ${pad(name, NAMES)}  ${state}${first}`.trimEnd(), ...rest.map((line) => ' '.repeat(INDENT) + line)];
 }
 
 function gainWord({ helps, at_most: most }: Gain): string {

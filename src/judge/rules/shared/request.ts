@@ -23,14 +23,21 @@ export function memoryRequest({ job }: Facts, bytes: number): string {
   return `${formatBytes(bytes)} on each node`;
 }
 
-/** "HH:MM:00", rounded up to five minutes (a quarter of an hour beyond two hours). */
-function roundedTime(seconds: number): string {
-  const step = seconds > 7200 ? 15 : 5;
-  const minutes = Math.max(step, Math.ceil(seconds / 60 / step) * step);
+/** Seconds rounded up to what people write: five minutes, a quarter of an hour beyond two hours. */
+export function roundedSeconds(seconds: number): number {
+  const step = seconds > 7200 ? 900 : 300;
+  return Math.max(step, Math.ceil(seconds / step) * step);
+}
+
+/** "HH:MM:00", with days before it where there are some. */
+export function clockTime(seconds: number): string {
+  const minutes = Math.round(seconds / 60);
   const days = Math.floor(minutes / 1440);
   const clock = `${String(Math.floor(minutes / 60) % 24).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}:00`;
   return days > 0 ? `${days}-${clock}` : clock;
 }
+
+const roundedTime = (seconds: number): string => clockTime(roundedSeconds(seconds));
 
 export function timeRequest({ job }: Facts, seconds: number): string {
   if (job.scheduler === 'slurm') return `#SBATCH --time=${roundedTime(seconds)}`;

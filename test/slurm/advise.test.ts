@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Advice } from '../../src/advise/advise.ts';
+import { Lab, read, whyNot } from './lab.ts';
+
+const lab = new Lab();
+
+describe('advice on a real Slurm', { skip: whyNot() }, () => {
+  before(() => lab.up(1));
+  after(() => lab.down());
+
+  test('the tasks of an array are recorded, and Slurm takes the advised request', async () => {
+    const place = await lab.place('tacho-a', 'advise');
+    const id = await lab.submit(
+      'tacho-a',
+      place,
+      'tacho run --no-report -- sleep 1',
+      '--array=1-3',
+      '-c2',
+      '-t60',
+      '--mem=300M',
+    );
+    for (const task of [1, 2, 3]) assert.equal(await lab.ended(`${id}_${task}`), 'COMPLETED', read(place, 'out'));
+    const asked = await lab.on('login', 'tacho-a', 'tacho', 'advise', place, '--format', 'json');
+    assert.equal(asked.code, 0, asked.stderr);
+    const [advice, ...others] = JSON.parse(asked.stdout) as Advice[];
+    assert.deepEqual(others, []);
+    assert.deepEqual([advice!.arrays, advice!.runs, advice!.completed], [[id], 3, 3]);
+    const of = (name: string) => advice!.resources.find(({ resource }) => resource === name)!;
+    assert.deepEqual([of('time').asked, of('time').advised], [3600, 300]);
+    assert.deepEqual([of('memory').asked, of('memory').verdict], [300 * 2 ** 20, 'less']);
+    assert.deepEqual([of('CPUs').asked, of('CPUs').advised], [2, 1]);
+    // the script as a user would start it
+    const next = await lab.submit('tacho-a', place, `${advice!.script.join('\n')}\ntrue`);
+    assert.equal(await lab.ended(next), 'COMPLETED');
+    const { stdout } = await lab.on('login', 'root', 'scontrol', 'show', 'job', next);
+    assert.match(stdout, /TimeLimit=00:05:00/);
+    assert.match(stdout, /NumNodes=1 NumCPUs=1 /);
+    assert.match(stdout, /MinMemoryNode=256M/);
+  });
+});
