@@ -18,7 +18,7 @@ describe('advice on a real Slurm', { skip: whyNot() }, () => {
       '--array=1-3',
       '-c2',
       '-t60',
-      '--mem=300M',
+      '--mem=500M',
     );
     for (const task of [1, 2, 3]) assert.equal(await lab.ended(`${id}_${task}`), 'COMPLETED', read(place, 'out'));
     const asked = await lab.on('login', 'tacho-a', 'tacho', 'advise', place, '--format', 'json');
@@ -28,7 +28,7 @@ describe('advice on a real Slurm', { skip: whyNot() }, () => {
     assert.deepEqual([advice!.arrays, advice!.runs, advice!.completed], [[id], 3, 3]);
     const of = (name: string) => advice!.resources.find(({ resource }) => resource === name)!;
     assert.deepEqual([of('time').asked, of('time').advised], [3600, 300]);
-    assert.deepEqual([of('memory').asked, of('memory').verdict], [300 * 2 ** 20, 'less']);
+    assert.deepEqual([of('memory').asked, of('memory').verdict], [500 * 2 ** 20, 'less']);
     assert.deepEqual([of('CPUs').asked, of('CPUs').advised], [2, 1]);
     // the script as a user would start it
     const next = await lab.submit('tacho-a', place, `${advice!.script.join('\n')}\ntrue`);
