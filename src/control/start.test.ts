@@ -229,7 +229,7 @@ test('a command that the scheduler killed: who did it, and the steps that ran me
   const opened = openRecording(recording);
   const start = 1794777907_500000;
   const job = { ...opened.job, scheduler: 'slurm', start, state: 'failed' } as const;
-  const fields = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks';
+  const fields = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks,MaxRSS';
   const { run, asked } = answers({
     'scontrol show job 4': 'slurm-scontrol-timeout.txt',
     [`sacct -j 4 -D -P -n -o ${fields}`]: 'slurm-sacct-timeout.txt',
@@ -289,7 +289,7 @@ test('a command that ended well although a node of its job failed: the scheduler
 5.0|burn|NODE_FAIL|0:0|1794777908|1794777938|c[1,3]|2
 `;
   const ran = { start: 1794777907_500000, end: 1794777938_400000, state: 'completed', exit_code: 0 } as const;
-  const fields = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks';
+  const fields = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks,MaxRSS';
   const asked = (next: string) => {
     const { run } = answers({ [`sacct -j 5 -D -P -n -o ${fields}`]: { stdout: first + next } });
     return refreshAndFile(opened, { run });

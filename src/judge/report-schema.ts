@@ -90,6 +90,10 @@ const job = z.strictObject({
     z.strictObject({ kills: z.number(), own: z.number() }),
     'Processes that the kernel killed in the job’s cgroup because memory ran out, where some of them were Tacho’s own, and how many these were.',
   ),
+  slurm_max_rss_bytes: optional(
+    bytes,
+    'What Slurm calls MaxRSS: the largest task of any step, as Slurm sampled it. Short peaks, and other tasks, are not in it.',
+  ),
   steps: optional(z.number(), 'How many steps the scheduler knows.'),
   failed_steps: optional(z.array(failedStep), 'Those that failed, reached their limit or lost a node.'),
   tags: z.record(words, words),

@@ -1,4 +1,5 @@
-import { type Material, sum, wholeOf } from '../query/material.ts';
+import { stated } from '../base/stated.ts';
+import { largest, type Material, sum, wholeOf } from '../query/material.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { costOf } from './facts/cost.ts';
 import { flowsOf } from './facts/flows.ts';
@@ -143,6 +144,7 @@ function jobOf({ job, range }: Material): JobReport {
     ...(job.restart ? { restart: job.restart } : {}),
     ...(range === undefined ? commandUse(job) : {}),
     ...steps,
+    ...stated({ slurm_max_rss_bytes: largest((job.steps ?? []).map((step) => step.max_rss_bytes)) }),
     ...(failed.length === 0 ? {} : { failed_steps: failed }),
   } as JobReport;
 }

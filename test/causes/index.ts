@@ -3,9 +3,10 @@ import type { Cause } from './cause.ts';
 import { classic } from './classic.ts';
 import { gpuCauses } from './gpu.ts';
 import { healthyJobs } from './healthy.ts';
+import { memoryAndFiles } from './memory-io.ts';
 
 /** Every case, the families one after the other. */
-export const causes: readonly Cause[] = [...healthyJobs, ...classic, ...gpuCauses];
+export const causes: readonly Cause[] = [...healthyJobs, ...classic, ...gpuCauses, ...memoryAndFiles];
 
 /** Rules as the cases name them. */
 export const ruleIds: readonly string[] = rules.map(({ id }) => id);

@@ -74,6 +74,9 @@ export function endingFromScontrol(shown: Map<string, string>, limit: number | u
   }) as Ending;
 }
 
+/** What `sacct` is asked for, in the order in which `accounted` reads it. */
+export const SACCT_FIELDS = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks,MaxRSS';
+
 /** What `sacct` holds of the run that was going on at `start`: how it ended, its steps, and the run after it. */
 export function accounted(text: string, start: number): { ending: Ending; steps: Step[]; next?: NextRun } | undefined {
   interface Run {
@@ -86,7 +89,7 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
   const runs: Run[] = [];
   let resized: number | undefined;
   for (const line of text.split('\n')) {
-    const [id, name, state, exit, from, to, nodes, tasks] = line.split('|');
+    const [id, name, state, exit, from, to, nodes, tasks, memory] = line.split('|');
     if (state === undefined) continue;
     const dot = id!.indexOf('.');
     if (dot < 0) {
@@ -122,6 +125,7 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
         nodes: expandHostlist(nodes ?? ''),
         tasks: whole(tasks),
         exit_code: exitOf(stateOf(state), exit).exit_code,
+        max_rss_bytes: slurmBytes(memory),
       }) as Step,
     );
   }
@@ -132,6 +136,13 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
   if (after === undefined || !PUTS_BACK.has(run!.ending.reason ?? '')) return run;
   const started = Number.isFinite(after.begun);
   return { ...run!, next: { started, waits: !started && after.ending.state === 'running' } };
+}
+
+/** `1832K`, `1.50G`, `0`; undefined: Slurm has not sampled it. */
+function slurmBytes(text: string | undefined): number | undefined {
+  const [, digits, unit] = /^([\d.]+)([KMGT]?)$/.exec(text ?? '') ?? [];
+  const bytes = Number(digits ?? Number.NaN) * 1024 ** ' KMGT'.indexOf(unit || ' ');
+  return bytes > 0 ? Math.round(bytes) : undefined;
 }
 
 /** After these ends Slurm may run a job once more. */

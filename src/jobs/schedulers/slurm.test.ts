@@ -21,7 +21,7 @@ const ENVIRONMENT = {
   SLURM_NTASKS: '6',
   SLURM_SUBMIT_DIR: '/home/tacho-a',
 };
-const FIELDS = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks';
+const FIELDS = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks,MaxRSS';
 
 /** Slurm's answers about one job. */
 const about = (id: string, name: string): Record<string, string> => ({

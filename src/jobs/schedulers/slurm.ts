@@ -11,7 +11,17 @@ import {
   type SchedulerFacts,
   whole,
 } from './scheduler.ts';
-import { AGENT_STEP, accounted, again, endingFromScontrol, moment, nextWords, PUT_BACK, word } from './slurm-ending.ts';
+import {
+  AGENT_STEP,
+  accounted,
+  again,
+  endingFromScontrol,
+  moment,
+  nextWords,
+  PUT_BACK,
+  SACCT_FIELDS,
+  word,
+} from './slurm-ending.ts';
 import { componentsOf, joinFacts } from './slurm-het.ts';
 
 /** Slurm's commands print moments as epoch seconds when this is in their environment. */
@@ -68,7 +78,7 @@ export const slurm: Scheduler = {
   async state(run, job, tell) {
     const [shown, account] = await Promise.all([
       run('scontrol', ['show', 'job', job.id]),
-      run('sacct', ['-j', job.id, '-D', '-P', '-n', '-o', 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks']),
+      run('sacct', ['-j', job.id, '-D', '-P', '-n', '-o', SACCT_FIELDS]),
     ]);
     const now = parseScontrol(shown.stdout);
     const past = accounted(account.stdout, job.start);

@@ -5,7 +5,7 @@ import { count } from '../../base/words.ts';
 import type { ColumnSeries } from '../../query/series/series.ts';
 import type { Statistics } from '../../recording/sealed/statistics.ts';
 import { processTable } from '../../sources/tables.ts';
-import type { ProcessReport } from '../report-schema.ts';
+import type { NodeReport, ProcessReport } from '../report-schema.ts';
 import { medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
 import { named, type RuleContext, rule } from './shared/rule.ts';
@@ -14,6 +14,9 @@ const thresholds = {
   /** Smaller processes, and shorter jobs, may grow without anybody minding. */
   bytes: 2 ** 30,
   seconds: 600,
+  /** A shorter job is told where it would reach its limit within as much time again, and has used so much of it. */
+  near: 0.5,
+  short_seconds: 60,
   /** So much of the differences over time (0 to 1) a straight line explains: memory that comes and goes is no growth. */
   straight: 0.8,
   /** Its memory lay so far below its peak until then, on average, as a share of all that it grew by. */
@@ -28,13 +31,15 @@ const STEPS = 100;
 export default rule({
   id: 'memory-growing',
   title: 'memory that only grows',
-  help: 'The memory of a process of more than 1 GiB grew like a straight line for ten minutes or more, and was highest at the end. Where it fell in between, its samples must lie near such a line.',
+  help: 'The memory of a process of more than 1 GiB grew like a straight line for ten minutes or more, and was highest at the end. In a job of a minute or more that holds, too, where half of the limit is used and the rest would be within as much time again. Where it fell in between, its samples must lie near such a line.',
   kind: 'trouble',
   order: 520,
   needs: [
     {
-      what: 'ten minutes',
-      has: ({ summary }) => !(summary.wall_seconds < thresholds.seconds),
+      what: 'ten minutes, or a minute where the limit is near',
+      has: (facts) =>
+        !(facts.summary.wall_seconds < thresholds.seconds) ||
+        (facts.summary.wall_seconds >= thresholds.short_seconds && nearNodes(facts, thresholds.near).length > 0),
       otherwise: { skipped: 'the job was too short to tell growth from filling' },
     },
     {
@@ -46,10 +51,16 @@ export default rule({
   ],
   overTime: [rss_bytes],
   thresholds,
-  when(facts, { bytes, seconds, straight, fell }) {
+  when(facts, { bytes, seconds, straight, fell, near, short_seconds }) {
     const { nodes, processes, summary } = facts;
+    const full = nearNodes(facts, near);
+    const isLong = (p: ProcessReport): boolean => p.seconds >= seconds && (p.rss_max_bytes ?? 0) >= bytes;
+    const isNear = ({ node, rss_max_bytes: peak = 0, seconds: lived, rss_growth: rate }: ProcessReport): boolean => {
+      const { memory_limit_bytes: limit = 0, memory_peak_bytes: used = 0 } = full.find((n) => n.node === node) ?? {};
+      return peak >= near * limit && limit > 0 && lived >= short_seconds && (limit - used) / rate! <= lived;
+    };
     const perhaps = processes
-      .filter((p) => p.rss_growth !== undefined && (p.rss_max_bytes ?? 0) >= bytes && p.seconds >= seconds)
+      .filter((p) => p.rss_growth !== undefined && (isLong(p) || isNear(p)))
       .sort((a, b) => b.rss_growth! - a.rss_growth!);
     const growing = perhaps.filter((p) => {
       if (neverFell(facts, p, fell)) return true;
@@ -63,9 +74,10 @@ export default rule({
     const bytesPerSecond = growing.filter((p) => p.node === worst.node).reduce((total, p) => total + p.rss_growth!, 0);
     const left = (node?.memory_limit_bytes ?? Number.NaN) - (node?.memory_peak_bytes ?? Number.NaN);
     const time = left > 0 ? left / bytesPerSecond : Number.POSITIVE_INFINITY;
-    return [{ growing, fullAfter: time < 2 * summary.wall_seconds ? time : undefined }];
+    const isShort = summary.wall_seconds < seconds;
+    return [{ growing, isShort, fullAfter: time < 2 * summary.wall_seconds ? time : undefined }];
   },
-  severity: 'warning',
+  severity: ({ isShort }) => (isShort ? 'advice' : 'warning'),
   say({ growing, fullAfter }) {
     const nodes = nodeList([...new Set(growing.map((p) => p.node))]);
     const note =
@@ -74,7 +86,7 @@ export default rule({
   },
   evidence: ({ growing }) =>
     shown(growing).map((p) => ({
-      text: `${p.node} pid ${p.pid}: ${formatBytes(p.rss_growth! * 3600)} an hour, up to ${formatBytes(p.rss_max_bytes!)}`,
+      text: `${p.node} pid ${p.pid}: ${formatBytes(p.rss_growth! * 3600)} an hour, up to ${formatBytes(p.rss_max_bytes!)}${p.command === undefined ? '' : `, ${p.command}`}`,
       from: named(rss_bytes),
       node: p.node,
       value: p.rss_growth!,
@@ -83,6 +95,13 @@ export default rule({
     'Look for what is kept for ever: lists of results, caches without a limit, tensors that hold their history. If it has to grow, ask for more memory for longer runs.',
   confidence: medium('a program that fills a data structure on purpose looks the same'),
 });
+
+/** Nodes on which the job has used so much of its limit. */
+const nearNodes = ({ nodes }: RuleContext, near: number): NodeReport[] =>
+  nodes.filter(
+    (n) =>
+      n.memory_limit_source !== 'machine' && (n.memory_peak_bytes ?? 0) >= near * (n.memory_limit_bytes ?? Infinity),
+  );
 
 /** Whether it had as much as ever at any time, as far as statistics tell. */
 function neverFell({ statistics }: RuleContext, { node, pid }: ProcessReport, fell: number): boolean {

@@ -1,7 +1,7 @@
 import { formatBytes } from '../../base/size.ts';
 import { count, listed, percent } from '../../base/words.ts';
-import { cgroupTable, processEndTable, vmstatTable } from '../../sources/tables.ts';
-import type { Evidence, Facts, FailedStep, NodeReport } from '../report-schema.ts';
+import { cgroupTable, processEndTable, processTable, vmstatTable } from '../../sources/tables.ts';
+import type { Evidence, Facts, FailedStep, NodeReport, ProcessReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
 import { fill, fullestOf, NEAR_LIMIT, ownPeaks, TACHO_BYTES, tachoEvidence } from './shared/job-memory.ts';
@@ -13,6 +13,8 @@ const thresholds = {
   /** Below this share of its limit the job's own limit did not end anything. */
   far_below: 0.8,
   near: NEAR_LIMIT,
+  /** Signal 9 that came when so much of the limit was in use was the kernel's. */
+  full: 0.95,
 };
 type Limits = typeof thresholds;
 
@@ -67,8 +69,10 @@ export default ruleOfCases({
     },
   ],
   thresholds,
-  when(facts) {
+  when(facts, limits) {
     const kills = killsOf(facts);
+    const full = isNothing(kills) ? fullAtKill(facts, limits) : undefined;
+    if (full !== undefined) return [hit(killedWhenFull, full)];
     const { memory_kills: counted } = facts.job;
     if (counted === undefined) return isNothing(kills) ? [] : [hit(jobKilled, kills)];
     const isAlone = isNothing(kills) || isTachoAlone(facts, kills.killed);
@@ -76,6 +80,16 @@ export default ruleOfCases({
     return isAlone ? [tacho] : [hit(jobKilled, kills), tacho];
   },
 });
+
+/** The node whose limit was reached when signal 9 ended the job, where nobody counted kills to the end. */
+function fullAtKill({ job, nodes }: Facts, { full }: Limits): NodeReport | undefined {
+  const isKilled = job.signal === 'SIGKILL' || job.exit_code === KILLED_BY_SHELL;
+  if (!isKilled || job.memory_kills !== undefined) return undefined;
+  return nodes.find((n) => n.status !== 'recorded' && n.memory_limit_source !== 'machine' && fill(n) >= full);
+}
+
+/** As shells pass signal 9 on. */
+const KILLED_BY_SHELL = 128 + 9;
 
 /**
  * Whether Tacho's own were all that the kernel is known to have killed: of other nodes only the scheduler knows, and what
@@ -111,12 +125,15 @@ const isFarBelow = (n: NodeReport, { far_below }: Limits): boolean =>
 
 const jobKilled: Words<Kills, Limits> = {
   severity: (kills) => (isOfJob(kills) ? 'critical' : 'warning'),
-  say(found) {
+  say(found, facts) {
     const { killed, steps, unseen } = found;
     const kills = killed.reduce((sum, n) => sum + n.oom_kills!, unseen);
     if (kills > 0) {
       const where = unseen > 0 ? '' : ` on ${listed(killed.map((n) => n.node))}`;
-      return `Memory ran out: ${count(kills, 'process', 'processes')} killed${where}${isOfJob(found) ? '' : ', perhaps not of the job'}`;
+      const [victim] = victimsOf(found, facts);
+      const who =
+        victim?.rss_max_bytes === undefined ? '' : `, ${kills > 1 ? 'the largest ' : ''}${victimWords(victim)}`;
+      return `Memory ran out: ${count(kills, 'process', 'processes')} killed${where}${isOfJob(found) ? who : ', perhaps not of the job'}`;
     }
     if (steps.length === 0) return 'Memory ran out: the scheduler ended the job for it';
     return `Memory ran out: ${stepList(steps)} ${steps.length === 1 ? 'was' : 'were'} killed`;
@@ -133,6 +150,13 @@ const jobKilled: Words<Kills, Limits> = {
         value: n.oom_kills!,
       };
     });
+    for (const victim of shown(victimsOf(found, facts), 4))
+      evidence.push({
+        text: `${victim.node}: ${victimWords(victim)} (pid ${victim.pid}) was ended by signal 9`,
+        from: named(processEndTable.col.exitsignal, processEndTable.col.rssmax),
+        node: victim.node,
+        ...(victim.rss_max_bytes === undefined ? {} : { value: victim.rss_max_bytes }),
+      });
     if (unseen > 0) evidence.push(killEvidence(facts.job.memory_kills!));
     if (facts.job.state === 'out_of_memory') evidence.push(STATE);
     for (const step of shown(steps)) evidence.push({ ...STATE, text: `${stepList([step])}: ${STATE.text}` });
@@ -154,6 +178,47 @@ const jobKilled: Words<Kills, Limits> = {
     );
   },
 };
+
+/** Of a job that was killed after its agent had given way. */
+const killedWhenFull: Words<NodeReport, Limits> = {
+  severity: 'critical',
+  say: (n) =>
+    `Memory ran out: the job was killed with ${formatBytes(n.memory_peak_bytes!)} of ${formatBytes(n.memory_limit_bytes!)} in use on ${n.node}`,
+  evidence(n, { processes }, { full }) {
+    const [largest] = processes.toSorted((a, b) => (b.rss_max_bytes ?? 0) - (a.rss_max_bytes ?? 0));
+    const evidence: Evidence[] = [
+      {
+        text: `${n.node}: ended by signal 9 at ${percent(fill(n))} of the limit`,
+        from: 'wait4',
+        node: n.node,
+        value: n.memory_peak_bytes!,
+        threshold: full * n.memory_limit_bytes!,
+      },
+    ];
+    if (largest?.rss_max_bytes !== undefined)
+      evidence.push({
+        text: `largest process: ${victimWords(largest)} when it was last seen`,
+        from: named(processTable.col.rss_bytes),
+        node: largest.node,
+        value: largest.rss_max_bytes,
+      });
+    return evidence;
+  },
+  advise: (n, facts) =>
+    `Ask for more, e.g. ${memoryRequest(facts, roundedUp(n.memory_limit_bytes! * 1.5))}; how much is needed is not known, because the job did not get that far.`,
+  confidence: medium('nobody was left to count the kill: its memory was full when signal 9 came'),
+};
+
+/** Processes that signal 9 ended where the kernel killed some, the largest first. */
+function victimsOf(found: Kills, { processes }: Facts): ProcessReport[] {
+  if (!isOfJob(found)) return [];
+  const nodes = new Set(found.killed.map((n) => n.node));
+  const ended = processes.filter((p) => p.signal === 9 && (nodes.size === 0 || nodes.has(p.node)));
+  return ended.sort((a, b) => (b.rss_max_bytes ?? 0) - (a.rss_max_bytes ?? 0));
+}
+
+const victimWords = ({ command = 'a process', rss_max_bytes: bytes }: ProcessReport): string =>
+  bytes === undefined ? command : `${command} with ${formatBytes(bytes)}`;
 
 /** What to do about kills: a limit that was never reached need not be raised. */
 function adviceOf(found: Kills, facts: Facts, limits: Limits): string {

@@ -37,6 +37,8 @@ export interface Step {
   nodes?: string[];
   tasks?: number;
   exit_code?: number;
+  /** What Slurm calls MaxRSS: the largest task as it sampled it. */
+  max_rss_bytes?: number;
 }
 
 /** What wait4 said of the command that `tacho run` started: exact, however short it was. */
@@ -136,6 +138,7 @@ const STEP = {
   nodes: may(nodeNames),
   tasks: may(number),
   exit_code: may(number),
+  max_rss_bytes: may(number),
 };
 
 const USAGE = {

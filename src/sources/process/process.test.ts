@@ -81,6 +81,8 @@ test('every column of a process', (t) => {
       written_bytes: 8192,
       read_chars: 1000,
       written_chars: 2000,
+      read_calls: 3,
+      write_calls: 4,
       voluntary_switches: 21,
       involuntary_switches: 4,
       wait_ms: 1500,
@@ -99,6 +101,27 @@ test('the CPUs that a process may run on are said when they are new, and with it
   m.at(2);
   m.put({ ...WORK, user: 280, allowedCpus: '2', schedule: [3_100_000_000, 1_500_999_999, 43] });
   assert.equal(m.at(13)[0]!.allowed_cpus, '2');
+});
+
+test('the limits of a process are read when it starts a program; what is unlimited is missing', (t) => {
+  const limits = (cpu: string, space: string): string =>
+    [
+      'Limit                     Soft Limit           Hard Limit           Units     ',
+      `Max cpu time              ${cpu.padEnd(20)} unlimited            seconds   `,
+      'Max file size             1048576              unlimited            bytes     ',
+      'Max data size             unlimited            unlimited            bytes     ',
+      `Max address space         ${space.padEnd(20)} unlimited            bytes     `,
+      '',
+    ].join('\n');
+  const m = machine(t, [WORK], { '/proc/100/limits': limits('10', 'unlimited') });
+  const [first] = m.at(0);
+  assert.deepEqual(
+    ['cpu_limit_seconds', 'file_limit_bytes', 'data_limit_bytes', 'virtual_limit_bytes'].map((name) => first![name]),
+    [10, 1048576, undefined, undefined],
+  );
+  m.write('/proc/100/limits', limits('10', '2147483648'));
+  m.put({ ...WORK, name: 'solve', command: ['./solve'], schedule: [2_900_000_000, 1_500_999_999, 41] });
+  assert.equal(m.at(1)[0]!.virtual_limit_bytes, 2 ** 31);
 });
 
 test('a row only when something changed, and one a minute', (t) => {
@@ -355,7 +378,7 @@ test('shared memory is not read where the kernel counts it, nobody wants it, or 
 
 test('every column has a place of its own in the order of the table', () => {
   const frame = new Frame(processTable);
-  assert.equal(frame.numberWidth, 25);
+  assert.equal(frame.numberWidth, 31);
   assert.equal(frame.number('ppid'), 0);
   assert.equal(frame.number('cpu'), 23);
   assert.equal(frame.number('pss_bytes'), 24);

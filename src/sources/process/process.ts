@@ -27,7 +27,7 @@ const LEAP_BYTES = 1 << 20;
 const LEAP_PART = 1 / 32;
 const LONGEST_COMMAND = 4096;
 
-const IO = [at.read_chars, at.written_chars, at.read_bytes, at.written_bytes];
+const IO = [at.read_chars, at.written_chars, at.read_calls, at.write_calls, at.read_bytes, at.written_bytes];
 const MEMORY = [at.rss_anon_bytes, at.rss_file_bytes, at.rss_shmem_bytes, at.swap_bytes];
 const IO_DENIED = {
   table: processTable.name,
@@ -284,10 +284,7 @@ class ProcessReader {
     const { bytes } = this.host;
     this.io[0] = number(bytes, 0, end);
     this.io[1] = number(bytes, scan.at, end);
-    number(bytes, scan.at, end); // calls
-    number(bytes, scan.at, end);
-    this.io[2] = number(bytes, scan.at, end);
-    this.io[3] = number(bytes, scan.at, end);
+    for (let i = 2; i < IO.length; i++) this.io[i] = number(bytes, scan.at, end);
     return scan.at < end;
   }
 
@@ -343,9 +340,17 @@ class ProcessReader {
       w.name = name;
       w.command = command;
       this.changed = true;
+      this.lookAtLimits(w);
     }
     w.nameHash = hash;
     return false;
+  }
+
+  /** Who starts a program may have set limits before; they seldom change later. */
+  private lookAtLimits(w: Watched): void {
+    const limits = this.host.text(`/proc/${w.pid}/limits`);
+    if (limits === undefined) return;
+    for (const [place, line] of LIMITS) this.set(w, place, Number(line.exec(limits)?.[1] ?? Number.NaN));
   }
 
   private write(frame: Frame, w: Watched, full: boolean): void {
@@ -412,6 +417,16 @@ const MEMORY_FILES = ['memory.current', 'memory.usage_in_bytes'];
 /** X, the state of a process that has gone. */
 const GONE_STATE = 88;
 const LETTERS = Array.from({ length: 256 }, (_, c) => String.fromCharCode(c));
+
+/** `Max cpu time              10                   10                   seconds`: what is unlimited has no digits. */
+const LIMITS = (
+  [
+    [at.cpu_limit_seconds, 'cpu time'],
+    [at.file_limit_bytes, 'file size'],
+    [at.data_limit_bytes, 'data size'],
+    [at.virtual_limit_bytes, 'address space'],
+  ] as const
+).map(([place, name]) => [place, new RegExp(`^Max ${name} +(\\d+) `, 'm')] as const);
 
 const ALLOWED = Buffer.from('Cpus_allowed_list:');
 

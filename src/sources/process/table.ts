@@ -69,6 +69,16 @@ export const processTable = defineTable({
       'bytes',
       'Memory in RAM, of pages that several processes map only its share, so that it can be added up; read now and then where a job without a cgroup of its own has several large processes, missing in other rows (all together: process_memory).',
     ),
+    counter('read_calls', 'count', 'System calls that read; children as in read_bytes.'),
+    counter('write_calls', 'count', 'System calls that wrote; children as in read_bytes.'),
+    gauge(
+      'cpu_limit_seconds',
+      'seconds',
+      'CPU time that the process may use (RLIMIT_CPU); read when it starts a program, missing without a limit.',
+    ),
+    gauge('virtual_limit_bytes', 'bytes', 'Address space that it may use (RLIMIT_AS); read as cpu_limit_seconds.'),
+    gauge('data_limit_bytes', 'bytes', 'Data that it may allocate (RLIMIT_DATA); read as cpu_limit_seconds.'),
+    gauge('file_limit_bytes', 'bytes', 'Size of a file that it may write (RLIMIT_FSIZE); read as cpu_limit_seconds.'),
     text(
       'allowed_cpus',
       'CPUs that the main thread may run on, as a list (`0-3,8`); read as rss_anon_bytes, said as the command.',

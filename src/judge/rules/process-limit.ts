@@ -1,0 +1,125 @@
+import { formatDuration } from '../../base/duration.ts';
+import { formatBytes } from '../../base/size.ts';
+import { count, listed } from '../../base/words.ts';
+import { commandOf } from '../../query/processes/columns.ts';
+import { sampleKey, sampleKeyAt } from '../../query/processes/sampled-cpu.ts';
+import { hasFailed } from '../../query/processes/set.ts';
+import { processEndTable, processTable } from '../../sources/tables.ts';
+import type { TableColumn } from '../../table/table.ts';
+import type { Evidence } from '../report-schema.ts';
+import { high, medium } from './shared/confidence.ts';
+import { shown } from './shared/evidence.ts';
+import { named, type RuleContext, rule } from './shared/rule.ts';
+
+const { cpu_limit_seconds, virtual_limit_bytes, data_limit_bytes, file_limit_bytes, virtual_bytes } = processTable.col;
+
+type Column = TableColumn<'process', string, 'pid' | 'start'>;
+
+const [KILL, XCPU, XFSZ] = [9, 24, 25];
+
+const thresholds = {
+  /** Killed within so many seconds of its limit of CPU time: the kernel counts whole seconds. */
+  cpu_seconds: 1,
+  /** A process that failed with so much of its address space in use had no more to allocate from. */
+  space: 0.8,
+};
+
+interface Limited {
+  node: string;
+  /** The program and its pid. */
+  who: string;
+  what: 'CPU time' | 'file size' | 'address space';
+  limit: number | undefined;
+  used: number | undefined;
+}
+
+export default rule({
+  id: 'process-limit',
+  title: 'processes ended by a limit of their own',
+  help: 'A process was ended by SIGXCPU or SIGXFSZ, was killed when its CPU time had reached its limit (RLIMIT_CPU), or failed when 80 % or more of its address space (RLIMIT_AS) was in use. Limits are those that `ulimit` shows; they are inherited from the shell or the scheduler.',
+  kind: 'trouble',
+  order: 105,
+  isExact: true,
+  needs: [
+    {
+      what: 'how processes ended',
+      columns: [cpu_limit_seconds, virtual_limit_bytes, data_limit_bytes, file_limit_bytes, virtual_bytes],
+      has: (facts) => facts.allProcesses() !== undefined,
+      otherwise: { skipped: 'limits are judged for the whole job' },
+    },
+  ],
+  thresholds,
+  when(facts, limits) {
+    const limited = limitedProcesses(facts, limits);
+    return limited.length === 0 ? [] : [limited];
+  },
+  severity: 'warning',
+  say(limited) {
+    const whats = [...new Set(limited.map(({ what }) => what))];
+    const [{ who, node }] = limited as [Limited];
+    const which =
+      limited.length === 1 ? `${who} on ${node} was` : `${count(limited.length, 'process', 'processes')} were`;
+    return `${which} ended by a limit of ${listed(whats)}`;
+  },
+  evidence: (limited) =>
+    shown(limited).map(
+      ({ node, who, what, limit, used }): Evidence => ({
+        text: `${node}: ${who}: ${usedWords(what, used)}, limit ${limit === undefined ? 'not recorded' : words(what, limit)}`,
+        from:
+          what === 'address space'
+            ? named(virtual_bytes, virtual_limit_bytes)
+            : named(processEndTable.col.exitsignal, what === 'CPU time' ? cpu_limit_seconds : file_limit_bytes),
+        node,
+        ...(used === undefined ? {} : { value: used }),
+        ...(limit === undefined ? {} : { threshold: limit }),
+      }),
+    ),
+  advise(limited) {
+    const flags = new Set(limited.map(({ what }) => FLAGS[what]));
+    return `Raise the limit in the job’s script before the program starts (ulimit ${[...flags].join(', ulimit ')}), or see who sets it: a login file, the scheduler, the program itself.`;
+  },
+  confidence: (limited) =>
+    limited.some(({ what }) => what === 'address space')
+      ? medium('it failed near its limit; whether an allocation did is not known')
+      : high('the signal that ended it says so'),
+});
+
+const FLAGS = { 'CPU time': '-t', 'file size': '-f', 'address space': '-v' } as const;
+
+const words = (what: Limited['what'], value: number): string =>
+  what === 'CPU time' ? formatDuration(value) : formatBytes(value);
+
+const usedWords = (what: Limited['what'], used: number | undefined): string =>
+  used === undefined ? 'ended by SIGXFSZ' : `${words(what, used)} of ${what} used`;
+
+function limitedProcesses(facts: RuleContext, { cpu_seconds, space }: typeof thresholds): Limited[] {
+  const set = facts.allProcesses()!;
+  const byKey = (column: Column): Map<string, number> =>
+    new Map(
+      facts
+        .statistics(column)
+        .map(({ node, keys, statistics }) => [`${node} ${sampleKey(keys.pid, keys.start)}`, statistics.max]),
+    );
+  const [cpu, files, spaces] = [cpu_limit_seconds, file_limit_bytes, virtual_limit_bytes].map(byKey);
+  const virtual = spaces!.size === 0 ? undefined : byKey(virtual_bytes);
+  const limited: Limited[] = [];
+  for (let i = 0; i < set.length; i++) {
+    const signal = set.exitsignal[i]!;
+    if (!(signal > 0) && !(spaces!.size > 0 && hasFailed(set, i))) continue;
+    const node = set.node[i]!;
+    const key = `${node} ${sampleKeyAt(set, i)}`;
+    const who = `${commandOf(set, i) || 'a process'} (pid ${set.pid[i]})`;
+    const used = set.cpu_time[i]! / 1e6;
+    const limit = cpu!.get(key);
+    const isSpent = limit !== undefined && used >= limit - cpu_seconds;
+    if (signal === XCPU || (signal === KILL && isSpent))
+      limited.push({ node, who, what: 'CPU time', limit, used: Number.isNaN(used) ? undefined : used });
+    else if (signal === XFSZ) limited.push({ node, who, what: 'file size', limit: files!.get(key), used: undefined });
+    else if (hasFailed(set, i) && signal !== KILL) {
+      const [most, taken] = [spaces!.get(key), virtual?.get(key)];
+      if (most !== undefined && taken !== undefined && taken >= space * most)
+        limited.push({ node, who, what: 'address space', limit: most, used: taken });
+    }
+  }
+  return limited;
+}
