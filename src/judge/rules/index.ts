@@ -21,6 +21,7 @@ import gpuUnused from './gpu-unused.ts';
 import ioWait from './io-wait.ts';
 import jobFailed from './job-failed.ts';
 import leftRunning from './left-running.ts';
+import memoryFigures from './memory-figures.ts';
 import memoryGrowing from './memory-growing.ts';
 import memoryNearLimit from './memory-near-limit.ts';
 import memoryUnused from './memory-unused.ts';
@@ -29,6 +30,7 @@ import nodeImbalance from './node-imbalance.ts';
 import nodeLost from './node-lost.ts';
 import outOfMemory from './out-of-memory.ts';
 import processImbalance from './process-imbalance.ts';
+import processLimit from './process-limit.ts';
 import rankBinding from './rank-binding.ts';
 import rankDied from './rank-died.ts';
 import rankImbalance from './rank-imbalance.ts';
@@ -64,6 +66,7 @@ const all: readonly Rule[] = [
   ioWait,
   jobFailed,
   leftRunning,
+  memoryFigures,
   memoryGrowing,
   memoryNearLimit,
   memoryUnused,
@@ -72,6 +75,7 @@ const all: readonly Rule[] = [
   nodeLost,
   outOfMemory,
   processImbalance,
+  processLimit,
   rankBinding,
   rankDied,
   rankImbalance,
