@@ -9,6 +9,11 @@ export interface Cause {
   quick?: true;
   needs?: readonly Requirement[];
   /**
+   * What it uses of the machine, by which cases run side by side. nothing: it sleeps, or next to it. cpu: the one CPU that it
+   * is bound to (`recorded.cpus`). Default: all of it.
+   */
+  takes?: 'nothing' | 'cpu';
+  /**
    * Bash. `job` is the program of test/truth/job.c, `$LONG` the seconds from which on waste is judged, and the folder that
    * it starts in is its own. Programs of test/causes/programs are there by name, without their ending.
    */
@@ -44,12 +49,18 @@ export interface Recording {
   /** More flags of `tacho run`. */
   flags?: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** The CPUs that job and recorder may use, as taskset has them: `0`. */
-  cpus?: string;
+  /** Job, recorder and neighbour are bound to so many CPUs. */
+  cpus?: 1;
   /** Of a cgroup of its own, in MiB. */
   memory?: number;
+  /** MiB of another cgroup, into which `job in $INNER -- COMMAND` moves a part of the job. */
+  inner?: number;
   /** CPUs that the quota of a cgroup of its own pays for. */
   quota?: number;
+  /** MiB that it may read from the disk in a second, and write to it directly. */
+  disk?: number;
+  /** MiB of swap that the machine gets meanwhile, if it has none. */
+  swap?: number;
   /** The cards of the fake NVIDIA library, as test/fake-gpu/fake.h reads them. */
   gpus?: string;
   /** Bash: runs beside the job, on the same CPUs, until it ends. */

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 
 /**
@@ -11,6 +12,7 @@ const IS_UNIFIED = fs.existsSync(`${ROOT}/cgroup.controllers`);
 const CPU = IS_UNIFIED ? ROOT : `${ROOT}/cpu`;
 const MEMORY = IS_UNIFIED ? ROOT : `${ROOT}/memory`;
 const OURS = `tacho-causes-${process.pid}`;
+const DISK = IS_UNIFIED ? ROOT : `${ROOT}/blkio`;
 const PERIOD = 100_000;
 
 let made = 0;
@@ -21,7 +23,7 @@ export function goFirst(): string | undefined {
   try {
     const ours = path.join(CPU, OURS);
     fs.mkdirSync(ours);
-    if (IS_UNIFIED) fs.writeFileSync(`${ours}/cgroup.subtree_control`, '+cpu +memory');
+    if (IS_UNIFIED) fs.writeFileSync(`${ours}/cgroup.subtree_control`, '+cpu +memory +io');
     fs.writeFileSync(`${ours}/${IS_UNIFIED ? 'cpu.weight' : 'cpu.shares'}`, IS_UNIFIED ? '10000' : '262144');
     const work = path.join(ours, 'work');
     fs.mkdirSync(work);
@@ -44,17 +46,22 @@ export interface Limits {
   memory?: number | undefined;
   /** CPUs. */
   quota?: number | undefined;
+  /** MiB/s. */
+  disk?: number | undefined;
+  /** MiB beyond the limit of memory. */
+  swap?: number | undefined;
 }
 
 export interface OwnCgroup {
   /** The words that run a command in it. */
   command: readonly string[];
+  folders: readonly string[];
   remove(): void;
 }
 
 /** A cgroup with these limits. */
-export function cgroupWith({ memory, quota }: Limits): OwnCgroup {
-  if (memory === undefined && quota === undefined) return { command: [], remove: () => {} };
+export function cgroupWith({ memory, quota, disk, swap = 0 }: Limits): OwnCgroup {
+  if ((memory ?? quota ?? disk) === undefined) return { command: [], folders: [], remove: () => {} };
   const name = `case-${++made}`;
   const folders: string[] = [];
   const make = (above: string): string => {
@@ -75,14 +82,23 @@ export function cgroupWith({ memory, quota }: Limits): OwnCgroup {
   }
   if (memory !== undefined) {
     const folder = make(path.join(MEMORY, OURS));
-    const files = IS_UNIFIED
-      ? ['memory.max', 'memory.swap.max']
-      : ['memory.limit_in_bytes', 'memory.memsw.limit_in_bytes'];
-    for (const file of files)
-      if (fs.existsSync(`${folder}/${file}`))
-        fs.writeFileSync(`${folder}/${file}`, String(file === 'memory.swap.max' ? 0 : memory * 2 ** 20));
+    const write = (file: string, mib: number): void => {
+      if (fs.existsSync(`${folder}/${file}`)) fs.writeFileSync(`${folder}/${file}`, String(mib * 2 ** 20));
+    };
+    write(IS_UNIFIED ? 'memory.max' : 'memory.limit_in_bytes', memory);
+    write(IS_UNIFIED ? 'memory.swap.max' : 'memory.memsw.limit_in_bytes', IS_UNIFIED ? swap : memory + swap);
+  }
+  if (disk !== undefined) {
+    const folder = make(path.join(DISK, OURS));
+    const device = deviceOf(os.tmpdir());
+    const bytes = disk * 2 ** 20;
+    if (IS_UNIFIED) fs.writeFileSync(`${folder}/io.max`, `${device} rbps=${bytes} wbps=${bytes}`);
+    else
+      for (const way of ['read', 'write'])
+        fs.writeFileSync(`${folder}/blkio.throttle.${way}_bps_device`, `${device} ${bytes}`);
   }
   return {
+    folders,
     command: ['sh', '-c', 'for f in $0; do echo $$ >"$f/cgroup.procs" || exit 3; done; exec "$@"', folders.join(' ')],
     remove() {
       for (const folder of folders) {
@@ -91,6 +107,15 @@ export function cgroupWith({ memory, quota }: Limits): OwnCgroup {
       }
     },
   };
+}
+
+/** The whole disk below a folder, as cgroups name it: 254:0. */
+function deviceOf(folder: string): string {
+  const { dev } = fs.statSync(folder);
+  const [major, minor] = [(dev >> 8) & 0xfff, (dev & 0xff) | ((dev >> 12) & 0xfff00)];
+  const block = fs.realpathSync(`/sys/dev/block/${major}:${minor}`);
+  const disk = fs.existsSync(`${block}/partition`) ? path.dirname(block) : block;
+  return fs.readFileSync(`${disk}/dev`, 'utf8').trim();
 }
 
 /** Ends what is left in it. The kernel may need a moment after the last process has gone. */

@@ -1,4 +1,4 @@
-import { execFile, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -47,26 +47,35 @@ export class Stage {
     }
   }
 
-  /** Records a case for real, and returns what Tacho reports of it. */
-  async record(cause: Cause): Promise<Report> {
-    return cause.recorded?.slurm === undefined ? this.recordHere(cause) : this.recordInSlurm(cause);
+  /** Records a case for real, and returns what Tacho reports of it. `cpu`: the one that it is bound to, if it is. */
+  async record(cause: Cause, cpu = 0): Promise<Report> {
+    return cause.recorded?.slurm === undefined ? this.recordHere(cause, cpu) : this.recordInSlurm(cause);
   }
 
-  private async recordHere({ name, script, recorded = {} }: Cause): Promise<Report> {
+  private async recordHere({ name, script, recorded = {} }: Cause, cpu: number): Promise<Report> {
     const own = path.join(this.folder, fileName(name));
     fs.mkdirSync(own);
     fs.writeFileSync(path.join(own, 'case.sh'), script);
-    const env = { ...cleanEnvironment(), ...this.settingsOf(own, this.bin, recorded), PATH: this.pathOf(this.bin) };
     const cgroup = cgroupWith(recorded);
-    const on = recorded.cpus === undefined ? [] : ['taskset', '-c', recorded.cpus];
+    const inner = cgroupWith({ memory: recorded.inner, swap: recorded.swap });
+    const env = {
+      ...cleanEnvironment(),
+      ...this.settingsOf(own, this.bin, recorded),
+      PATH: this.pathOf(this.bin),
+      INNER: inner.folders.join(' '),
+    };
+    const swap = recorded.swap === undefined ? undefined : addSwap(this.folder, recorded.swap);
+    const on = recorded.cpus === undefined ? [] : ['taskset', '-c', String(cpu)];
     const beside =
       recorded.beside === undefined ? undefined : this.start([...on, 'bash', '-c', recorded.beside], { cwd: own, env });
     try {
-      const command = [TACHO, ...runOptions(recorded), '--', 'bash', 'case.sh'];
+      const command = [TACHO, ...runOptions(script, recorded), '--', 'bash', 'case.sh'];
       await this.finished(this.start([...cgroup.command, ...on, ...command], { cwd: own, env }));
     } finally {
       if (beside !== undefined) this.end(beside.pid!);
+      inner.remove();
       cgroup.remove();
+      swap?.remove();
     }
     const { stdout } = await execute(TACHO, ['report', path.join(own, 'rec'), '--format', 'json'], {
       env,
@@ -81,7 +90,7 @@ export class Stage {
     fs.writeFileSync(path.join(own, 'case.sh'), script);
     const bin = path.join(lab.folder, 'home/bin');
     const set = Object.entries({ ...this.settingsOf(own, bin, recorded), PATH: `${bin}:$PATH` });
-    const record = `tacho ${runOptions(recorded).join(' ')} --timeout 60s --`;
+    const record = `tacho ${runOptions(script, recorded).join(' ')} --timeout 60s --`;
     const batch = [
       ...set.map(([key, value]) => `export ${key}="${value}"`),
       `RECORD="${record}"`,
@@ -122,7 +131,12 @@ export class Stage {
 
   /** What a job finds in its environment, and Tacho beside it. */
   private settingsOf(own: string, bin: string, { gpus, env }: Recording): Record<string, string> {
-    const settings: Record<string, string> = { LONG: String(LONG_SECONDS), XDG_CONFIG_HOME: own, ...env };
+    const settings: Record<string, string> = {
+      LONG: String(LONG_SECONDS),
+      TACHO,
+      XDG_CONFIG_HOME: own,
+      ...env,
+    };
     if (gpus === undefined) return settings;
     fs.writeFileSync(path.join(own, 'cards'), gpus);
     const cards = Number(/^cards (\d+)$/m.exec(gpus)?.[1] ?? 1);
@@ -172,17 +186,29 @@ export class Stage {
   }
 }
 
+/** A file that the machine swaps to. */
+function addSwap(folder: string, mib: number): { remove(): void } {
+  const file = path.join(folder, 'swap');
+  const run = (program: string, ...args: string[]): void => void execFileSync(program, args, { stdio: 'ignore' });
+  run('dd', 'if=/dev/zero', `of=${file}`, 'bs=1M', `count=${mib}`);
+  fs.chmodSync(file, 0o600);
+  run('mkswap', file);
+  run('swapon', file);
+  return {
+    remove() {
+      run('swapoff', file);
+      fs.rmSync(file);
+    },
+  };
+}
+
 const fileName = (name: string): string => name.replaceAll(/[^\w.-]+/g, '-');
 
-const runOptions = ({ interval = '0.2s', flags = [] }: Recording): string[] => [
-  'run',
-  '-i',
-  interval,
-  '--no-report',
-  '-o',
-  'rec',
-  ...flags,
-];
+/** Long jobs need not be sampled so often. */
+const runOptions = (
+  script: string,
+  { interval = script.includes('$LONG') ? '0.5s' : '0.2s', flags = [] }: Recording,
+) => ['run', '-i', interval, '--no-report', '-o', 'rec', ...flags];
 
 /** Neither a scheduler's variables nor settings of Tacho's. */
 const cleanEnvironment = (): NodeJS.ProcessEnv =>

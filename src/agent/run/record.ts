@@ -18,6 +18,7 @@ import { takeOwnUse } from '../../control/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../../control/preload.ts';
 import { runningJob } from '../../control/running-job.ts';
 import { isTooFew, notEverywhere, withoutScheduler } from '../../control/start.ts';
+import { countMemoryKills } from '../../jobs/found/memory-kills.ts';
 import { findScope } from '../../jobs/found/scope.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../../jobs/schedulers/job-facts.ts';
 import { isThisNode } from '../../jobs/schedulers/local.ts';
@@ -114,6 +115,7 @@ export async function recordCommand(
   // whatever the disk says now, the command's own end is what counts
   try {
     await recorder.stop('the command has ended');
+    delete job.kills_before;
     saveJob(folder, { ...job, ...stated({ own_use: takeOwnUse(folder, job.nodes) }) });
   } catch (error) {
     say(`the end of the recording ${folder}`, reason(error));
@@ -135,6 +137,7 @@ async function newJob(options: RecordOptions): Promise<{ job: Job; folder: strin
   const job: Job = {
     ...runningJob(facts, options.intervalSeconds),
     ...(options.processes ? { process_records: planRecords(process.env) } : {}),
+    ...stated({ kills_before: countMemoryKills() }),
   };
   const folder = newRecording(job, {
     ...options,
@@ -163,9 +166,19 @@ async function recordAfter(options: RecordOptions, start: StartCommand) {
   finish(job, ending);
   job.not_recorded = { ...job.not_recorded, ...Object.fromEntries(job.nodes.map((node) => [node, why])) };
   if (job.process_records !== undefined) tellEnd(job.process_records, { pid, end: job.end!, ...ending });
+  Object.assign(job, stated({ memory_kills: killsSince(job.kills_before, why) }));
+  delete job.kills_before;
   saveJob(folder, { ...job, ...stated({ own_use: takeOwnUse(folder, job.nodes) }) });
   if (begun !== undefined) await adoptRecords(openRecording(folder), false);
   return { folder, job, ending };
+}
+
+/** Processes that the kernel killed, because memory ran out, when no recorder was left to see it. */
+function killsSince(before: Job['kills_before'], why: string): Job['memory_kills'] {
+  const now = countMemoryKills();
+  if (before === undefined || now?.cgroup !== before.cgroup) return undefined;
+  const kills = now.kills - before.kills;
+  return kills > 0 ? { kills, own: why.endsWith('SIGKILL') ? 1 : 0 } : undefined;
 }
 
 /** In a task of a step: each would record the whole job, with agents on all of its nodes. It records itself. */

@@ -2,6 +2,7 @@ import { known, largest, type Material, type NodeMaterial, type ReportSeries, se
 import { secondsIn } from '../../query/spans/select.ts';
 import { cardMeters, type Meter } from '../../query/use/energy.ts';
 import { usedIn } from '../../query/use/use.ts';
+import { LOST_AT } from '../../sources/gpu/gpu.ts';
 import { gpuProcessTable, gpuTable, processTable } from '../../sources/tables.ts';
 import type { GpuReport } from '../report-schema.ts';
 
@@ -76,10 +77,17 @@ function ownership(node: NodeMaterial, series: GpuSeries): boolean | undefined {
 
 /** A card whose values end well before those of its node has stopped answering. */
 function lostAt(material: Material, node: NodeMaterial, series: GpuSeries): number | undefined {
+  if (isNoted(node, series)) return series.end;
   const newest = largest([...node.tables.values()].map((t) => t.end));
   const patience = Math.max(LOST_SECONDS, LOST_INTERVALS * material.job.interval_seconds) * 1e6;
   return newest !== undefined && newest - series.end > patience ? series.end : undefined;
 }
+
+/** Whether the library said itself that the card is lost (sources/gpu/reader.ts). */
+const isNoted = ({ agent }: NodeMaterial, { keys }: GpuSeries): boolean =>
+  agent?.unmeasured.some(
+    ({ table, what, why }) => table === gpuTable.name && what === `GPU ${keys.gpu}` && why.startsWith(LOST_AT),
+  ) === true;
 
 /** A slow library may skip some ticks; a hung one comes back after half a minute or not at all. */
 const LOST_SECONDS = 60;

@@ -10,7 +10,7 @@ import { named, rule } from './shared/rule.ts';
 export default rule({
   id: 'io-wait',
   title: 'waiting for files',
-  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs stood idle waiting for a disk for a tenth of the allocation. What is known of the whole node only is not said of a job whose own processes did next to no I/O.',
+  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs stood idle waiting for a disk for a tenth of the allocation, and for three seconds in all. What is known of the whole node only is not said of a job whose own processes did next to no I/O.',
   kind: 'trouble',
   order: 540,
   needs: [
@@ -25,10 +25,16 @@ export default rule({
     ...FILE_WORK,
     /** CPUs that waited for a disk, as a share of the job's CPUs. */
     iowait: 0.1,
+    /** Nobody changes a program for less. */
+    seconds: 3,
   },
   when({ nodes }, limits) {
-    const { pressure_io, iowait } = limits;
-    const held = nodes.filter((n) => (n.pressure_io ?? 0) >= pressure_io || waitingCpus(n) >= iowait);
+    const { pressure_io, iowait, seconds } = limits;
+    const held = nodes.filter((n) => {
+      const isLong = (share: number): boolean => share * (n.recorded_seconds ?? 0) >= seconds;
+      const [pressed, waiting] = [n.pressure_io ?? 0, waitingCpus(n)];
+      return (pressed >= pressure_io && isLong(pressed)) || (waiting >= iowait && isLong(waiting));
+    });
     const waiting = held.filter((n) => !hasNoIo(n, limits));
     if (held.length > 0 && waiting.length === 0)
       return { skipped: 'the job’s own processes did next to no I/O: others on the node waited for it' };

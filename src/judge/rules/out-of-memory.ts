@@ -74,7 +74,7 @@ export default ruleOfCases({
     const full = isNothing(kills) ? fullAtKill(facts, limits) : undefined;
     if (full !== undefined) return [hit(killedWhenFull, full)];
     const { memory_kills: counted } = facts.job;
-    if (counted === undefined) return isNothing(kills) ? [] : [hit(jobKilled, kills)];
+    if (counted === undefined || counted.own === 0) return isNothing(kills) ? [] : [hit(jobKilled, kills)];
     const isAlone = isNothing(kills) || isTachoAlone(facts, kills.killed);
     const tacho = hit(tachoKilled, { isAlone, kills: killEvidence(counted) });
     return isAlone ? [tacho] : [hit(jobKilled, kills), tacho];
@@ -115,9 +115,12 @@ const STATE: Evidence = { text: 'state OUT_OF_MEMORY', from: 'scheduler' };
 
 const killEvidence = ({ kills, own }: NonNullable<Facts['job']['memory_kills']>): Evidence => ({
   // what steps had counted that are over is not in it
-  text: `${count(own, 'kill')} of Tacho’s own processes${kills > own ? `, of ${kills} in the job’s cgroup` : ''}`,
+  text:
+    own === 0
+      ? `${count(kills, 'kill')} in the job’s cgroup`
+      : `${count(own, 'kill')} of Tacho’s own processes${kills > own ? `, of ${kills} in the job’s cgroup` : ''}`,
   from: named(cgroupTable.col.oom_kills),
-  value: own,
+  value: own === 0 ? kills : own,
 });
 
 const isFarBelow = (n: NodeReport, { far_below }: Limits): boolean =>

@@ -122,8 +122,10 @@ export interface Job {
   run_use?: { node: string; cpu_seconds: number; max_rss_bytes?: number };
   /** CPU time of `tacho run` or `tacho stop` that no sample shows: starting, sealing, the report card. */
   finish_seconds?: number;
-  /** Processes that the kernel killed in the job's cgroup because memory ran out, where some of them were Tacho's own, and how many these were. */
+  /** Processes that the kernel killed in the job's cgroup because memory ran out, where some of them were Tacho's own or nobody else saw them, and how many were Tacho's own. */
   memory_kills?: { kills: number; own: number };
+  /** Those that it had killed in the cgroup of `tacho run` before the command began; gone when the recorder saw the end. */
+  kills_before?: { cgroup: string; kills: number };
   redacted?: boolean;
   /** Where its processes record themselves on each node while it runs, and the perf events that they count. */
   process_records?: { file: string; events: readonly string[] };
@@ -205,6 +207,7 @@ export const JOB_NEEDS = {
   run_use: may(fields({ node: text, cpu_seconds: number, max_rss_bytes: may(number) })),
   finish_seconds: may(number),
   memory_kills: may(fields({ kills: number, own: number })),
+  kills_before: may(fields({ cgroup: text, kills: number })),
   recorded_by: may(oneOf('user')),
   redacted: may(flag),
   process_records: may(fields({ file: text, events: list(text) })),

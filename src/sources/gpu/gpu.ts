@@ -1,6 +1,9 @@
 import { counter, defineTable, gauge, text } from '../../table/table.ts';
 import { gpuKind } from './kind.ts';
 
+/** How the note on a card begins that will not answer again. */
+export const LOST_AT = 'lost at ';
+
 export const gpuTable = defineTable({
   name: 'gpu',
   help: "The node's GPUs and their MIG instances, from NVML, AMD SMI, ROCm SMI or the amdgpu driver. What a card lacks is empty.",

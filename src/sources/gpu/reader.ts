@@ -4,7 +4,7 @@ import type { Host } from '../host.ts';
 import type { Source } from '../source.ts';
 import { type Card, CardLost, clearReading, type NumberName, newReading } from './card.ts';
 import { borrowCards } from './cards.ts';
-import { gpuTable } from './gpu.ts';
+import { gpuTable, LOST_AT } from './gpu.ts';
 import { mine } from './mine.ts';
 import type { gpuProcessTable } from './process.ts';
 
@@ -52,7 +52,7 @@ function noteLoss(host: Host, card: Card, time: number, why: string): void {
   host.note({
     table: gpuTable.name,
     what: `GPU ${card.gpu}`,
-    why: `lost at ${moment}: ${why}`,
+    why: `${LOST_AT}${moment}: ${why}`,
     hint: 'dmesg on the node says why (Xid); the node needs a reset',
   });
 }

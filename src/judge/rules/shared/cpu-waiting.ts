@@ -138,11 +138,17 @@ export const SERIAL = {
   /** What others on the node may have taken. */
   full: HELD_UP.full,
   waited_cpus: HELD_UP.waited_cpus,
+  /** Threads that are bound to too few CPUs are said apart. */
+  pressure: HELD_UP.pressure,
+  beyond_bound: WAITING.beyond_bound,
+  bound_used: WAITING.bound_used,
 };
 
 export function isSerial(facts: Facts, limits: typeof SERIAL): boolean {
   const { cpus_busy, cpus, nodes } = facts.summary;
   if (nodes !== 1 || cpus! < 2 || (wantedCpus(facts) ?? 1) >= limits.serial_wanted) return false;
+  if (facts.nodes.some((n) => n.cpu_wait_seconds !== undefined && hasWaited(n, limits) && isBound(n, limits)))
+    return false;
   return !isMaybeStarved(facts, limits) && cpus_busy! >= limits.from && cpus_busy! <= limits.to;
 }
 
