@@ -280,6 +280,13 @@ export const settings = [
     help: 'Labels for every series, such as cluster=alps.',
   },
   {
+    key: 'rules.shortest',
+    kind: 'duration',
+    default: '30s',
+    rare: true,
+    help: 'What a job did not use is judged from this length on: in a shorter one, starting up is most of what was seen.',
+  },
+  {
     key: 'rules.off',
     kind: 'list',
     default: [],

@@ -21,7 +21,7 @@ export const healthyJobs: readonly Cause[] = [
     name: 'interactive session',
     what: 'a shell on the whole machine that waits for its user most of the time',
     takes: 'nothing',
-    script: 'for i in $(seq $((LONG / 4 + 1))); do ls -lR /usr/share/doc | wc -l; sleep 4; done',
+    script: 'for i in $(seq $((LONG / 2 + 1))); do ls -lR /usr/share/doc | wc -l; sleep 2; done',
   }),
   healthy({
     name: 'two threads on two CPUs',
@@ -48,7 +48,7 @@ export const healthyJobs: readonly Cause[] = [
     name: 'pipeline',
     what: 'a shell pipeline of four programs',
     quick: true,
-    script: 'for i in $(seq 6); do seq 200000 | sort -R | sort -n | tail -n 1; done',
+    script: 'for i in 1 2 3; do seq 100000 | sort -R | sort -n | tail -n 1; done',
   }),
   healthy({
     name: 'compile',
@@ -226,11 +226,11 @@ wait $server`,
   }),
   healthy({
     name: 'GPU that warms up',
-    what: 'a GPU that works well after a start of five seconds',
+    what: 'a GPU that works well after a start of one second',
     takes: 'nothing',
     needs: ['cc'],
     script: 'sleep $LONG',
-    recorded: { gpus: `cards 1\n${steady(0, 0, 90)}set 0 use 95 5\nset 0 watts 330 5\n` },
+    recorded: { gpus: `cards 1\n${steady(0, 0, 90)}set 0 use 95 1\nset 0 watts 330 1\n` },
   }),
   healthy({
     name: 'GPU of somebody else',

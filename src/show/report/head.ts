@@ -5,7 +5,7 @@ import { formatBytes } from '../../base/size.ts';
 import { count, figure, listed, percent } from '../../base/words.ts';
 import { isSchedulersId, isStepId } from '../../jobs/found/of-job.ts';
 import type { Report, Unmeasured } from '../../judge/report-schema.ts';
-import { SHORT_JOB_SECONDS } from '../../judge/rules/shared/rule.ts';
+import { TOO_SHORT } from '../../judge/rules/shared/rule.ts';
 import { isSeenInPart } from '../../judge/use/seen.ts';
 
 /** What stands above and below the tables in every form of the report. */
@@ -85,7 +85,7 @@ export function verdict(report: Report): string {
 }
 
 function judged(report: Report, else_ = ''): string {
-  const { findings, checks, summary } = report;
+  const { findings, checks } = report;
   const told = findings.filter((f) => f.severity !== 'info');
   const unmeasurable = checks.filter((c) => c.outcome === 'unmeasurable').length;
   const worst = told[0];
@@ -94,7 +94,7 @@ function judged(report: Report, else_ = ''): string {
     return `${worst.text}${more === 0 ? '' : `, and ${more === 1 ? 'one more finding' : `${more} more findings`}`}.`;
   }
   const fine = checks.filter((c) => c.outcome === 'fine').length;
-  const waste = summary.wall_seconds < SHORT_JOB_SECONDS ? '; too short to judge waste' : '';
+  const waste = checks.some(({ why }) => why?.includes(TOO_SHORT)) ? `; ${TOO_SHORT}` : '';
   const blind = (checks: string): string => (unmeasurable === 0 ? '' : `; ${checks} could not be made`);
   if (isSeenInPart(report))
     return `Judged only what was seen: ${count(fine, 'check')} found nothing${else_} wrong${waste}${blind(figure(unmeasurable))}.`;

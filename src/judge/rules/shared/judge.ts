@@ -17,7 +17,7 @@ export function findingsOf(
   const checks = rules.map(({ id, title, judge, isExact }): CheckResult => {
     const off = settings?.off.get(id);
     if (off !== undefined) return { id, title, outcome: 'skipped', why: `switched off by ${off}` };
-    const found = judge(facts, settings?.thresholds.get(id));
+    const found = judge(facts, settings?.thresholds.get(id), settings?.shortest_seconds);
     if (Array.isArray(found)) {
       append(findings, cap === undefined || isExact ? found : found.map((finding) => capped(finding, cap)));
       return { id, title, outcome: found.length > 0 ? 'found' : 'fine' };

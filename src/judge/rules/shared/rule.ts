@@ -1,4 +1,5 @@
 import { formatDuration } from '../../../base/duration.ts';
+import { figure } from '../../../base/words.ts';
 import type { TableColumn } from '../../../table/table.ts';
 import type { Confidence, Evidence, Facts, Finding, Severity } from '../../report-schema.ts';
 import type { Questions } from './questions.ts';
@@ -66,7 +67,7 @@ interface About<L> {
 }
 
 export interface Rule<L = Thresholds> extends About<L> {
-  judge(facts: RuleContext, thresholds?: L): Finding[] | NotJudged;
+  judge(facts: RuleContext, thresholds?: L, shortestSeconds?: number): Finding[] | NotJudged;
 }
 
 /** A hit that has words of its own, in a rule that may say several things. */
@@ -96,10 +97,10 @@ export function ruleOfCases<L extends Thresholds>({
 }: About<L> & { when(facts: RuleContext, limits: L): Hit[] | NotJudged }): Rule<L> {
   return {
     ...about,
-    judge(facts, thresholds = about.thresholds) {
+    judge(facts, thresholds = about.thresholds, shortest = SHORT_JOB_SECONDS) {
       const { wall_seconds: wall } = facts.summary;
-      if (about.kind === 'waste' && wall < SHORT_JOB_SECONDS)
-        return { skipped: `${formatDuration(wall)} are too short to judge waste (from ${SHORT_JOB_SECONDS} s)` };
+      if (about.kind === 'waste' && wall < shortest)
+        return { skipped: `${formatDuration(wall)} are ${TOO_SHORT} (from ${figure(shortest)} s)` };
       for (const need of about.needs) {
         const missing = missingOf(need, facts, thresholds);
         if (missing !== undefined) return missing;
@@ -147,5 +148,8 @@ function missingOf(need: Need, facts: RuleContext, limits: Thresholds): NotJudge
   return typeof otherwise === 'function' ? otherwise(facts) : otherwise;
 }
 
-/** Shorter jobs get no verdicts on waste: starting up, loading and the first samples are most of what was seen. */
+/** How it is said that a job is too short for that. */
+export const TOO_SHORT = 'too short to judge waste';
+
+/** Shorter jobs get no verdicts on waste, unless the configuration says otherwise (rules.shortest): starting up, loading and the first samples are most of what was seen. */
 export const SHORT_JOB_SECONDS = 30;

@@ -2,7 +2,7 @@ import { type Fault, usage } from '../../../base/fault.ts';
 import { suggest } from '../../../base/suggest.ts';
 import type { Config } from '../../../config/config.ts';
 import { rules } from '../index.ts';
-import type { Thresholds } from './rule.ts';
+import { SHORT_JOB_SECONDS, type Thresholds } from './rule.ts';
 
 /** The rules as a configuration has them. */
 export interface RuleSettings {
@@ -10,9 +10,11 @@ export interface RuleSettings {
   thresholds: ReadonlyMap<string, Thresholds>;
   /** Rules that are not applied, and where that is said. */
   off: ReadonlyMap<string, string>;
+  /** Waste is judged in jobs of so many seconds and more. */
+  shortest_seconds: number;
 }
 
-type Settings = Pick<Config, 'thresholds' | 'rules.off' | 'origins'>;
+type Settings = Pick<Config, 'thresholds' | 'rules.off' | 'rules.shortest' | 'origins'>;
 
 /** What is wrong is thrown, or told to `forgive` and not used. */
 export function ruleSettingsOf(config: Settings, forgive?: (wrong: Fault) => void): RuleSettings {
@@ -37,7 +39,7 @@ export function ruleSettingsOf(config: Settings, forgive?: (wrong: Fault) => voi
     if (byId.has(id)) off.set(id, origin);
     else refuse(origin, 'there is no rule', id, [...byId.keys()]);
   }
-  return { thresholds, off };
+  return { thresholds, off, shortest_seconds: config['rules.shortest'] ?? SHORT_JOB_SECONDS };
 }
 
 /** A few names are listed at once. */
