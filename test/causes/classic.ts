@@ -194,7 +194,7 @@ export const classic: readonly Cause[] = [
     name: 'swapping',
     what: 'a program that takes 700 MiB where 400 MiB and swap are allowed',
     needs: ['root', 'cc'],
-    script: 'job in $INNER -- job hold 700 4',
+    script: 'job in $INNER -- job hold 700 14',
     recorded: { inner: 400, swap: 600 },
     must: ['swap'],
     may: ['io-wait', 'memory-figures'],

@@ -7,6 +7,7 @@ import { has } from '../truth/ground.ts';
 import { type Cause, PACKAGES, type Requirement } from './cause.ts';
 import { goFirst } from './cgroup.ts';
 import { causes, mistakesIn, ruleIds } from './index.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { whyLeftOut } from './requirements.ts';
 import { Stage } from './stage.ts';
 import { BAR, type CaseResult, isRight, matrixOf, resultOf, totalsOf } from './verdict.ts';
@@ -43,6 +44,7 @@ async function main(): Promise<void> {
   if (flag('--list'))
     return say(wanted.map(({ name, what, must }) => `${name}: ${what} [${must.join(', ')}]`).join('\n'));
   install(wanted);
+  await oneAtATime((pid) => say(`waiting for another run (process ${pid})`));
   const isShared = goFirst();
   say(`${machine()}, load ${os.loadavg()[0]!.toFixed(1)}`);
   say(isShared === undefined ? 'cases run before all else on the machine' : `cases share the machine: ${isShared}`);

@@ -11,7 +11,7 @@ export interface RuleSettings {
   /** Rules that are not applied, and where that is said. */
   off: ReadonlyMap<string, string>;
   /** Waste is judged in jobs of so many seconds and more. */
-  shortest_seconds: number;
+  shortest_seconds?: number;
 }
 
 type Settings = Pick<Config, 'thresholds' | 'rules.off' | 'rules.shortest' | 'origins'>;

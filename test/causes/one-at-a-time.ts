@@ -1,0 +1,45 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const FILE = path.join(os.tmpdir(), 'tacho-causes.lock');
+
+/** Cases of two runs would take each other's CPUs: waits until no other run is left on this machine. */
+export async function oneAtATime(waiting: (pid: number) => void): Promise<void> {
+  for (let isTold = false; !isTaken(); ) {
+    const owner = ownerOf();
+    if (owner !== undefined && isRunning(owner)) {
+      if (!isTold) waiting(owner);
+      isTold = true;
+      await sleep(500);
+    } else fs.rmSync(FILE, { force: true });
+  }
+  process.on('exit', () => fs.rmSync(FILE, { force: true }));
+}
+
+function isTaken(): boolean {
+  try {
+    fs.writeFileSync(FILE, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function ownerOf(): number | undefined {
+  try {
+    return Number(fs.readFileSync(FILE, 'utf8')) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('causes');
+  } catch {
+    return false;
+  }
+}
