@@ -79,7 +79,8 @@ function describe(folder: string, names: string[], now: number): Listed {
   const { nodes } = recording;
   // as the report says it, unless a scheduler has more to say
   const job = (recording.job.end === undefined ? silentEnd(recording, now) : undefined) ?? recording.job;
-  const { bytes, temporary } = folderBytes(folder, names);
+  const listed = new Map(nodes.map((node) => [path.basename(node.folder), node.names]));
+  const { bytes, temporary } = folderBytes(folder, names, listed);
   const alive = nodes.some((node) => isAlive(node, now));
   const interrupted = temporary > 0 && now / 1e3 - temporary > STILL_WRITTEN_MS && !alive;
   const trouble = recording.troubles[0] ?? (interrupted ? 'something was interrupted here' : undefined);
@@ -103,15 +104,22 @@ function describe(folder: string, names: string[], now: number): Listed {
   };
 }
 
-/** `temporary`: when something under a temporary name was last written, in epoch milliseconds; 0: there is nothing. */
-function folderBytes(folder: string, names = namesIn(folder)): { bytes: number; temporary: number } {
+/**
+ * `temporary`: when something under a temporary name was last written, in epoch milliseconds; 0: there is nothing. `listed`:
+ * what is in folders below it, where that is known.
+ */
+function folderBytes(
+  folder: string,
+  names: readonly string[] = namesIn(folder),
+  listed?: ReadonlyMap<string, readonly string[] | undefined>,
+): { bytes: number; temporary: number } {
   let bytes = 0;
   let temporary = 0;
   for (const name of names) {
     const file = `${folder}/${name}`;
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });
     if (stat?.isDirectory()) {
-      const below = folderBytes(file);
+      const below = folderBytes(file, listed?.get(name));
       bytes += below.bytes;
       temporary = Math.max(temporary, below.temporary);
     } else if (stat !== undefined) {

@@ -26,6 +26,8 @@ export interface NodeRecording {
   described?: AgentRecord['tables'];
   /** What there is of each table, by name. */
   tables: Map<string, TableFiles>;
+  /** What is in its folder. */
+  names?: readonly string[];
   /** Rows that nobody has filed yet, as CSV with a header, by table: processes left them after their agent was killed. */
   unfiled?: ReadonlyMap<string, Buffer>;
   /** Tables that are in no file: what a store sent. */
@@ -258,7 +260,7 @@ function openNode(
     names.includes('agent.json') || others.includes('agent.json')
       ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), AGENT_NEEDS, troubles)
       : undefined;
-  const node: NodeRecording = { name, folder, tables: tableFiles(names), changed };
+  const node: NodeRecording = { name, folder, tables: tableFiles(names), names: [...names, ...others], changed };
   const isSealed = names.includes(TABLES_FILE) || (inCommon !== undefined && (agent?.tables.length ?? 0) === 0);
   const described = names.includes(TABLES_FILE) ? readTables(folder, troubles) : isSealed ? inCommon!() : undefined;
   if (agent?.tables.length === 0 && described !== undefined) agent.tables = described;
