@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import type { Command } from 'commander';
 import { configFlags, configOf } from '../config/flags.ts';
+import type { SettingKey } from '../config/settings.ts';
 import type { Database } from '../database/connect.ts';
 
 /** What a verb that can ask a database has among its options. */
@@ -9,9 +10,9 @@ export interface DatabaseOptions {
   config?: string;
 }
 
-/** Gives a verb `--db`: what is named are then jobs in a database, not recordings. */
-export function databaseOption(command: Command): Command {
-  return configFlags(command, ['db']).hook('postAction', closeDatabases);
+/** Gives a verb `--db`: what is named are then jobs in a database, not recordings. `more`: other settings that it has flags for. */
+export function databaseOption(command: Command, more: readonly SettingKey[] = []): Command {
+  return configFlags(command, ['db', ...more]).hook('postAction', closeDatabases);
 }
 
 /** What verbs about processes are asked of. */

@@ -11,6 +11,7 @@ export interface Verb {
   readonly group:
     | 'Record a job'
     | 'Look at recordings'
+    | 'Look at many jobs'
     | 'Look after recordings'
     | 'Keep many jobs'
     | 'Record a cluster'
@@ -31,6 +32,7 @@ const STRICT = 'exit with 1 or 2 when that fails; else it is only said, so that 
 
 const record = 'Record a job';
 const look = 'Look at recordings';
+const past = 'Look at many jobs';
 const keep = 'Look after recordings';
 const many = 'Keep many jobs';
 const cluster = 'Record a cluster';
@@ -65,7 +67,14 @@ export const verbs: readonly Verb[] = [
   { name: 'verify', group: keep, summary: 'find and heal damage in recordings', load: () => import('./verify.ts') },
   { name: 'import', group: keep, summary: 'make recordings of what other programs recorded', load: () => import('./import.ts') },
   { name: 'annotate', group: keep, summary: 'say something about a job, while it runs or later', load: () => import('./annotate.ts') },
-  { name: 'index', group: many, summary: 'keep one row per job, node, hour and finding beside an archive', load: () => import('./index.ts') },
+  { name: 'jobs', group: past, summary: 'list jobs of an archive, by anything that is known of them', load: () => import('./jobs.ts') },
+  { name: 'history', group: past, summary: 'say who used how much, or when', load: () => import('./history.ts') },
+  { name: 'waste', group: past, summary: 'say who reserved what and did not use it', load: () => import('./waste.ts') },
+  { name: 'hogs', group: past, summary: 'say who used more than a fair part of full nodes', load: () => import('./hogs.ts') },
+  { name: 'load', group: past, summary: 'show what nodes did over time', load: () => import('./load.ts') },
+  { name: 'uptime', group: past, summary: 'show when nodes and GPUs were up', load: () => import('./uptime.ts') },
+  { name: 'sql', group: past, summary: 'ask anything about jobs and recordings in SQL', load: () => import('./sql.ts') },
+  { name: 'index', group: past, summary: 'keep one row per job, node, hour and finding beside an archive', load: () => import('./index.ts') },
   { name: 'submit', group: many, summary: 'store recordings in a PostgreSQL database', load: () => import('./submit.ts') },
   { name: 'watch', group: many, summary: 'store every recording that appears in a folder', load: () => import('./watch.ts') },
   { name: 'db', group: many, summary: 'look after the database: tables, jobs, what is old', load: () => import('./db.ts') },

@@ -293,6 +293,12 @@ export const settings = [
     rare: true,
     help: 'Rules of the report card that are not applied (docs/findings.md lists them).',
   },
+  {
+    key: 'history.co2',
+    kind: 'text',
+    flag: '--co2',
+    help: 'How much CO2 each kWh stands for (`tacho history --metric CO2`): g per kWh, or a CSV file of hourly factors (time,g_per_kwh).',
+  },
 ] as const satisfies readonly Setting[];
 
 type Known = (typeof settings)[number];

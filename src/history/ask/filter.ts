@@ -18,6 +18,8 @@ export interface JobFilter {
   /** Jobs with one of these findings. */
   findings?: readonly string[];
   origins?: readonly string[];
+  /** With GPUs, or without any. */
+  gpu?: boolean;
   /** Without these. */
   not?: Pick<JobFilter, 'users' | 'accounts' | 'partitions' | 'states' | 'names' | 'programs' | 'jobs'>;
   /** Epoch microseconds: the job ended in [from, to); one that runs ends now. */
@@ -72,6 +74,7 @@ export function isWanted(job: JobSummary, filter: JobFilter): boolean {
     const own = JSON.parse(job.tags ?? '{}') as Record<string, string>;
     if (!Object.entries(filter.tags).every(([key, value]) => own[key] === value)) return false;
   }
+  if (filter.gpu !== undefined && filter.gpu !== (job.gpus ?? 0) > 0) return false;
   const end = job.end_time ?? Number.POSITIVE_INFINITY;
   if (filter.from !== undefined && end < filter.from) return false;
   // what runs now has not ended later than any moment that is over

@@ -1,63 +1,155 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
-import { isFleet } from '../../recording/folder/fleet.ts';
 import { findEach, openRecording } from '../../recording/folder/open.ts';
+import type { Entry } from '../index/entry.ts';
+import { hasIndex } from '../index/place.ts';
 import { summariesOf } from '../make/summaries.ts';
 import type { JobSummary } from '../tables/summary.ts';
+import { postgres } from './dialect.ts';
+import type { Cell, Engine } from './engine.ts';
 import { inOrder, isWanted, type JobFilter } from './filter.ts';
+import { askHogs, type HogQuestion, type HogRow } from './hogs.ts';
+import { askLoad, type LoadQuestion, type LoadRow } from './load.ts';
+import { askJobs } from './select-jobs.ts';
+import { askUptime, type UptimeQuestion, type UptimeSpan } from './uptime.ts';
+import { askUsage, type UsageAnswer, type UsageQuestion } from './usage.ts';
+import { askWaste, type WasteGroup, type WasteRow } from './waste.ts';
 
-/** Where the history is: beside an archive that is indexed, or in recordings that are summarised when they are asked about. */
+/** A connection to PostgreSQL, as far as the history needs one. */
+export interface Queryable {
+  query(sql: string): Promise<{ rows: Record<string, unknown>[] }>;
+}
+
+/** Where the history is. */
 export interface HistoryPlace {
-  /** Recordings, or folders that hold some. */
+  /** An archive with an index (`tacho index`). */
+  archive?: string;
+  /** Recordings, or folders that hold some; one with an index answers from that, the others are summarised when they are asked about. */
   folders?: readonly string[];
+  /** A database that recordings were submitted to; the caller closes it. */
+  database?: Queryable;
   /** Told of a recording that cannot be summarised; the others answer all the same. Without it that is thrown. */
   leftOut?: (why: Fault) => void;
-  /** Told now and then how many of how many recordings were summarised. */
+  /** Told how many of how many recordings were summarised. */
   progress?: (done: number, of: number) => void;
 }
 
-/** What can be asked about jobs. */
+/** What can be asked about many jobs. */
 export interface History {
+  /** Jobs that ended in a window, oldest first unless the filter says otherwise. */
   selectJobs(filter?: JobFilter): Promise<JobSummary[]>;
+  /** Who used how much of what, or when. */
+  usage(question: UsageQuestion): Promise<UsageAnswer>;
+  load(question: LoadQuestion): Promise<LoadRow[]>;
+  uptime(question: UptimeQuestion): Promise<UptimeSpan[]>;
+  hogs(question: HogQuestion): Promise<HogRow[]>;
+  waste(by: WasteGroup, filter: JobFilter): Promise<WasteRow[]>;
   close(): Promise<void>;
 }
 
-export async function openHistory(place: HistoryPlace): Promise<History> {
-  const { folders = ['.'] } = place;
-  return summarisedHistory(folders, place);
-}
-
-/** The jobs that are wanted, oldest first unless the filter says otherwise. */
+/** The jobs that are wanted: the one question that advice, policies and pages ask. */
 export const selectJobs = (source: History, filter: JobFilter = {}): Promise<JobSummary[]> => source.selectJobs(filter);
 
-function summarisedHistory(folders: readonly string[], { leftOut, progress }: HistoryPlace): History {
-  let rows: JobSummary[] | undefined;
+/**
+ *     const history = await openHistory({ archive: '/archive/tacho' });
+ *     const jobs = await selectJobs(history, { users: ['ada'], from: parseMoment('-7d') });
+ */
+export async function openHistory(place: HistoryPlace): Promise<History> {
+  const { archive, database, folders } = place;
+  if (database !== undefined) return engineHistory(async () => databaseEngine(database));
+  if (archive !== undefined) return engineHistory(() => indexEngine([indexOf(archive) ?? archive]));
+  const all = folders === undefined || folders.length === 0 ? ['.'] : folders;
+  const indexed = all.flatMap((folder) => indexOf(folder) ?? []);
+  const others = all.filter((folder) => indexOf(folder) === undefined);
+  return others.length === 0 ? engineHistory(() => indexEngine(indexed)) : summarisedHistory(others, indexed, place);
+}
+
+/** The archive whose index we can read: that of all users, or in the archive of a hub our own. */
+export function indexOf(archive: string): string | undefined {
+  if (hasIndex(archive)) return archive;
+  try {
+    const own = path.join(archive, `user=${encodeURIComponent(os.userInfo().username)}`);
+    return hasIndex(own) ? own : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function indexEngine(archives: readonly string[]): Promise<Engine> {
+  const { openIndexEngine } = await import('./duckdb-engine.ts');
+  return openIndexEngine(archives);
+}
+
+function databaseEngine(database: Queryable): Engine {
   return {
+    dialect: postgres,
+    async query(make) {
+      const { rows } = await database.query(make((name) => `tacho.summary_${name}`));
+      return rows as Record<string, Cell>[];
+    },
+    close: async () => {},
+  };
+}
+
+/** Opens what answers when it is first asked. */
+function engineHistory(open: () => Promise<Engine>): History {
+  let opened: Promise<Engine> | undefined;
+  const engine = (): Promise<Engine> => {
+    opened ??= open();
+    return opened;
+  };
+  return {
+    selectJobs: async (filter = {}) => askJobs(await engine(), filter),
+    usage: async (question) => askUsage(await engine(), question),
+    load: async (question) => askLoad(await engine(), question),
+    uptime: async (question) => askUptime(await engine(), question),
+    hogs: async (question) => askHogs(await engine(), question),
+    waste: async (by, filter) => askWaste(await engine(), by, filter),
+    close: async () => (await opened)?.close(),
+  };
+}
+
+/** Of recordings without an index: their rows are made first, once. */
+function summarisedHistory(folders: readonly string[], indexed: readonly string[], place: HistoryPlace): History {
+  let made: Entry[] | undefined;
+  let scratch: string | undefined;
+  const entries = (nodeHours: boolean): Entry[] => {
+    if (made === undefined || (nodeHours && !made.some(({ stamp }) => stamp === 'hours')))
+      made = summarised(folders, nodeHours, place);
+    return made;
+  };
+  const asked = engineHistory(async () => {
+    const { changeIndex } = await import('../index/index-writer.ts');
+    scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-history-'));
+    await changeIndex(scratch, (index) => index.change(entries(true)));
+    return indexEngine([...indexed, scratch]);
+  });
+  return {
+    ...asked,
     async selectJobs(filter = {}) {
-      rows ??= summarised(folders, leftOut, progress);
+      if (indexed.length > 0) return asked.selectJobs(filter);
+      const rows = entries(false).flatMap(({ summaries }) => summaries?.jobs ?? []);
       return inOrder(
         rows.filter((row) => isWanted(row, filter)),
         filter,
       );
     },
     async close() {
-      rows = undefined;
+      await asked.close();
+      if (scratch !== undefined) fs.rmSync(scratch, { recursive: true, force: true });
     },
   };
 }
 
-function summarised(
-  folders: readonly string[],
-  leftOut?: (why: Fault) => void,
-  progress?: (done: number, of: number) => void,
-): JobSummary[] {
+function summarised(folders: readonly string[], nodeHours: boolean, { leftOut, progress }: HistoryPlace): Entry[] {
   const found = findEach(folders, (folder) => folder, leftOut);
-  return found.flatMap((folder, i) => {
+  return found.flatMap((folder, i): Entry[] => {
+    const id = path.resolve(folder);
     try {
-      const recording = openRecording(folder);
-      return isFleet(recording.job)
-        ? []
-        : summariesOf(recording, { recording: path.resolve(folder), nodeHours: false }).jobs;
+      const summaries = summariesOf(openRecording(folder), { recording: id, nodeHours });
+      return [{ id, stamp: nodeHours ? 'hours' : '', summaries }];
     } catch (error) {
       const why =
         error instanceof Fault ? error : new Fault(`cannot summarise ${folder}: ${reason(error)}`, { cause: error });

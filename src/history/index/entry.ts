@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RecordingSummaries, SummaryTableName } from '../tables/summary.ts';
+import type { JobSummary, RecordingSummaries, SummaryTableName } from '../tables/summary.ts';
 import { dayOf } from './place.ts';
 import type { SummaryRow } from './row-file.ts';
 
@@ -33,8 +33,11 @@ export const accountingId = (row: { cluster?: unknown; job?: unknown; restart?: 
 /** Which entry a row of the index belongs to. */
 export const entryOf = (row: SummaryRow): string => (row.recording as string | undefined) ?? accountingId(row);
 
-/** The day that a row is filed under: of a job the day of its end, of an hour its own. */
-export const dayOfRow = (table: SummaryTableName, row: SummaryRow): string =>
-  dayOf(table === 'node_hours' ? row.time : ((row.end_time as number | undefined) ?? row.time));
+/** The day that a row is filed under: of an hour its own, of a job the day of its end, or until when it is known to have run. */
+export function dayOfRow(table: SummaryTableName, row: SummaryRow, { jobs }: Pick<RecordingSummaries, 'jobs'>): string {
+  if (table === 'node_hours') return dayOf(row.time);
+  const job = table === 'jobs' ? (row as unknown as JobSummary) : jobs.find((one) => one.job === row.job);
+  return dayOf(job?.end_time ?? row.time + (job?.wall_seconds ?? 0) * 1e6);
+}
 
 export const shardOf = (id: string): string => createHash('sha1').update(id).digest('hex').slice(0, 2);

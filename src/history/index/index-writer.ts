@@ -48,7 +48,7 @@ export class IndexWriter {
       const days: Listed['days'] = {};
       for (const table of TABLE_NAMES)
         for (const row of (summaries?.[table] ?? []) as SummaryRow[]) {
-          const day = dayOfRow(table, row);
+          const day = dayOfRow(table, row, summaries!);
           inMap(inMap(rows, table, newMap<SummaryRow[]>), day, newList<SummaryRow>).push(row);
           if (!days[table]?.includes(day)) days[table] = [...(days[table] ?? []), day];
         }

@@ -1,0 +1,58 @@
+import { type Command, Option } from 'commander';
+import { tableWidth } from '../base/page-width.ts';
+import { HOG_GROUPS, type HogGroup, type HogRow } from '../history/ask/hogs.ts';
+import { nothingThere, periodOf } from './history.ts';
+import {
+  type FilterOptions,
+  filterOf,
+  historyPlaces,
+  jobFilters,
+  numberOf,
+  periodOptions,
+  withHistory,
+} from './history-options.ts';
+
+interface Options extends FilterOptions {
+  by: HogGroup;
+  limit: number;
+  format: string;
+}
+
+const COLUMNS = ['group', 'user', 'jobs', 'nodes', 'core_hours_used', 'contended_hours', 'core_hours_hogged'];
+
+export function define(command: Command): void {
+  periodOptions(jobFilters(historyPlaces(command)), '7 days ago')
+    .addOption(new Option('--by <what>', 'who').choices(HOG_GROUPS).default('user'))
+    .option('-n, --limit <n>', 'show at most N (0: all)', numberOf('rows'), 20)
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addHelpText(
+      'after',
+      `
+Who used more CPUs than a fair part while others needed them. Only hours count in which the node was full (90 % busy, or more
+threads ready to run than CPUs) and others used at least 5 % of it. A fair part is what the scheduler gave; where nobody
+divides a node, half of it. A job on an idle node, or alone on a full one, hogs nothing.
+
+Examples:
+  tacho hogs /archive/tacho --from -7d
+  tacho hogs --by job --node login1 --format json
+`,
+    )
+    .action(async (places: string[], options: Options) => {
+      const period = periodOf({ from: '-7d', ...options });
+      const { from: _, to: __, ...filter } = filterOf(options);
+      const rows = await withHistory(places, options, async (history) => {
+        const found = await history.hogs({ by: options.by, ...period, filter });
+        const { total } = await history.usage({ by: 'user', metric: 'core-hours', ...period, filter });
+        if (total.jobs === 0) throw await nothingThere(history, period);
+        return options.limit === 0 ? found : found.slice(0, options.limit);
+      });
+      process.stdout.write(await printed(rows, options));
+    });
+}
+
+async function printed(rows: readonly HogRow[], { by, format }: Options): Promise<string> {
+  if (format === 'json') return `${JSON.stringify(rows, null, 1)}\n`;
+  if (format === 'csv') return (await import('../show/object-csv.ts')).objectCsv(COLUMNS, rows);
+  if (rows.length === 0) return 'nobody was in anybody’s way: no full node with more than a fair part used by one\n';
+  return (await import('../show/history/waste-text.ts')).hogsText(rows, by, tableWidth());
+}

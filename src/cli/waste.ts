@@ -1,0 +1,71 @@
+import { type Command, Option } from 'commander';
+import { tableWidth } from '../base/page-width.ts';
+import { WASTE_GROUPS, type WasteGroup, type WasteRow } from '../history/ask/waste.ts';
+import { nothingThere, periodOf } from './history.ts';
+import {
+  type FilterOptions,
+  filterOf,
+  historyPlaces,
+  jobFilters,
+  numberOf,
+  periodOptions,
+  withHistory,
+} from './history-options.ts';
+
+interface Options extends FilterOptions {
+  by: WasteGroup;
+  limit: number;
+  format: string;
+}
+
+const COLUMNS = [
+  'group',
+  'user',
+  'name',
+  'jobs',
+  'core_hours',
+  'core_hours_wasted',
+  'gpu_hours',
+  'gpu_hours_wasted',
+  'memory_byte_hours_wasted',
+  'core_hours_unmeasured',
+  'finding',
+];
+
+export function define(command: Command): void {
+  periodOptions(jobFilters(historyPlaces(command)), '30 days ago')
+    .addOption(new Option('--by <what>', 'whose').choices(WASTE_GROUPS).default('user'))
+    .option('-n, --limit <n>', 'show at most N (0: all)', numberOf('rows'), 20)
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addHelpText(
+      'after',
+      `
+What jobs that ended in the period reserved and did not use: CPUs, GPUs, memory. The most first; a GPU-hour weighs as much as 16
+core-hours. Jobs whose use was not measured are in no waste: their core-hours are shown beside it.
+
+Examples:
+  tacho waste /archive/tacho --from -30d
+  tacho waste --by job --user ada --from -7d
+  tacho waste --by account --partition gpu --format csv
+`,
+    )
+    .action(async (places: string[], options: Options) => {
+      const period = periodOf(options);
+      const filter = { ...filterOf(options), ...period };
+      const rows = await withHistory(places, options, async (history) => {
+        const found = await history.waste(options.by, {
+          ...filter,
+          ...(options.limit === 0 ? {} : { limit: options.limit }),
+        });
+        if (found.length === 0) throw await nothingThere(history, period);
+        return found;
+      });
+      process.stdout.write(await printed(rows, options));
+    });
+}
+
+async function printed(rows: readonly WasteRow[], { by, format }: Options): Promise<string> {
+  if (format === 'json') return `${JSON.stringify(rows, null, 1)}\n`;
+  if (format === 'csv') return (await import('../show/object-csv.ts')).objectCsv(COLUMNS, rows);
+  return (await import('../show/history/waste-text.ts')).wasteText(rows, by, tableWidth());
+}

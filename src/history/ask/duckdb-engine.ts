@@ -1,0 +1,130 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { Fault } from '../../base/fault.ts';
+import { header } from '../../table/table.ts';
+import { indexVersion, TABLES_MARK } from '../index/index-version.ts';
+import { JOURNAL } from '../index/index-writer.ts';
+import { dayFolder, dayOf, daysOf, indexFolder, partsIn } from '../index/place.ts';
+import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
+import { duckdb } from './dialect.ts';
+import type { Cell, Engine, TableOf } from './engine.ts';
+
+/** What one question may take. */
+const MEMORY = '900MB';
+const ATTEMPTS = 20;
+const PAUSE_MS = 100;
+
+/** DuckDB takes a tenth of a second to load: only who asks it does. */
+async function connectDuckDb(): Promise<DuckDBConnection> {
+  const { DuckDBInstance } = await import('@duckdb/node-api');
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: MEMORY,
+    threads: String(os.availableParallelism()),
+    temp_directory: path.join(os.tmpdir(), `tacho-duckdb-${process.pid}`),
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    preserve_insertion_order: 'false',
+  });
+  return instance.connect();
+}
+
+/** Asks the indexes of some archives as one. */
+export async function openIndexEngine(archives: readonly string[]): Promise<Engine> {
+  const indexes = archives.map(indexFolder);
+  for (const archive of archives) needIndex(archive, indexFolder(archive));
+  const connection = await connectDuckDb();
+  const table: TableOf = (name, days) => filesOf(indexes, name, days);
+  return {
+    dialect: duckdb,
+    query: (make) => whileUnchanged(indexes, () => ask(connection, make(table))),
+    close: async () => connection.closeSync(),
+  };
+}
+
+function needIndex(archive: string, index: string): void {
+  const version = indexVersion(index);
+  if (version?.tables === TABLES_MARK) return;
+  const why = version === undefined ? 'has no index' : 'has an index of another version of Tacho';
+  throw new Fault(`${archive} ${why}`, { hint: `tacho index ${archive} makes it` });
+}
+
+type Days = Parameters<TableOf>[1];
+
+/** The files of the days that matter, as a table. */
+export function filesOf(
+  indexes: readonly string[],
+  table: SummaryTableName,
+  { from, to }: NonNullable<Days> = {},
+): string {
+  const first = from === undefined ? '' : dayOf(from);
+  const last = to === undefined ? '9' : dayOf(to);
+  const files = indexes.flatMap((index) =>
+    daysOf(index, table)
+      .filter((day) => day >= first && day <= last)
+      .flatMap((day) => {
+        const folder = path.join(index, dayFolder(table, day));
+        return partsIn(folder).map(({ name }) => path.join(folder, name));
+      }),
+  );
+  if (files.length === 0) return emptyTable(table);
+  return `read_parquet([${files.map(duckdb.text).join(', ')}], hive_partitioning = true, hive_types = {day: date})`;
+}
+
+/** A table without rows has its columns all the same. */
+export function emptyTable(table: SummaryTableName): string {
+  const definition = SUMMARY_TABLES[table];
+  const types = new Map<string, string>(
+    definition.columns.map(({ name, type }) => [
+      name,
+      type === 'text' ? 'varchar' : type === 'int' ? 'bigint' : 'double',
+    ]),
+  );
+  const columns = header(definition).map((name) => {
+    const type = name === 'time' ? 'timestamptz' : (types.get(name) ?? 'varchar');
+    return `null::${type} as "${name}"`;
+  });
+  return `(select ${columns.join(', ')}, null::date as day where false)`;
+}
+
+/** An index that was changed while it was read is read again. */
+async function whileUnchanged<T>(indexes: readonly string[], work: () => Promise<T>): Promise<T> {
+  const changes = (): string => indexes.map((index) => indexVersion(index)?.changes).join();
+  for (let attempt = 0; ; attempt++) {
+    const before = changes();
+    const isChanging = indexes.some((index) => fs.existsSync(path.join(index, JOURNAL)));
+    try {
+      const found = await work();
+      if (attempt >= ATTEMPTS || (!isChanging && changes() === before)) return found;
+    } catch (error) {
+      if (attempt >= ATTEMPTS || (!isChanging && changes() === before)) throw asFault(error);
+    }
+    await pause(PAUSE_MS);
+  }
+}
+
+function asFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  const [first] = (error as Error).message.split('\n') as [string];
+  return new Fault(`cannot ask the index: ${first}`, { hint: 'tacho index ARCHIVE --verify says more', cause: error });
+}
+
+async function ask(connection: DuckDBConnection, sql: string): Promise<Record<string, Cell>[]> {
+  const reader = await connection.runAndReadAll(sql);
+  const names = reader.columnNames();
+  return reader.getRows().map((row) => Object.fromEntries(row.map((value, i) => [names[i]!, cellOf(value)])));
+}
+
+/** Whole numbers are numbers as far as these hold them; all else that is no plain value is text. */
+export function cellOf(value: DuckDBValue): Cell {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  }
+  return typeof value === 'object' ? String(value) : (value as Cell);
+}
+
+export { connectDuckDb };

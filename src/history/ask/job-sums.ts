@@ -1,0 +1,92 @@
+import type { JobSummary, JobText } from '../tables/summary.ts';
+
+/** Jobs that have something in common, added up; what none of them has is not there. */
+export interface JobSums {
+  group: string;
+  jobs: number;
+  failed: number;
+  wall_seconds?: number;
+  node_hours?: number;
+  core_hours?: number;
+  /** Weighed by core-hours. */
+  cpu_use?: number;
+  gpu_hours?: number;
+  /** Weighed by GPU-hours. */
+  gpu_use?: number;
+  /** Of the job that had most. */
+  memory_peaks_bytes?: number;
+  energy_joules?: number;
+  /** Mean. */
+  wait_seconds?: number;
+  core_hours_wasted?: number;
+  gpu_hours_wasted?: number;
+}
+
+export const SUM_COLUMNS = [
+  'group',
+  'jobs',
+  'failed',
+  'wall_seconds',
+  'node_hours',
+  'core_hours',
+  'cpu_use',
+  'gpu_hours',
+  'gpu_use',
+  'memory_peaks_bytes',
+  'energy_joules',
+  'wait_seconds',
+  'core_hours_wasted',
+  'gpu_hours_wasted',
+] as const satisfies (keyof JobSums)[];
+
+const ADDED = [
+  'wall_seconds',
+  'node_hours',
+  'core_hours',
+  'gpu_hours',
+  'energy_joules',
+  'core_hours_wasted',
+  'gpu_hours_wasted',
+] as const;
+
+const WELL = ['completed', 'running', 'pending', 'cancelled', 'unknown'];
+
+/** The groups with most core-hours first. */
+export function sumsOf(jobs: readonly JobSummary[], by: JobText): JobSums[] {
+  const groups = Map.groupBy(jobs, (job) => job[by] ?? '');
+  return [...groups]
+    .map(([group, own]): JobSums => {
+      const sums: JobSums = {
+        group,
+        jobs: own.length,
+        failed: own.filter(({ state = '' }) => !WELL.includes(state)).length,
+      };
+      const set = (name: keyof Omit<JobSums, 'group'>, value: number | undefined): void => {
+        if (value !== undefined) sums[name] = value;
+      };
+      for (const name of ADDED) set(name, sumOf(own.map((job) => job[name])));
+      set('cpu_use', weighed(own, 'cpu_use', 'core_hours'));
+      set('gpu_use', weighed(own, 'gpu_use', 'gpu_hours'));
+      const waits = own.flatMap(({ wait_seconds }) => wait_seconds ?? []);
+      set('wait_seconds', waits.length === 0 ? undefined : sumOf(waits)! / waits.length);
+      const peaks = own.flatMap(({ memory_peaks_bytes }) => memory_peaks_bytes ?? []);
+      set('memory_peaks_bytes', peaks.length === 0 ? undefined : peaks.reduce((a, b) => Math.max(a, b)));
+      return sums;
+    })
+    .sort((a, b) => (b.core_hours ?? 0) - (a.core_hours ?? 0) || b.jobs - a.jobs);
+}
+
+function sumOf(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : known.reduce((a, b) => a + b, 0);
+}
+
+function weighed(
+  jobs: readonly JobSummary[],
+  use: 'cpu_use' | 'gpu_use',
+  by: 'core_hours' | 'gpu_hours',
+): number | undefined {
+  const known = jobs.filter((job) => job[use] !== undefined && job[by] !== undefined);
+  const all = sumOf(known.map((job) => job[by])) ?? 0;
+  return all === 0 ? undefined : known.reduce((sum, job) => sum + job[use]! * job[by]!, 0) / all;
+}

@@ -1,0 +1,100 @@
+import type { Engine } from './engine.ts';
+import { isOneOf, where } from './where.ts';
+
+export interface UptimeQuestion {
+  from: number;
+  to: number;
+  nodes?: readonly string[];
+  clusters?: readonly string[];
+  /** A node of which nothing came for longer was silent, in seconds. */
+  gap: number;
+}
+
+/** A time in which a node, or its GPUs, were in one state. */
+export interface UptimeSpan {
+  cluster: string;
+  node: string;
+  what: 'node' | 'GPUs';
+  /** up: samples came. silent: none came, whether it was down or nobody recorded it. failed: GPUs did not answer. */
+  state: 'up' | 'silent' | 'failed';
+  /** Epoch microseconds. */
+  start: number;
+  end: number;
+  /** Of GPUs: how many did not answer, of how many. */
+  failed?: number;
+  gpus?: number;
+}
+
+/** When nodes were up, in the words of their samples. A node that the whole index has never seen is not there. */
+export async function askUptime(engine: Engine, question: UptimeQuestion): Promise<UptimeSpan[]> {
+  const { dialect: sql } = engine;
+  const { from, to, nodes, clusters, gap } = question;
+  const named = [
+    ...(nodes === undefined ? [] : [isOneOf(sql, 'h.node', nodes)]),
+    ...(clusters === undefined ? [] : [isOneOf(sql, 'h.cluster', clusters)]),
+  ];
+  const all = await engine.query(
+    (table) =>
+      `select distinct h.cluster, h.node from ${table('node_hours')} h ${where(named)} order by h.cluster, h.node`,
+  );
+  const rows = await engine.query(
+    (table) => `select h.cluster, h.node, h.first_time, h.last_time, h.gpus, h.gpus_failed
+      from ${table('node_hours', { from, to })} h
+      ${where([`h.last_time > ${from}`, `h.first_time < ${to}`, ...named])}
+      order by h.cluster, h.node, h.first_time`,
+  );
+  const seen = Map.groupBy(rows, (row) => JSON.stringify([row.cluster ?? '', row.node]));
+  return all.flatMap((row) => {
+    const cluster = String(row.cluster ?? '');
+    const node = String(row.node);
+    const own = seen.get(JSON.stringify([row.cluster ?? '', row.node])) ?? [];
+    const of = { cluster, node };
+    const spans: UptimeSpan[] = [];
+    let at = from;
+    for (const hour of own) {
+      const begin = Math.max(from, Number(hour.first_time));
+      const end = Math.min(to, Number(hour.last_time));
+      const last = spans.at(-1);
+      if (begin - at > gap * 1e6) spans.push({ ...of, what: 'node', state: 'silent', start: at, end: begin });
+      else if (last?.state === 'up') {
+        last.end = Math.max(last.end, end);
+        at = Math.max(at, end);
+        continue;
+      }
+      spans.push({
+        ...of,
+        what: 'node',
+        state: 'up',
+        start: spans.length === 0 && begin - at <= gap * 1e6 ? at : begin,
+        end,
+      });
+      at = Math.max(at, end);
+    }
+    const last = spans.at(-1);
+    if (to - at > gap * 1e6) spans.push({ ...of, what: 'node', state: 'silent', start: at, end: to });
+    else if (last !== undefined) last.end = to;
+    return [...spans, ...failedGpus(of, own)];
+  });
+}
+
+function failedGpus(of: { cluster: string; node: string }, rows: readonly Record<string, unknown>[]): UptimeSpan[] {
+  const spans: UptimeSpan[] = [];
+  for (const { first_time, last_time, gpus, gpus_failed } of rows) {
+    const failed = Number(gpus_failed ?? 0);
+    if (failed === 0) continue;
+    const last = spans.at(-1);
+    if (last !== undefined && last.failed === failed && Number(first_time) - last.end < 7.2e9)
+      last.end = Number(last_time);
+    else
+      spans.push({
+        ...of,
+        what: 'GPUs',
+        state: 'failed',
+        start: Number(first_time),
+        end: Number(last_time),
+        failed,
+        gpus: Number(gpus),
+      });
+  }
+  return spans;
+}
