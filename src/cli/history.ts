@@ -55,10 +55,10 @@ Metrics:
 ${METRICS.map(({ name, help }) => `  ${name.padEnd(12)}${help}`).join('\n')}
 
 Examples:
-  tacho history /archive/tacho --by user --metric core-hours --from 2026-03-01 --to 2026-04-01
+  tacho history /archive/tacho --by user --from 2026-03-01 --to 2026-04-01
   tacho history --by hour×weekday --metric gpu-use --timezone Europe/Oslo
   tacho history --by account --metric CO2 --co2 grid-2026.csv --format csv
-  tacho history --by month --metric energy --from -365d --format svg > energy.svg
+  tacho history --by month --metric energy --from -365d --format svg > e.svg
 `,
     )
     .action(async (places: string[], options: Options) => {

@@ -44,7 +44,7 @@ all columns. Lists take * and ?; they may be repeated or separated by commas.
 
 Examples:
   tacho jobs /archive/tacho --user ada --from -7d
-  tacho jobs runs --some-gpu --max gpu_use=15% --min wall_seconds=2h --sort gpu_hours_wasted
+  tacho jobs runs --some-gpu --max gpu_use=15% --sort gpu_hours_wasted
   tacho jobs runs --by user --from -30d
   tacho jobs runs --finding 'gpu-*' --columns job,user,findings --format csv
 `,

@@ -32,9 +32,9 @@ timestamps (time) or microseconds since 1970 (end_time: make_timestamp(end_time)
 node before their own.
 
 Examples:
-  tacho sql "select user, sum(core_hours) from jobs group by user order by 2 desc" runs
-  tacho sql "select finding, count(*) from findings group by 1" /archive/tacho --format csv
-  tacho sql "select node, max(power_watts) from gpu group by node" --recording tacho-4711
+  tacho sql "select user, sum(core_hours) from jobs group by user" runs
+  tacho sql "select finding, count(*) from findings group by 1" --format csv
+  tacho sql "select max(power_watts) from gpu" --recording tacho-4711
 `,
     )
     .action(async (query: string, places: string[], options: Options) => {
