@@ -188,6 +188,7 @@ const node = z.strictObject({
   ),
   major_faults: optional(z.number(), 'Page faults of its own processes that waited for a disk.'),
   node_cpus: optional(z.number(), 'All CPUs of the node.'),
+  node_memory_bytes: optional(bytes, 'All memory of the node.'),
   node_cpu_utilization: optional(share, 'Of all CPUs of the node, everybody’s work.'),
   iowait: optional(share, 'CPUs idle while something waited for a disk.'),
   load_mean: z.number().exactOptional(),

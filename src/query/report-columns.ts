@@ -6,6 +6,7 @@ import {
   diskTable,
   gpuProcessTable,
   gpuTable,
+  interruptsTable,
   loadavgTable,
   lustreTable,
   meminfoTable,
@@ -26,7 +27,7 @@ const all = <T extends Table>(table: T) => only(table, ...table.columns.map(({ n
 const TABLES = [
   only(agentTable, 'cpu_us', 'written_bytes', 'late_ticks', 'missed_ticks'),
   all(cgroupTable),
-  only(cpuTable, 'busy_ms', 'idle_ms', 'iowait_ms'),
+  only(cpuTable, 'busy_ms', 'idle_ms', 'iowait_ms', 'steal_ms'),
   only(diskTable, 'class', 'read_bytes', 'written_bytes'),
   only(
     gpuTable,
@@ -35,6 +36,7 @@ const TABLES = [
     ...(['vendor', 'model', 'mine'] as const),
   ),
   only(gpuProcessTable),
+  only(interruptsTable, 'count'),
   only(loadavgTable, 'load1'),
   only(lustreTable, 'read_bytes', 'written_bytes'),
   only(meminfoTable, 'MemTotal_bytes', 'MemAvailable_bytes', 'Shmem_bytes'),

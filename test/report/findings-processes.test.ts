@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { Material } from '../../src/query/material.ts';
 import { finding, outcome } from '../made/findings.ts';
 import { type Told, testJob, testSet } from '../made/processes.ts';
-import { agent, cgroup, job, material, node, span } from '../made/report-jobs.ts';
+import { agent, cgroup, job, material, node, START, span } from '../made/report-jobs.ts';
+import { level, series, table } from '../made/report-statistics.ts';
 
 process.env.TZ = 'UTC';
 
@@ -148,4 +149,121 @@ test('one slow process of many like ones, with as much work, and what held it up
   assert.equal(outcome(more, 'slow-worker')?.outcome, 'fine');
   assert.equal(outcome(more, 'process-imbalance')?.outcome, 'found');
   assert.equal(outcome(processes(many(5, (i) => worker(i, 22 + i, 20))), 'slow-worker')?.outcome, 'fine');
+});
+
+/** The threads of process 7, by seconds of CPU time; `more` has what each else tells. */
+function threaded(
+  cpu: readonly number[],
+  more: (k: number) => Record<string, number> = () => ({}),
+  life = 80,
+): Material {
+  const told = processes(
+    [{ pid: 7, exename: 'solve', from: 1, to: 1 + life, cpu: cpu.reduce((a, b) => a + b), threads: cpu.length }],
+    1,
+  );
+  const row = [...told.processes!.pid].indexOf(7);
+  const metrics = new Map<string, Float64Array>();
+  for (const name of Object.keys(more(0)))
+    metrics.set(
+      name,
+      Float64Array.from(cpu, (_, k) => more(k)[name]!),
+    );
+  const threads = {
+    length: cpu.length,
+    tid: Float64Array.from(cpu, (_, k) => 7 + k),
+    start: Float64Array.from(cpu, () => START + 1e6),
+    end: Float64Array.from(cpu, () => START + (1 + life) * 1e6),
+    cpu_time: Float64Array.from(cpu, (seconds) => seconds * 1e6),
+    process: Uint32Array.from(cpu, () => row),
+    metrics,
+  };
+  return { ...told, threads: () => threads };
+}
+
+test('threads of a process with unlike work: the busiest is named; threads that only serve do not count', () => {
+  const { severity, text, evidence } = finding(threaded([78, 20, 20, 20]), 'thread-imbalance');
+  assert.equal(severity, 'advice');
+  assert.equal(
+    text,
+    'The 4 working threads of solve (pid 7 on c1) had unequal work: 1 min 18 s of CPU time in the busiest, 20.0 s in the median',
+  );
+  assert.equal(evidence[1]!.text, 'thread 7: 1 min 18 s of CPU time in 1 min 20 s');
+  for (const cpu of [
+    [78, 75, 70, 72],
+    [78, 8, 8, 8],
+    [40, 10, 10, 10],
+    [78, 30],
+  ])
+    assert.equal(outcome(threaded(cpu), 'thread-imbalance')?.outcome, 'fine', String(cpu));
+  const { threads: _, ...unknown } = threaded([78, 20, 20, 20]);
+  assert.equal(outcome(unknown, 'thread-imbalance')?.outcome, 'skipped');
+});
+
+test('threads that wait for each other: blocked, often, and without reading or writing', () => {
+  const quiet = { time_waiting: 1e9, vol_ctxsw: 4000, syscr: 5, syscw: 0 };
+  const locked = finding(
+    threaded([21, 20, 20, 19], () => quiet),
+    'lock-contention',
+  );
+  assert.equal(locked.severity, 'advice');
+  assert.equal(
+    locked.text,
+    '4 threads of solve (pid 7 on c1) waited for each other 74 % of the time: together they wanted 1.05 CPUs',
+  );
+  assert.match(locked.evidence[1]!.text, /^they gave up their CPUs 200 times in a second of CPU time/);
+  const fine = (cpu: number[], more: Partial<typeof quiet>) =>
+    assert.equal(
+      outcome(
+        threaded(cpu, () => ({ ...quiet, ...more })),
+        'lock-contention',
+      )?.outcome,
+      'fine',
+    );
+  // reads and writes, seldom, for a CPU, for work, or for one that is always busy
+  fine([20, 20, 20, 20], { syscr: 3000 });
+  fine([20, 20, 20, 20], { vol_ctxsw: 400 });
+  fine([20, 20, 20, 20], { time_waiting: 50e9 });
+  fine([10, 10, 10, 10], {});
+  fine([78, 20, 20, 20], {});
+});
+
+test('processes that ended and stayed, because their parent does not wait', () => {
+  const dead = (n: number, state: 'Z' | 'X', seconds: number): Material => {
+    const lived = span(100);
+    const told = processes(many(n, (i) => ({ exename: 'part', args: String(i), from: 10, to: 20, cpu: 0 })));
+    const until = { start: lived.start + 10e6, end: START + (20 + seconds) * 1e6, samples: 10 };
+    const rows = Array.from({ length: n }, (_, i) =>
+      series(
+        until,
+        { pid: String(10 + i), start: String(START / 1000 + 10_000) },
+        { ppid: level(until, 1) },
+        { name: 'part', state },
+      ),
+    );
+    (told.nodes[0]!.tables as Map<string, unknown>).set(...table('process', rows));
+    return told;
+  };
+  const { severity, text, evidence } = finding(dead(12, 'X', 30), 'zombies');
+  assert.equal(severity, 'advice');
+  assert.equal(text, '12 ended processes stayed as zombies: bash job.sh (pid 1 on c1) does not wait for its children');
+  assert.equal(evidence[0]!.text, '12 processes (part), up to 30.0 s each');
+  // until the last sample
+  assert.match(finding(dead(12, 'Z', 1), 'zombies').evidence[0]!.text, /up to 1 min 20 s each$/);
+  assert.equal(outcome(dead(12, 'X', 1), 'zombies')?.outcome, 'fine');
+  assert.equal(outcome(dead(9, 'Z', 1), 'zombies')?.outcome, 'fine');
+});
+
+test('processes that go on after their parent has failed; those of a parent that ended well are wanted', () => {
+  const below = (how: Partial<Told>, cpu = 30): Material =>
+    processes([
+      { pid: 7, exename: 'driver', from: 1, to: 20, cpu: 1, ...how },
+      { pid: 8, ppid: 7, exename: 'worker', from: 2, to: 60, cpu },
+    ]);
+  const { severity, text, evidence } = finding(below({ exitsignal: 9, ended: 'signal' }), 'orphaned-processes');
+  assert.equal(severity, 'warning');
+  assert.equal(text, '1 process (worker) went on after driver (pid 7 on c1) had been ended by SIGKILL');
+  assert.match(evidence[0]!.text, /^worker \(pid 8 on c1\): 40\.0 s after its parent’s end, 30\.0 s of CPU time/);
+  assert.match(finding(below({ exitcode: 3 }), 'orphaned-processes').text, /had failed with exit code 3$/);
+  assert.equal(outcome(below({}), 'orphaned-processes')?.outcome, 'fine');
+  assert.equal(outcome(below({ exitcode: 3 }, 0.1), 'orphaned-processes')?.outcome, 'fine');
 });

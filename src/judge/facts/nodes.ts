@@ -108,6 +108,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   const allowed = allowedCpusOf(material, node);
   if (cpus !== undefined && allowed! < cpus.value) set('allowed_cpus', allowed);
   set('node_cpus', node.agent?.facts.cpus);
+  set('node_memory_bytes', node.agent?.facts.memory_bytes);
   setCpuShares(node, set);
   setPressure(node, seconds, set);
   set('load_mean', known(columnOf(node, loadavgTable.col.load1)?.mean));

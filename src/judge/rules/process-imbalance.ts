@@ -29,7 +29,7 @@ export default rule({
   title: 'like processes with unlike work',
   help: 'At least three processes of the same program that one parent started to work side by side used very different CPU time: on average 30 % less than the busiest, which worked most of its life. Ranks of MPI are compared apart.',
   kind: 'trouble',
-  order: 473,
+  order: 444,
   needs: [allProcesses],
   thresholds,
   when(facts, limits) {

@@ -40,7 +40,7 @@ export default rule({
   title: 'one of many like processes that is slow',
   help: 'Of at least four like processes that worked side by side, one took 1.5 times as long as the median of the others and did no more work (CPU time): something held it up. Ranks of MPI are compared apart.',
   kind: 'trouble',
-  order: 471,
+  order: 443,
   needs: [allProcesses],
   thresholds,
   when(facts, limits) {

@@ -79,6 +79,24 @@ export function usedBetween(material: Material, resource: Resource, spans: Inter
   };
 }
 
+/** The same in each of so many equal steps of a span: amount a second; NaN where nobody knows. */
+export function rateInSteps(
+  material: Material,
+  resource: Resource,
+  [from, to]: Span,
+  steps: number,
+): number[] | undefined {
+  const curves = material.nodes.flatMap((node) => useOf(material, node, resource)?.curve ?? []);
+  if (curves.length === 0) return undefined;
+  const step = (to - from) / steps;
+  return Array.from({ length: steps }, (_, i) => {
+    const used = curves.flatMap((curve) => over(curve, [[from + i * step, from + (i + 1) * step]]) ?? []);
+    return used.length === 0 ? Number.NaN : used.reduce((sum, { amount, seconds }) => sum + amount / seconds, 0);
+  });
+}
+
+type Span = readonly [from: number, to: number];
+
 const less = (all: Curve, part: Curve): Curve => ({
   ...all,
   at: (time) => all.at(time) - part.at(time),

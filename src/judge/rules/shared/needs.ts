@@ -61,3 +61,13 @@ export const gpuUtilization: readonly Fact[] = [
     otherwise: { unmeasurable: 'the cards do not report their utilisation' },
   },
 ];
+
+/** How much the whole job used over time. */
+export const figuresOfUse: Fact = {
+  what: 'the job’s CPU time or GPU utilisation over time',
+  has: ({ confined, summary, nodes }) =>
+    confined === undefined &&
+    (summary.cpu_utilization !== undefined || summary.gpu_utilization !== undefined) &&
+    nodes.some(({ samples }) => (samples ?? 0) >= 10),
+  otherwise: { skipped: 'how much the job used over time is not known' },
+};

@@ -71,7 +71,7 @@ test('a rule sees every process: as it recorded itself, else as it was sampled; 
   assert.equal(allProcesses(), set);
   assert.equal(allThreads(), undefined);
   assert.deepEqual(texts(processTable.col.allowed_cpus, { pid: '6' }), [
-    { node: 'c1', keys: rows[1]!.keys, text: '0-1' },
+    { node: 'c1', keys: rows[1]!.keys, text: '0-1', end: lived.end },
   ]);
   const recorded = testSet([{ pid: 9, cpu: 1 }]);
   assert.equal(questionsOf({ ...told, processes: recorded }).allProcesses(), recorded);

@@ -8,7 +8,7 @@ import type { ColumnSeries } from '../../../query/series/series.ts';
 import type { Span, SpanKind } from '../../../query/spans/span.ts';
 import { spansOf } from '../../../query/spans/spans.ts';
 import type { BoundedUse } from '../../../query/use/curve.ts';
-import { type Resource, usedBetween } from '../../../query/use/use.ts';
+import { type Resource, rateInSteps, usedBetween } from '../../../query/use/use.ts';
 import type { Statistics } from '../../../recording/sealed/statistics.ts';
 import type { KeyValues, TableColumn } from '../../../table/table.ts';
 import { worldsIn } from '../../facts/ranks.ts';
@@ -21,6 +21,8 @@ export interface Questions {
   series<K extends string>(column: TableColumn<string, string, K>, options?: AskedSeries<K>): ColumnSeries[];
   /** What the job used up between two moments, by samples: seconds of CPUs or GPUs, joules, bytes. */
   use(resource: Resource, from: number, to: number): BoundedUse | undefined;
+  /** The same in each of so many equal steps of the job: CPUs or GPUs busy, watts, bytes a second; NaN where nobody knows. */
+  useOverTime(resource: Resource, steps: number): number[] | undefined;
   /** What the job is made of, by its start. */
   spans(kind: SpanKind): Span[];
   /** Ranks that were started together, by their start, each with all its ranks. */
@@ -37,6 +39,8 @@ export interface NodeText {
   node: string;
   keys: Readonly<Record<string, string>>;
   text: string;
+  /** The last row of the series, epoch microseconds. */
+  end: number;
 }
 
 export interface NodeStatistics {
@@ -50,9 +54,9 @@ export const questionsOf = (material: Material): Questions => ({
   allThreads: () => material.threads?.(),
   texts: ({ table, name }, wanted) =>
     material.nodes.flatMap((node) =>
-      matching(node, table, wanted).flatMap(({ keys, texts }) => {
+      matching(node, table, wanted).flatMap(({ keys, texts, end }) => {
         const text = texts[name];
-        return text === undefined || text === '' ? [] : [{ node: node.node, keys, text }];
+        return text === undefined || text === '' ? [] : [{ node: node.node, keys, text, end }];
       }),
     ),
   statistics: ({ table, name }, wanted) =>
@@ -64,6 +68,10 @@ export const questionsOf = (material: Material): Questions => ({
     ),
   series: (column, options) => material.series?.(column, options) ?? [],
   use: (resource, from, to) => material.sampled && usedBetween(material.sampled(), resource, [[from, to]]),
+  useOverTime(resource, steps) {
+    const [job] = spansOf(material, 'job');
+    return material.sampled && job && rateInSteps(material.sampled(), resource, [job.from, job.to], steps);
+  },
   spans: (kind) => spansOf(material, kind),
   worlds: () => worldsIn(material),
 });

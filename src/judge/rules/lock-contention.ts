@@ -1,0 +1,91 @@
+import { formatDuration } from '../../base/duration.ts';
+import { count, cpusFigure, figure, percent } from '../../base/words.ts';
+import { threadEndTable } from '../../sources/tables.ts';
+import { medium } from './shared/confidence.ts';
+import { processName } from './shared/processes.ts';
+import { named, rule } from './shared/rule.ts';
+import {
+  recordedThreads,
+  THREADS,
+  threadCpu,
+  threadLife,
+  threadMetric,
+  type WorkerThreads,
+  workerThreads,
+} from './shared/worker-threads.ts';
+
+const thresholds = {
+  ...THREADS,
+  /** The threads were neither on a CPU nor waiting for one in this share of their lives, and each one in that share of its own. */
+  blocked: 0.35,
+  blocked_each: 0.2,
+  /** Together they wanted at least so many CPUs: below, they wait for work. */
+  wanted: 0.7,
+  /** They gave up their CPUs so often in a second of CPU time, … */
+  switches: 100,
+  /** … with fewer reads and writes than this for each time: more is waiting for data. */
+  calls: 0.5,
+};
+
+interface Contended extends WorkerThreads {
+  blocked: number;
+  wanted: number;
+  /** Voluntary context switches in a second of CPU time. */
+  switches: number;
+}
+
+export default rule({
+  id: 'lock-contention',
+  title: 'threads that wait for each other',
+  help: 'Threads of a process that share its work were blocked for more than a third of their lives, gave up their CPUs 100 times or more in a second of CPU time, and hardly read or wrote meanwhile: they wait for a lock, as all threads of a Python program do.',
+  kind: 'trouble',
+  order: 446,
+  needs: recordedThreads,
+  thresholds,
+  when(facts, limits) {
+    if ((facts.summary.cpus ?? 2) < 2) return [];
+    return workerThreads(facts, limits)
+      .flatMap((own): Contended[] => {
+        const sum = (of: (k: number) => number): number => own.workers.reduce((all, k) => all + of(k), 0);
+        const metric = (name: Parameters<typeof threadMetric>[1]): number => sum((k) => threadMetric(own, name, k));
+        const life = sum((k) => threadLife(own, k));
+        const ready = (k: number): number => threadCpu(own, k) + threadMetric(own, 'time_waiting', k) / 1e9;
+        const [cpu, ran] = [sum((k) => threadCpu(own, k)), sum(ready)];
+        const blocked = 1 - ran / life;
+        const wanted = ran / (life / own.workers.length);
+        const gaveUp = metric('vol_ctxsw');
+        const calls = metric('syscr') + metric('syscw');
+        if (blocked < limits.blocked || wanted < limits.wanted) return [];
+        // where one is always busy the others wait for it, not for a lock
+        if (own.workers.some((k) => ready(k) > (1 - limits.blocked_each) * threadLife(own, k))) return [];
+        if (gaveUp < limits.switches * cpu || calls > limits.calls * gaveUp) return [];
+        return [{ ...own, blocked, wanted, switches: gaveUp / cpu }];
+      })
+      .sort((a, b) => b.blocked * b.seconds - a.blocked * a.seconds)
+      .slice(0, 1);
+  },
+  severity: 'advice',
+  say: ({ set, process, workers, blocked, wanted }) =>
+    `${count(workers.length, 'thread')} of ${processName(set, process)} waited for each other ${percent(blocked)} of the time: together they wanted ${cpusFigure(wanted)} CPUs`,
+  evidence: (own, _, limits) => [
+    {
+      text: `${count(own.workers.length, 'thread')} lived for ${formatDuration(own.seconds)}: blocked ${percent(own.blocked)} of that, neither on a CPU nor waiting for one`,
+      from: named(threadEndTable.col.usertime, threadEndTable.col.time_waiting),
+      node: own.set.node[own.process]!,
+      value: own.blocked,
+      threshold: limits.blocked,
+    },
+    {
+      text: `they gave up their CPUs ${figure(own.switches)} times in a second of CPU time, with hardly a read or write`,
+      from: named(threadEndTable.col.vol_ctxsw, threadEndTable.col.syscr, threadEndTable.col.syscw),
+      node: own.set.node[own.process]!,
+      value: own.switches,
+      threshold: limits.switches,
+    },
+  ],
+  advise: ({ set, process }) =>
+    /^(python|pypy)/.test(set.exename[process]!)
+      ? 'Python runs one of its threads at a time: use processes (multiprocessing, ProcessPoolExecutor), or libraries that release its lock (NumPy, PyTorch).'
+      : 'Hold locks for less time or use several (one for each part of the data), let each thread gather its own results and add them up at the end, or use fewer threads.',
+  confidence: medium('threads that wait for tasks from each other in small portions look the same'),
+});

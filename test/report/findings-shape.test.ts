@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Material } from '../../src/query/material.ts';
+import type { Marker } from '../../src/recording/read/markers.ts';
+import { finding, outcome, single } from '../made/findings.ts';
+import { agent, cgroup, job, material, node, START, span } from '../made/report-jobs.ts';
+import { count, series, table } from '../made/report-statistics.ts';
+
+process.env.TZ = 'UTC';
+
+/** An hour in which a phase took place again and again, each time for so many seconds. */
+function phases(seconds: readonly number[], name = (i: number) => `epoch ${i + 1}`): Material {
+  let at = START;
+  const markers = seconds.flatMap((each, i): Marker[] => {
+    const begin = at;
+    at += (each + 1) * 1e6;
+    return [
+      { time: begin, node: 'c1', action: 'begin', name: name(i) },
+      { time: begin + each * 1e6, node: 'c1', action: 'end', name: name(i) },
+    ];
+  });
+  return { ...single(), markers };
+}
+
+test('phases that take longer and longer, by their numbers or by one name', () => {
+  const grown = Array.from({ length: 12 }, (_, i) => 100 + 10 * i);
+  const { severity, text, evidence, confidence } = finding(phases(grown), 'phases-slower');
+  assert.deepEqual([severity, confidence], ['advice', 'high']);
+  assert.equal(text, 'The phase “epoch …” became slower: 1 min 55 s at first, 3 min 15 s at last (12 times)');
+  assert.match(evidence[0]!.text, /^the last third took 1\.7\d? times as long as the first/);
+  assert.equal(
+    finding(
+      phases(
+        grown.slice(0, 7).map((s) => (s * s) / 100),
+        () => 'solve',
+      ),
+      'phases-slower',
+    ).confidence,
+    'medium',
+  );
+  const fine = (seconds: number[]) =>
+    assert.equal(outcome(phases(seconds), 'phases-slower')?.outcome, 'fine', String(seconds));
+  fine(grown.map((_, i) => 200 + (i % 3)));
+  fine(grown.toReversed());
+  // a little, and to and fro
+  fine(grown.map((_, i) => 200 + 3 * i));
+  fine([100, 300, 90, 310, 120, 290, 80, 300, 100, 320]);
+  assert.equal(outcome(phases(grown.slice(0, 5)), 'phases-slower')?.outcome, 'skipped');
+  assert.equal(
+    outcome(
+      phases(grown, (i) => 'abcdefghijkl'[i]!),
+      'phases-slower',
+    )?.outcome,
+    'skipped',
+  );
+});
+
+test('nodes: work that fits on fewer of them', () => {
+  const spread = (n: number, busy: number, memory: number, gpus = 0): Material => {
+    const lived = span(3600);
+    const names = Array.from({ length: n }, (_, i) => `c${i + 1}`);
+    return material(
+      job(3600, { nodes: names, asked: { nodes: n, cpus: 4 * n, ...(gpus > 0 ? { gpus } : {}) } }),
+      names.map((name) => node(name, agent(name, lived), [cgroup(lived, busy, memory * 2 ** 30)])),
+    );
+  };
+  // nodes of 64 CPUs and 512 GiB
+  const { severity, text, advice, evidence } = finding(spread(4, 4, 10), 'scattered-nodes');
+  assert.equal(severity, 'advice');
+  assert.equal(text, 'The work would fit on 1 node: it ran on 4 (c[1-4]) and used 19.2 CPUs at most');
+  assert.match(advice, /ask for 1 node \(#SBATCH --nodes=1\)/);
+  assert.match(evidence[1]!.text, /^48\.0 GiB with a margin of 20 %, on nodes of 512 GiB$/);
+  assert.equal(outcome(spread(4, 40, 10), 'scattered-nodes')?.outcome, 'fine');
+  assert.equal(outcome(spread(4, 4, 300), 'scattered-nodes')?.outcome, 'fine');
+  assert.equal(outcome(spread(1, 4, 10), 'scattered-nodes')?.outcome, 'skipped');
+});
+
+test('CPUs that a hypervisor gave to others, and CPUs that heat slowed down', () => {
+  const told = (stolen: number, heat: number): Material => {
+    const lived = span(3600);
+    const all = { busy_ms: count(lived, 3000e3), idle_ms: count(lived, 600e3), iowait_ms: count(lived, 0) };
+    const cpu = series(lived, { cpu: 'all' }, { ...all, steal_ms: count(lived, stolen * 1000) });
+    const interrupts = series(lived, { interrupt: 'TRM' }, { count: count(lived, heat) });
+    return material(job(3600), [
+      node('c1', agent('c1', lived), [table('cpu', [cpu]), table('interrupts', [interrupts])]),
+    ]);
+  };
+  const stolen = finding(told(600, 0), 'cpu-steal');
+  assert.equal(stolen.severity, 'warning');
+  assert.equal(stolen.text, 'The hypervisor gave 20 % of the CPU time of c1 to other machines');
+  assert.equal(stolen.evidence[0]!.text, 'c1: 10 min 00 s stolen, 20 % of the time in which its CPUs had work');
+  assert.equal(outcome(told(60, 0), 'cpu-steal')?.outcome, 'fine');
+  assert.equal(finding(told(0, 11), 'cpu-thermal').text, 'Heat slowed down the CPUs of c1');
+  assert.equal(outcome(told(0, 10), 'cpu-thermal')?.outcome, 'fine');
+  assert.equal(outcome(single(), 'cpu-steal')?.outcome, 'skipped');
+});
