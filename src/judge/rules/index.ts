@@ -4,6 +4,8 @@ import cpuBinding from './cpu-binding.ts';
 import cpuOversubscribed from './cpu-oversubscribed.ts';
 import cpuSerial from './cpu-serial.ts';
 import cpuStarved from './cpu-starved.ts';
+import cpuSteal from './cpu-steal.ts';
+import cpuThermal from './cpu-thermal.ts';
 import cpuThrottled from './cpu-throttled.ts';
 import cpuUnderused from './cpu-underused.ts';
 import failingChildren from './failing-children.ts';
@@ -21,14 +23,18 @@ import gpuUnused from './gpu-unused.ts';
 import ioWait from './io-wait.ts';
 import jobFailed from './job-failed.ts';
 import leftRunning from './left-running.ts';
+import lockContention from './lock-contention.ts';
 import memoryFigures from './memory-figures.ts';
 import memoryGrowing from './memory-growing.ts';
 import memoryNearLimit from './memory-near-limit.ts';
 import memoryUnused from './memory-unused.ts';
+import noProgress from './no-progress.ts';
 import nodeIdle from './node-idle.ts';
 import nodeImbalance from './node-imbalance.ts';
 import nodeLost from './node-lost.ts';
+import orphanedProcesses from './orphaned-processes.ts';
 import outOfMemory from './out-of-memory.ts';
+import phasesSlower from './phases-slower.ts';
 import processImbalance from './process-imbalance.ts';
 import processLimit from './process-limit.ts';
 import rankBinding from './rank-binding.ts';
@@ -37,18 +43,25 @@ import rankImbalance from './rank-imbalance.ts';
 import rankOversubscribed from './rank-oversubscribed.ts';
 import recordingGaps from './recording-gaps.ts';
 import recordingQuality from './recording-quality.ts';
+import scatteredNodes from './scattered-nodes.ts';
 import type { Rule } from './shared/rule.ts';
 import shortProcesses from './short-processes.ts';
+import slowEnd from './slow-end.ts';
+import slowStart from './slow-start.ts';
 import slowWorker from './slow-worker.ts';
 import stepFailed from './step-failed.ts';
 import swap from './swap.ts';
+import threadImbalance from './thread-imbalance.ts';
 import timeLimit from './time-limit.ts';
+import zombies from './zombies.ts';
 
 const all: readonly Rule[] = [
   cpuBinding,
   cpuOversubscribed,
   cpuSerial,
   cpuStarved,
+  cpuSteal,
+  cpuThermal,
   cpuThrottled,
   cpuUnderused,
   failingChildren,
@@ -66,14 +79,18 @@ const all: readonly Rule[] = [
   ioWait,
   jobFailed,
   leftRunning,
+  lockContention,
   memoryFigures,
   memoryGrowing,
   memoryNearLimit,
   memoryUnused,
+  noProgress,
   nodeIdle,
   nodeImbalance,
   nodeLost,
+  orphanedProcesses,
   outOfMemory,
+  phasesSlower,
   processImbalance,
   processLimit,
   rankBinding,
@@ -82,11 +99,16 @@ const all: readonly Rule[] = [
   rankOversubscribed,
   recordingGaps,
   recordingQuality,
+  scatteredNodes,
   shortProcesses,
+  slowEnd,
+  slowStart,
   slowWorker,
   stepFailed,
   swap,
+  threadImbalance,
   timeLimit,
+  zombies,
 ];
 
 /** Everything that the judge looks for, in the order of the reference. */
