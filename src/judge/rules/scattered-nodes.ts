@@ -1,3 +1,4 @@
+import { smallest } from '../../base/extremes.ts';
 import { nodeList } from '../../base/node-list.ts';
 import { formatBytes } from '../../base/size.ts';
 import { count, cpusFigure, figure } from '../../base/words.ts';
@@ -11,6 +12,12 @@ import { rule } from './shared/rule.ts';
 
 /** CPUs that the job used on a node at most. */
 const peakOn = (n: NodeReport): number => Math.max(n.cpu_utilization_max ?? 0, n.cpu_utilization!) * n.cpus!;
+
+/** CPUs of a node that others did not use. */
+const freeOn = (n: NodeReport): number => {
+  const others = (n.node_cpu_utilization ?? 0) * n.node_cpus! - n.cpu_utilization! * n.cpus!;
+  return Math.max(n.cpus!, n.node_cpus! - Math.max(0, others));
+};
 
 export default rule({
   id: 'scattered-nodes',
@@ -45,7 +52,7 @@ export default rule({
     if (working.length < limits.least) return [];
     const cpus = working.reduce((sum, n) => sum + peakOn(n), 0) * MARGIN;
     const memory = working.reduce((sum, n) => sum + (n.memory_peak_bytes ?? 0), 0) * MARGIN;
-    const size = Math.min(...working.map((n) => n.node_cpus!));
+    const size = smallest(working.map(freeOn));
     const bytes = Math.min(
       ...working.map((n) => n.node_memory_bytes ?? n.memory_limit_bytes ?? Number.POSITIVE_INFINITY),
     );
@@ -57,7 +64,7 @@ export default rule({
     `The work would fit on ${count(enough, 'node')}: it ran on ${figure(working.length)} (${nodeList(working.map((n) => n.node))}) and used ${cpusFigure(cpus / MARGIN)} CPUs at most`,
   evidence: ({ working, cpus, memory, size, bytes, enough }, facts, limits) => [
     {
-      text: `${cpusFigure(cpus)} CPUs with a margin of 20 %, on nodes of ${count(size, 'CPU')}`,
+      text: `${cpusFigure(cpus)} CPUs with a margin of 20 %, on nodes with ${cpusFigure(size)} CPUs that others did not use`,
       from: cpuFrom(facts),
       value: enough,
       threshold: limits.nodes * working.length,
