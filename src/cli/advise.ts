@@ -16,7 +16,7 @@ interface Options {
   program?: string[];
   account?: string[];
   partition?: string[];
-  jobTag?: string[];
+  tag?: string[];
   last?: number;
   for?: BatchSystem;
   format: 'text' | 'json' | 'csv' | 'script';
@@ -35,11 +35,11 @@ export function define(command: Command): void {
       'recordings, folders that hold some, or ids of jobs in the current folder (default: all of it)',
     )
     .option('-u, --user <names>', 'only jobs of these users; * and ? as in file names', words)
-    .option('-n, --name <names>', 'only jobs with these names', words)
-    .option('-p, --program <names>', 'only runs of these programs', words)
-    .option('-A, --account <names>', 'only jobs of these accounts', words)
-    .option('--partition <names>', 'only jobs in these partitions', words)
-    .option('--job-tag <key:value>', 'only jobs with this tag', several)
+    .option('--name <names>', 'only jobs with these names', words)
+    .option('--program <names>', 'only runs of these programs', words)
+    .option('--account <names>', 'only jobs of these accounts', words)
+    .option('-p, --partition <names>', 'only jobs in these partitions', words)
+    .option('--tag <key:value>', 'only jobs with this tag', several)
     .option('--last <n>', 'only the newest so many', last)
     .addOption(
       new Option('--for <scheduler>', 'write the script for it (default: that of the jobs)').choices(BATCH_SYSTEMS),
@@ -101,7 +101,7 @@ async function jobsOf(names: readonly string[], options: Options): Promise<Jobs>
     },
   });
   try {
-    const { user, name, program, account, partition, jobTag } = options;
+    const { user, name, program, account, partition, tag } = options;
     const wanted = await selectJobs(
       history,
       stated({
@@ -110,7 +110,7 @@ async function jobsOf(names: readonly string[], options: Options): Promise<Jobs>
         programs: program,
         accounts: account,
         partitions: partition,
-        tags: jobTag === undefined ? undefined : parseTags(jobTag),
+        tags: tag === undefined ? undefined : parseTags(tag),
         jobs: ids.length === 0 || folders.length > 0 ? undefined : ids,
       }),
     );

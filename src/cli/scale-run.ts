@@ -145,6 +145,13 @@ async function recorded(command: string[], cores: number, output: string, option
   );
   process.off('SIGINT', ignore).off('SIGTERM', pass);
   if (exitCode === 0) return;
+  // somebody stopped it: the study ends the same way
+  if (signal === 'SIGINT' || signal === 'SIGTERM') {
+    process.stderr.write(`tacho: the study was stopped; ${near(path.resolve(output, '..'))} has its recordings\n`);
+    const { endAs } = await import('../agent/run/end-as.ts');
+    endAs({ signal });
+    await new Promise(() => {});
+  }
   const how = signal === null ? `exit code ${exitCode}` : signal;
   throw new Fault(`the run on ${count(cores, 'core')} failed (${how}): the study stops`, {
     hint: `its recording is ${near(path.resolve(output))}`,

@@ -1,3 +1,4 @@
+import type { Intervals } from '../../base/intervals.ts';
 import type { Material } from '../../query/material.ts';
 
 /** Threads with less of the job's CPU time than this do not count: a shell that waits runs beside every program. */
@@ -6,10 +7,10 @@ const LITTLE = 0.01;
 const LITTLE_TOGETHER = 0.05;
 
 /**
- * Seconds in which at most one working thread existed, by the records of processes and threads: in this time nothing can have
- * run in parallel. Undefined: some processes did not record themselves to their end.
+ * When at most one working thread existed, by the records of processes and threads: in this time nothing can have run in
+ * parallel. Epoch microseconds. Undefined: some processes did not record themselves to their end.
  */
-export function aloneSeconds(material: Material): number | undefined {
+export function aloneTimes(material: Material): Intervals | undefined {
   const { processes: set, job } = material;
   const threads = material.threads?.();
   if (set === undefined || threads === undefined || job.end === undefined) return undefined;
@@ -31,22 +32,29 @@ export function aloneSeconds(material: Material): number | undefined {
   const left = total - working.reduce((sum, { cpu }) => sum + cpu, 0);
   if (!(total > 0) || left > LITTLE_TOGETHER * total) return undefined;
   if (working.some(({ from, to }) => !(to >= from))) return undefined;
-  return timeBelowTwo(working, job.start, job.end) / 1e6;
+  return timesBelowTwo(working, job.start, job.end);
 }
 
-/** How long fewer than two of them were there at once. */
-function timeBelowTwo(lives: readonly { from: number; to: number }[], start: number, end: number): number {
+/** When fewer than two of them were there. */
+function timesBelowTwo(lives: readonly { from: number; to: number }[], start: number, end: number): Intervals {
   const events = lives
     .flatMap(({ from, to }) => [
       { time: Math.max(start, from), change: 1 },
       { time: Math.min(end, to), change: -1 },
     ])
     .sort((a, b) => a.time - b.time);
-  let [alive, last, alone] = [0, start, 0];
+  const alone: [number, number][] = [];
+  let [alive, last] = [0, start];
+  const add = (to: number): void => {
+    if (alive >= 2 || to <= last) return;
+    if (alone.at(-1)?.[1] === last) alone.at(-1)![1] = to;
+    else alone.push([last, to]);
+  };
   for (const { time, change } of events) {
-    if (alive < 2) alone += Math.max(0, time - last);
+    add(time);
     alive += change;
     last = Math.max(last, time);
   }
-  return alone + (alive < 2 ? Math.max(0, end - last) : 0);
+  add(end);
+  return alone;
 }

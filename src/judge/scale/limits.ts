@@ -6,7 +6,7 @@ import { diskTable, networkTable } from '../../sources/tables.ts';
 import type { Report } from '../report-schema.ts';
 import { FILE_WORK, hasNoIo } from '../rules/shared/file-work.ts';
 import { weightedMean } from '../use/seen.ts';
-import type { Profile } from './profile.ts';
+import { type Profile, STARVED } from './profile.ts';
 
 /** What may hold a job up. */
 export const LIMITS = [
@@ -57,15 +57,21 @@ function coresLimit({ summary, nodes }: Report, profile: Profile | undefined): L
       use: throttled,
       text: `the CPU quota of its cgroup ran out in ${percent(throttled)} of the periods`,
     };
-  if (profile !== undefined) {
-    const use = profile.all / profile.seconds;
+  if (profile !== undefined && profile.waiting > STARVED)
+    return {
+      what: 'cores',
+      state: 'saturated',
+      use: 1 - 1 / profile.waiting,
+      text: `its threads had no CPU in ${percent(1 - 1 / profile.waiting)} of the time in which they wanted one: others had them, or it has too many threads`,
+    };
+  if (profile?.levels !== undefined) {
+    const use = profile.levels.all / profile.seconds;
     const busy = summary.cpus_busy === undefined ? '' : `, ${cpusFigure(summary.cpus_busy)} on average`;
-    const took = profile.waiting > 1.1 ? '; others took CPUs from it' : '';
     return {
       what: 'cores',
       state: use >= HALF ? 'saturated' : use >= 0.1 ? 'partly' : 'free',
       use,
-      text: `all ${figure(profile.cpus)} CPUs were wanted in ${percent(use)} of the time${busy}${took}`,
+      text: `all ${figure(profile.cpus)} CPUs were wanted in ${percent(use)} of the time${busy}`,
     };
   }
   const use = summary.cpu_utilization;
@@ -87,6 +93,17 @@ function serialLimit({ summary }: Report, profile: Profile | undefined): Limit {
     };
   }
   const { low, high } = profile.serial;
+  if (profile.levels === undefined)
+    return {
+      what: 'serial phase',
+      state: low >= 0.25 ? 'saturated' : 'unknown',
+      use: low,
+      text:
+        profile.alone === undefined
+          ? 'it waited too much for CPUs to tell one thread from many'
+          : `with all of its CPUs, one thread would work alone for at least ${percent(low)} of the time`,
+      hint: 'record it where it has its CPUs for itself',
+    };
   const state = low >= SERIAL ? (low >= 0.25 ? 'saturated' : 'partly') : high >= 0.25 ? 'partly' : 'free';
   const range = low === high ? percent(low) : `${percent(low)} to ${percent(high)}`;
   return { what: 'serial phase', state, use: low, text: `no more than one thread ran in ${range} of the time` };

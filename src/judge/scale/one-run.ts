@@ -63,6 +63,8 @@ function gainsOf(report: Report, profile: Profile | undefined, limits: readonly 
   ];
 }
 
+/** Less is no gain. */
+const WORTH = 1.05;
 /** From here on cores stood idle most of the time: more of them would, too. */
 const IDLE = 0.5;
 
@@ -92,12 +94,18 @@ function coresGain({ summary }: Report, profile: Profile | undefined, cores: Lim
   const twice = amdahlGain(fixed, 2);
   const ever = fixed > 0 ? 1 / fixed : undefined;
   const at = `${figure(profile.cpus * 2)} instead of ${figure(profile.cpus)}`;
-  const isIdle = profile.all / profile.seconds < 0.1;
-  if (cores.state === 'free' || (isIdle && (summary.cpu_utilization ?? 0) < IDLE))
+  const all = profile.levels === undefined ? undefined : profile.levels.all / profile.seconds;
+  if (all !== undefined && (cores.state === 'free' || (all < 0.1 && (summary.cpu_utilization ?? 0) < IDLE)))
     return {
       what,
       helps: 'no',
-      text: `all of its CPUs were wanted in only ${percent(profile.all / profile.seconds)} of the time: more would be idle`,
+      text: `all of its CPUs were wanted in only ${percent(all)} of the time: more would be idle`,
+    };
+  if (twice < WORTH)
+    return {
+      what,
+      helps: 'no',
+      text: `no more than one thread ran in ${percent(fixed)} of the time: more would be idle`,
     };
   const end = ever === undefined ? 'no serial phase was seen' : `any number: at most ${figure(ever)} times`;
   return {

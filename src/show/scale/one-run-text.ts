@@ -18,7 +18,7 @@ export function oneRunText(run: OneRun, options: ScaleTextOptions = {}): string 
   const busy = run.cpus_busy === undefined ? '' : ` (${cpusFigure(run.cpus_busy)} busy)`;
   const lines = [pen.bold(`${printable(run.program)}: one run of ${formatDuration(run.wall_seconds)}${cpus}${busy}`)];
   lines.push(...wrap(verdictOf(run), width));
-  if (run.profile !== undefined) lines.push('', pen.dim('CPUs wanted at once'), ...profileLines(run.profile));
+  if (run.profile?.levels !== undefined) lines.push('', pen.dim('CPUs wanted at once'), ...profileLines(run.profile));
   lines.push('', pen.dim('What holds it up'));
   for (const { what, state, text, hint } of run.limits) {
     const colour = state === 'saturated' ? pen.red : state === 'partly' ? pen.yellow : (plain: string) => plain;
@@ -62,7 +62,8 @@ function verdictOf({ saturated, limits, profile }: OneRun): string {
 
 const BAR = 40;
 
-function profileLines({ idle, one, some, all, seconds, cpus }: Profile): string[] {
+function profileLines({ levels, seconds, cpus }: Profile): string[] {
+  const { idle, one, some, all } = levels!;
   const rows: [string, number][] = [
     ['none', idle],
     ['one', one],
