@@ -88,10 +88,11 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   agent: ['agent'],
   stop: ['stop'],
   export: ['export'],
+  serve: ['serve'],
 };
 
 /** Modules of src/cli that differ between the whole program and its parts, because what they import does. */
-const DIFFERENT = ['main', 'program', 'verbs', 'stop'];
+const DIFFERENT = ['main', 'program', 'verbs', 'stop', 'serve'];
 
 const cli = (name: string): string => path.join(HERE, 'src/cli', `${name}.ts`);
 
@@ -103,6 +104,10 @@ const parts: Plugin = {
     bundler.onLoad({ filter: /.*/, namespace: 'elsewhere' }, () => ({
       contents: 'throw new Error("this part of the program does not have it");',
     }));
+    // the page's server is larger than all the rest: only its own part has it
+    bundler.onResolve({ filter: /\/serve\/start\.ts$/, namespace: 'file' }, ({ importer }) =>
+      importer === cli('serve') ? { path: 'elsewhere', namespace: 'elsewhere' } : undefined,
+    );
     for (const [name, verbs] of Object.entries(PARTS)) {
       const namespace = `part:${name}`;
       const workers = verbs.includes('agent') ? /\/seal-worker\.ts$/ : /\/(seal-|isolated\/)worker\.ts$/;

@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { formatBytes } from '../src/base/size.ts';
 import { VERSION } from '../src/base/version.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../test/made/epmt-archive.ts';
+import { buildWeb } from './build-web.ts';
 import { bundle, PARTS } from './bundle.ts';
 
 /**
@@ -14,6 +15,7 @@ import { bundle, PARTS } from './bundle.ts';
  *     bin/node                the run time
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
  *     lib/job.cjs …           parts of it that run inside jobs or are quick, with their compiled code
+ *     web/                    the page of tacho serve
  *     native/build/           the small C programs
  *     python/                 the Python package and the notebooks
  *     packaging/              units for systemd, hooks for Slurm
@@ -40,6 +42,7 @@ for (const name of fs.readdirSync(from('native/build'))) {
 }
 
 await bundle({ folder: at('lib'), version: VERSION, home: '..' });
+await buildWeb(at('web'));
 for (const name of ['tacho', 'scripts/start-node', 'scripts/unrecorded']) fs.copyFileSync(from(name), at(name));
 fs.copyFileSync(process.execPath, at('bin/node'));
 // names of functions that nobody looks up: 16 MB
@@ -74,6 +77,7 @@ function compile(): void {
     ['import', 'epmt', archive, '-o', scratch],
     ['start', '-o', started],
     ['stop', started, '--no-seal'],
+    ['serve', '--help'],
     ['agent', '--recording', started, '--interval', '0.2s', '--watch-pid', '0', '--node', 'second'],
   ];
   for (const args of runs) {

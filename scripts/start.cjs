@@ -14,6 +14,7 @@ const PARTS = {
   '--isolated-sources': 'agent',
   stop: 'stop',
   export: 'export',
+  serve: 'serve',
   '--version': 'stop',
 };
 const name = (!process.env.TACHO_STOPPED && PARTS[process.argv[2]]) || 'tacho';

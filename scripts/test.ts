@@ -72,6 +72,7 @@ let release: string | undefined;
 if (words.length === 0) {
   await Promise.all([
     check('type check', [node, 'node_modules/typescript/bin/tsc', '--noEmit', '-p', '.']),
+    check('type check of the page', [node, 'node_modules/typescript/bin/tsc', '--noEmit', '-p', 'web']),
     check('lint', [node, 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.']),
     ...(process.env.TACHO_UNDER_TEST === undefined && !spawnSync('cc', ['--version']).error ? [makeRelease()] : []),
   ]);

@@ -22,11 +22,13 @@ const ORDER = [
   'query',
   'import',
   'judge',
+  'charts',
   'history',
   'database',
   'advise',
   'show',
   'demo',
+  'serve',
   'cli',
 ];
 const SRC = path.join(import.meta.dirname, '../src');

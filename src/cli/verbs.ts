@@ -48,6 +48,7 @@ export const verbs: readonly Verb[] = [
   { name: 'fom', group: record, summary: 'record a figure of merit (name=value)', strict: STRICT, load: () => import('./fom.ts') },
   { name: 'env', group: record, summary: 'have a shell record every process that it starts', load: () => import('./env.ts') },
   { name: 'report', group: look, summary: 'print the report card of recordings', load: () => import('./report.ts') },
+  { name: 'serve', group: look, summary: 'show recordings in a browser', load: () => import('./serve.ts') },
   { name: 'processes', group: look, summary: 'list what ran inside jobs, or show who started whom', load: () => import('./processes.ts') },
   { name: 'threads', group: look, summary: 'list the threads of a process', load: () => import('./threads.ts') },
   { name: 'ranks', group: look, summary: 'list the ranks of parallel programs (MPI, srun)', load: () => import('./ranks.ts') },

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+
+const words = z.string();
+const values = z.array(z.number().nullable());
+
+/** The values of a chart as they are sent and drawn. Times are epoch microseconds; a value that is missing is null. */
+export const chartData = z.strictObject({
+  id: words,
+  title: words,
+  unit: words,
+  scope: z.enum(['job', 'node']).describe('Whose values these are: the job’s, or of all that ran on its nodes.'),
+  source: words.describe('Table and column, or what was used up.'),
+  from: z.number().describe('When the first step begins.'),
+  step: z.number(),
+  as: z.enum(['lines', 'band', 'heat']),
+  count: z.number().describe('How many series there are.'),
+  series: z.array(
+    z.strictObject({
+      node: words,
+      key: words.exactOptional(),
+      mean: values,
+      min: values.exactOptional(),
+      max: values.exactOptional(),
+    }),
+  ),
+  band: z.strictObject({ min: values, mean: values, max: values, sum: values }).exactOptional(),
+});
+export type ChartData = z.infer<typeof chartData>;

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { agentOf, appendRows, jobOf, START, temporary } from '../../test/make-recording.ts';
+import { gather } from '../judge/facts/gather.ts';
+import { openRecording } from '../recording/folder/open.ts';
+import { sealRecording } from '../recording/sealed/seal.ts';
+import { gpuTable, meminfoTable } from '../sources/tables.ts';
+import { bandOf, draw, hasChart } from './draw.ts';
+import { chartOf } from './job-charts.ts';
+
+const SECONDS = 3600;
+const GiB = 2 ** 30;
+
+/** An hour of two GPUs, one of which is busy for a single second. */
+async function gpuJob(): Promise<string> {
+  const rows = Array.from({ length: SECONDS }, (_, i) =>
+    ['0', '1'].map((gpu) => ({
+      time: START + i * 1e6,
+      gpu,
+      utilization_percent: gpu === '0' ? 50 : i === 1234 ? 100 : 0,
+    })),
+  );
+  const memory = Array.from({ length: SECONDS }, (_, i) => ({
+    time: START + i * 1e6,
+    MemTotal_bytes: 16 * GiB,
+    MemAvailable_bytes: 16 * GiB - i * 1e6,
+  }));
+  const folder = path.join(temporary(), 'tacho-17');
+  const place = path.join(folder, 'node=c1');
+  fs.mkdirSync(place, { recursive: true });
+  const job = jobOf({ nodes: ['c1'], start: START, end: START + SECONDS * 1e6, interval_seconds: 1 });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
+  await appendRows(place, gpuTable, rows.flat());
+  await appendRows(place, meminfoTable, memory);
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, meminfoTable])));
+  return folder;
+}
+
+test('a spike of one sample is in the drawing of an hour, sealed or not', async () => {
+  const folder = await gpuJob();
+  for (const isSealed of [false, true]) {
+    if (isSealed) await sealRecording(openRecording(folder));
+    const drawing = draw(gather(openRecording(folder)), chartOf('gpu')!, { points: 60 })!;
+    assert.equal(drawing.series.length, 2);
+    const [first, second] = drawing.series;
+    assert.deepEqual([first!.node, first!.key, second!.key], ['c1', '0', '1']);
+    assert.ok(first!.mean.every((value) => Number.isNaN(value) || value === 50));
+    assert.equal(Math.max(...second!.max.filter((value) => !Number.isNaN(value))), 100);
+    const at = second!.max.indexOf(100);
+    const begin = drawing.from + at * drawing.step;
+    assert.ok(begin <= START + 1234e6 && START + 1234e6 < begin + drawing.step);
+    const band = bandOf(drawing);
+    assert.equal(band.max[at], 100);
+    assert.equal(band.min[at], 0);
+  }
+});
+
+test('memory in use is what the node has less what is available', async () => {
+  const drawing = draw(gather(openRecording(await gpuJob())), chartOf('memory-node')!, { points: 36 })!;
+  const { mean, max } = drawing.series[0]!;
+  assert.equal(max.at(-1), (SECONDS - 1) * 1e6);
+  assert.ok(mean.at(-1)! < max.at(-1)!);
+});
+
+test('a chart of what was not recorded is not there', async () => {
+  const material = gather(openRecording(await gpuJob()));
+  assert.equal(hasChart(material, chartOf('gpu')!), true);
+  assert.equal(hasChart(material, chartOf('pressure')!), false);
+  assert.equal(draw(material, chartOf('pressure')!), undefined);
+});
+
+test('a minute of the hour has every sample', async () => {
+  const [from, to] = [START + 1200e6, START + 1260e6];
+  const drawing = draw(gather(openRecording(await gpuJob())), chartOf('gpu')!, { from, to, points: 400 })!;
+  assert.equal(drawing.step, 1e6);
+  assert.deepEqual(
+    [...drawing.series[1]!.mean.slice(30, 40)].map((value) => value || 0),
+    [0, 0, 0, 0, 100, 0, 0, 0, 0, 0],
+  );
+});

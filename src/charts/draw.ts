@@ -1,0 +1,210 @@
+import type { Material, NodeMaterial } from '../query/material.ts';
+import type { ColumnSeries } from '../query/series/series.ts';
+import { hasOwnCgroup } from '../query/use/cpu-total.ts';
+import type { Curve } from '../query/use/curve.ts';
+import { useOf } from '../query/use/use.ts';
+import type { ChartSource, ColumnSource, JobChart, UseSource } from './job-charts.ts';
+
+/** What is drawn: steps of equal length, and in each of them the least, mean and greatest value of every series. NaN: none. */
+export interface Drawing {
+  chart: JobChart;
+  source: ChartSource;
+  /** When the first step begins, and how long each is; microseconds. */
+  from: number;
+  step: number;
+  steps: number;
+  series: DrawnSeries[];
+}
+
+export interface DrawnSeries {
+  node: string;
+  /** The value of the chart's key (`0` of GPU 0). */
+  key?: string;
+  min: Float64Array;
+  mean: Float64Array;
+  max: Float64Array;
+}
+
+/** Which part of the time, in epoch microseconds, and in about how many steps. */
+export interface DrawOptions {
+  from?: number;
+  to?: number;
+  points?: number;
+  node?: string;
+}
+
+const USUAL_POINTS = 300;
+
+/** Draws a chart of a job; undefined: nothing of it was recorded. */
+export function draw(material: Material, chart: JobChart, options: DrawOptions = {}): Drawing | undefined {
+  for (const source of chart.sources) {
+    const drawing =
+      'use' in source ? drawUse(material, chart, source, options) : drawColumn(material, chart, source, options);
+    if (drawing !== undefined && drawing.series.length > 0) return drawing;
+  }
+  return undefined;
+}
+
+/** Whether there is anything to draw, without drawing it. */
+export const hasChart = (material: Material, chart: JobChart): boolean =>
+  chart.sources.some((source) => ('use' in source ? hasUse(material, source) : hasColumn(material, source)));
+
+function hasUse(material: Material, { use }: UseSource): boolean {
+  return material.sampled !== undefined && material.nodes.some((node) => useOf(material, node, use) !== undefined);
+}
+
+/** Whether a node says that it writes the column, and has rows that are wanted; all of its values may still be missing. */
+function hasColumn({ nodes }: Material, { column, keys = {}, without = {}, own }: ColumnSource): boolean {
+  const [wanted, unwanted] = [Object.entries(keys), Object.entries(without)];
+  const isIn = ({ tables, agent }: NodeMaterial): boolean =>
+    tables.has(column.table) &&
+    agent?.tables.some(
+      ({ name, columns }) => name === column.table && columns.some((each) => each.name === column.name),
+    ) !== false;
+  return nodes.some(
+    (node) =>
+      isIn(node) &&
+      (own !== true || hasOwnCgroup(node)) &&
+      node.tables
+        .get(column.table)!
+        .series.some(
+          (one) =>
+            wanted.every(([key, value]) => one.keys[key] === value) &&
+            !unwanted.some(([key, value]) => one.keys[key] === value),
+        ),
+  );
+}
+
+/** From when to when a job is drawn: all of it, as far as anything is known. */
+export function extentOf({ job, now }: Material, { from, to }: DrawOptions = {}): [from: number, to: number] {
+  const begin = from ?? job.start;
+  return [begin, Math.max(begin + 1, to ?? job.end ?? now)];
+}
+
+function drawUse(material: Material, chart: JobChart, source: UseSource, options: DrawOptions): Drawing | undefined {
+  if (material.sampled === undefined) return undefined;
+  const whole = material.sampled();
+  const [from, to] = extentOf(material, options);
+  const steps = Math.min(options.points ?? USUAL_POINTS, stepsOf(material, to - from));
+  const step = (to - from) / steps;
+  const series = whole.nodes.flatMap((node): DrawnSeries[] => {
+    if (options.node !== undefined && options.node !== node.node) return [];
+    const curve = useOf(whole, node, source.use)?.curve;
+    return curve === undefined ? [] : [{ node: node.node, ...ratesOf(curve, from, step, steps) }];
+  });
+  return { chart, source, from, step, steps, series };
+}
+
+/** Not more steps than samples: between two of them nothing is known. */
+function stepsOf({ job, nodes }: Material, length: number): number {
+  const interval = job.interval_seconds || nodes[0]?.agent?.interval_seconds || 1;
+  return Math.max(1, Math.floor(length / (interval * 1e6)));
+}
+
+/** What was used in each step, for each second of it. */
+function ratesOf(curve: Curve, from: number, step: number, steps: number): Omit<DrawnSeries, 'node'> {
+  const mean = new Float64Array(steps).fill(Number.NaN);
+  for (let i = 0; i < steps; i++) {
+    const [first, last] = [curve.next(from + i * step), curve.previous(from + (i + 1) * step)];
+    if (last > first) mean[i] = ((curve.at(last) - curve.at(first)) / (last - first)) * 1e6;
+  }
+  return { min: mean, mean, max: mean };
+}
+
+function drawColumn(
+  material: Material,
+  chart: JobChart,
+  source: ColumnSource,
+  options: DrawOptions,
+): Drawing | undefined {
+  const { column, keys, without = {}, from: whole, factor = 1 } = source;
+  const { series: ask } = material;
+  if (ask === undefined) return undefined;
+  const [from, to] = extentOf(material, options);
+  const points = Math.min(options.points ?? USUAL_POINTS, stepsOf(material, to - from));
+  const step = Math.max(1, Math.ceil((to - from) / points));
+  const part = { from, to, step, ...(options.node === undefined ? {} : { node: options.node }) };
+  const unwanted = Object.entries(without);
+  const owned = (name: string): boolean =>
+    source.own !== true || material.nodes.some((each) => each.node === name && hasOwnCgroup(each));
+  const found = ask(column, { ...part, ...(keys === undefined ? {} : { keys }) }).filter(
+    (one) => owned(one.node) && !unwanted.some(([key, value]) => one.keys[key] === value),
+  );
+  const wholes = whole === undefined ? [] : ask(whole, part);
+  const begin = Math.floor(from / step) * step;
+  const steps = Math.max(1, Math.ceil((to - begin) / step));
+  const drawn = found.map((one): DrawnSeries => {
+    const held = source.sum === true ? HOLDS : 0;
+    const values = onGrid(one, begin, step, steps, factor, held);
+    const of = wholes.find(({ node }) => node === one.node);
+    const key = chart.key === undefined ? {} : { key: one.keys[chart.key] ?? '' };
+    const rest = of === undefined ? values : lessThan(onGrid(of, begin, step, steps, factor, 0), values);
+    return { node: one.node, ...key, ...rest };
+  });
+  const series = source.sum === true ? summed(drawn, steps) : drawn;
+  const isSome = ({ mean }: DrawnSeries): boolean => mean.some((value) => !Number.isNaN(value));
+  return { chart, source, from: begin, step, steps, series: series.filter(isSome) };
+}
+
+/** A process that changes nothing is written again after a minute at the latest: until then what was last written holds. */
+const HOLDS = 61e6;
+
+/** The series of each node added up. */
+const summed = (series: readonly DrawnSeries[], steps: number): DrawnSeries[] =>
+  [...Map.groupBy(series, ({ node }) => node)].map(([node, all]) => {
+    const sum = (of: keyof Values): Float64Array => {
+      const total = new Float64Array(steps).fill(Number.NaN);
+      for (const { [of]: values } of all)
+        for (let i = 0; i < steps; i++) if (!Number.isNaN(values[i]!)) total[i] = (total[i] || 0) + values[i]!;
+      return total;
+    };
+    return { node, min: sum('min'), mean: sum('mean'), max: sum('max') };
+  });
+
+type Values = Pick<DrawnSeries, 'min' | 'mean' | 'max'>;
+
+/** `held`: for so long a value stands for steps without one, up to the last value. */
+function onGrid(one: ColumnSeries, begin: number, step: number, steps: number, factor: number, held: number): Values {
+  const empty = (): Float64Array => new Float64Array(steps).fill(Number.NaN);
+  const values = { min: empty(), mean: empty(), max: empty() };
+  let last = -1;
+  for (const [i, time] of one.time.entries()) {
+    const at = Math.round((time - begin) / step);
+    if (at < 0 || at >= steps) continue;
+    if (last >= 0 && (at - last) * step <= held)
+      for (const each of ['min', 'mean', 'max'] as const) values[each].fill(values.mean[last]!, last + 1, at);
+    values.min[at] = one.min[i]! * factor;
+    values.mean[at] = one.mean[i]! * factor;
+    values.max[at] = one.max[i]! * factor;
+    last = at;
+  }
+  return values;
+}
+
+const lessThan = (whole: Values, part: Values): Values => ({
+  min: whole.mean.map((value, i) => value - part.max[i]!),
+  mean: whole.mean.map((value, i) => value - part.mean[i]!),
+  max: whole.mean.map((value, i) => value - part.min[i]!),
+});
+
+/** All series in one: the least, mean and greatest of them in each step, and their sum. */
+export function bandOf({ series, steps }: Drawing): Values & { sum: Float64Array } {
+  const empty = (): Float64Array => new Float64Array(steps).fill(Number.NaN);
+  const band = { min: empty(), mean: empty(), max: empty(), sum: empty() };
+  for (let i = 0; i < steps; i++) {
+    let [count, sum, least, most] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const { min, mean, max } of series) {
+      if (Number.isNaN(mean[i]!)) continue;
+      count++;
+      sum += mean[i]!;
+      least = Math.min(least, min[i]!);
+      most = Math.max(most, max[i]!);
+    }
+    if (count === 0) continue;
+    band.min[i] = least;
+    band.max[i] = most;
+    band.mean[i] = sum / count;
+    band.sum[i] = sum;
+  }
+  return band;
+}

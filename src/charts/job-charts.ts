@@ -1,0 +1,103 @@
+import type { Resource } from '../query/use/use.ts';
+import {
+  cgroupTable,
+  cpuTable,
+  gpuTable,
+  loadavgTable,
+  meminfoTable,
+  pressureTable,
+  processMemoryTable,
+  processTable,
+} from '../sources/tables.ts';
+import type { TableColumn } from '../table/table.ts';
+
+/** What the values of a chart are, after counters have become rates. */
+export type ChartUnit = 'CPUs' | 'bytes' | 'bytes/s' | '%' | 'W' | '°C' | 'MHz' | 'threads';
+
+export const CHART_GROUPS = ['CPU', 'Memory', 'GPU', 'I/O', 'Network', 'Power', 'Waiting'] as const;
+export type ChartGroup = (typeof CHART_GROUPS)[number];
+
+/** A column over time, one series for each node and key. */
+export interface ColumnSource {
+  column: TableColumn;
+  /** Only series with these keys. */
+  keys?: Readonly<Record<string, string>>;
+  /** Series with these keys are left out: what they count is in others. */
+  without?: Readonly<Record<string, string>>;
+  /** A column of the same table: what is shown is this one minus `column`. */
+  from?: TableColumn;
+  /** What is shown is the value times this. */
+  factor?: number;
+  scope: 'job' | 'node';
+  /** The series of a node are added up: one for each process, and what is asked for is all of them. */
+  sum?: true;
+  /** Only where the job has a cgroup of its own: else others are in it, too. */
+  own?: true;
+}
+
+/** What was used up in each step of the time, one series for each node. */
+export interface UseSource {
+  use: Resource;
+  scope: 'job' | 'node';
+}
+
+export type ChartSource = ColumnSource | UseSource;
+
+/** A chart of what a job did over time. */
+export interface JobChart {
+  id: string;
+  group: ChartGroup;
+  title: string;
+  unit: ChartUnit;
+  /** The first of these that a recording has is drawn. */
+  sources: readonly ChartSource[];
+  /** What tells the series of one node apart (`gpu`, `cpu`); not there: a node has one. */
+  key?: string;
+  /** Its series add up to something that means something. */
+  adds?: true;
+  /** The largest value that there can be. */
+  top?: number;
+}
+
+const IN_JOB = { cgroup: '.' } as const;
+const used = (use: Resource, scope: 'job' | 'node' = 'node'): UseSource => ({ use, scope });
+const gpu = (column: TableColumn): ColumnSource[] => [{ column, scope: 'node' }];
+const MEMORY_IN_USE: ColumnSource = {
+  column: meminfoTable.col.MemAvailable_bytes,
+  from: meminfoTable.col.MemTotal_bytes,
+  scope: 'node',
+};
+
+/** Every chart that a job may have, in the order of the page. */
+// biome-ignore format: one chart, one line
+export const JOB_CHARTS: readonly JobChart[] = [
+  { id: 'cpu', group: 'CPU', title: 'CPUs used', unit: 'CPUs', adds: true, sources: [used('CPU', 'job')] },
+  { id: 'cores', group: 'CPU', title: 'Each CPU of the nodes', unit: '%', key: 'cpu', top: 100,
+    sources: [{ column: cpuTable.col.busy_ms, without: { cpu: 'all' }, factor: 0.1, scope: 'node' }] },
+  { id: 'runnable', group: 'CPU', title: 'Threads that want to run', unit: 'threads', sources: [{ column: loadavgTable.col.runnable, scope: 'node' }] },
+  { id: 'memory', group: 'Memory', title: 'Memory used', unit: 'bytes', adds: true, sources: [
+    { column: cgroupTable.col.memory_current_bytes, keys: IN_JOB, own: true, scope: 'job' },
+    { column: processMemoryTable.col.pss_bytes, scope: 'job' },
+    { column: processTable.col.rss_bytes, sum: true, scope: 'job' },
+    MEMORY_IN_USE,
+  ] },
+  { id: 'memory-node', group: 'Memory', title: 'Memory in use on the nodes', unit: 'bytes', adds: true, sources: [MEMORY_IN_USE] },
+  { id: 'gpu', group: 'GPU', title: 'GPU use', unit: '%', key: 'gpu', top: 100, sources: gpu(gpuTable.col.utilization_percent) },
+  { id: 'gpu-memory', group: 'GPU', title: 'GPU memory used', unit: 'bytes', key: 'gpu', adds: true, sources: gpu(gpuTable.col.memory_used_bytes) },
+  { id: 'gpu-power', group: 'GPU', title: 'GPU power', unit: 'W', key: 'gpu', adds: true, sources: gpu(gpuTable.col.power_watts) },
+  { id: 'gpu-temperature', group: 'GPU', title: 'GPU temperature', unit: '°C', key: 'gpu', sources: gpu(gpuTable.col.temperature_celsius) },
+  { id: 'gpu-clock', group: 'GPU', title: 'GPU clock', unit: 'MHz', key: 'gpu', sources: gpu(gpuTable.col.clock_mhz) },
+  { id: 'read', group: 'I/O', title: 'Read from local disks', unit: 'bytes/s', adds: true, sources: [used('job, local disks in', 'job'), used('disk in')] },
+  { id: 'written', group: 'I/O', title: 'Written to local disks', unit: 'bytes/s', adds: true, sources: [used('job, local disks out', 'job'), used('disk out')] },
+  { id: 'lustre-read', group: 'I/O', title: 'Read from Lustre', unit: 'bytes/s', adds: true, sources: [used('Lustre in')] },
+  { id: 'lustre-written', group: 'I/O', title: 'Written to Lustre', unit: 'bytes/s', adds: true, sources: [used('Lustre out')] },
+  { id: 'nfs-read', group: 'I/O', title: 'Read from NFS', unit: 'bytes/s', adds: true, sources: [used('NFS in')] },
+  { id: 'nfs-written', group: 'I/O', title: 'Written to NFS', unit: 'bytes/s', adds: true, sources: [used('NFS out')] },
+  { id: 'received', group: 'Network', title: 'Received', unit: 'bytes/s', adds: true, sources: [used('network in')] },
+  { id: 'sent', group: 'Network', title: 'Sent', unit: 'bytes/s', adds: true, sources: [used('network out')] },
+  { id: 'power', group: 'Power', title: 'Power', unit: 'W', adds: true, sources: [used('energy')] },
+  { id: 'pressure', group: 'Waiting', title: 'Time in which threads were held up', unit: '%', key: 'resource', top: 100,
+    sources: [{ column: pressureTable.col.some_total_us, factor: 1e-4, scope: 'node' }] },
+];
+
+export const chartOf = (id: string): JobChart | undefined => JOB_CHARTS.find((chart) => chart.id === id);

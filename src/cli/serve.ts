@@ -1,0 +1,40 @@
+import * as os from 'node:os';
+import type { Command } from 'commander';
+import { Fault, reason, usage } from '../base/fault.ts';
+
+interface Options {
+  port: string;
+}
+
+export function define(command: Command): void {
+  command
+    .argument('[folder...]', 'recordings, or folders that hold some (default: the current folder)')
+    .option('-p, --port <port>', 'port on this machine (0: any free one)', '0')
+    .addHelpText(
+      'after',
+      `
+Prints the address of the page and serves it until Ctrl-C. The address holds a token: without it nobody
+sees anything. Recordings that appear in the folders later are shown, too, and running jobs are followed.
+
+Examples:
+  tacho serve
+  tacho serve ~/runs --port 8080
+`,
+    )
+    .action(async (folders: string[], options: Options) => {
+      const port = Number(options.port);
+      if (!Number.isInteger(port) || port < 0 || port > 65_535)
+        throw usage(`"${options.port}" is not a port`, 'give a number from 0 to 65535');
+      const { startServing } = await import('../serve/start.ts');
+      const serving = await startServing(folders.length === 0 ? ['.'] : folders, port).catch((error: unknown) => {
+        if (error instanceof Fault) throw error;
+        throw new Fault(`cannot serve on port ${port}: ${reason(error)}`, { hint: '--port 0 takes any free one' });
+      });
+      process.stdout.write(`${serving.url}\n`);
+      process.stderr.write(
+        `From your own machine: ssh -L ${serving.port}:127.0.0.1:${serving.port} ${os.hostname()}, then open the address. Ctrl-C ends it.\n`,
+      );
+      for (const signal of ['SIGINT', 'SIGTERM'] as const)
+        process.once(signal, () => void serving.close().then(() => process.exit(0)));
+    });
+}

@@ -1,0 +1,52 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Problem } from './problems.ts';
+
+/** Who asks. */
+export interface Viewer {
+  /** Not there: whoever has the token sees all that is open. */
+  user?: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    viewer: Viewer;
+  }
+}
+
+const COOKIE = 'tacho_token';
+
+export const newToken = (): string => randomBytes(24).toString('base64url');
+
+/** Of a token that is as long as ours, so that time tells nothing of it. */
+function isEqual(given: string | undefined, token: string): boolean {
+  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(token)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/**
+ * Only who has the token of the printed address is answered: other users of the machine reach the same port. The address
+ * brings it once; then it is in a cookie that scripts cannot read.
+ */
+export function requireToken(app: FastifyInstance, token: string): void {
+  app.decorateRequest('viewer');
+  app.addHook('onRequest', async (request, reply) => {
+    const { searchParams, pathname } = new URL(request.url, 'http://localhost');
+    if (isEqual(searchParams.get('token') ?? undefined, token)) {
+      searchParams.delete('token');
+      const rest = searchParams.size === 0 ? '' : `?${searchParams}`;
+      reply.header('set-cookie', `${COOKIE}=${token}; HttpOnly; SameSite=Strict; Path=/`);
+      return reply.redirect(`${pathname.replace(/^\/+/, '/')}${rest}`);
+    }
+    if (!isEqual(bearer(request) ?? cookie(request), token))
+      throw new Problem(401, 'the address lacks its token: open the one that tacho serve printed');
+    request.viewer = {};
+    return undefined;
+  });
+}
+
+const bearer = ({ headers }: FastifyRequest): string | undefined =>
+  /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1];
+
+const cookie = ({ headers }: FastifyRequest): string | undefined =>
+  new RegExp(`(?:^|; *)${COOKIE}=([^;]*)`).exec(headers.cookie ?? '')?.[1];

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { commandOf } from '../../query/processes/columns.ts';
+import { readProcesses } from '../../query/processes/processes.ts';
+import { type ProcessData, processColumns } from '../api.ts';
+import { short } from '../numbers.ts';
+import type { Server } from '../server.ts';
+
+/** Every process of a job. */
+export function processRoutes({ app, open }: Server): void {
+  app.get(
+    '/api/jobs/:id/processes',
+    {
+      schema: {
+        params: z.strictObject({ id: z.string() }),
+        response: { 200: processColumns },
+        summary: 'Every process of a job, as columns',
+      },
+    },
+    ({ params: { id } }): ProcessData => {
+      const { material, recording } = open(id);
+      const set = material.processes ?? readProcesses([recording]);
+      const [names, nodes] = [new Map<string, number>(), new Map<string, number>()];
+      const codeIn = (codes: Map<string, number>, text: string): number => {
+        const known = codes.get(text) ?? codes.size;
+        codes.set(text, known);
+        return known;
+      };
+      const rows = Array.from({ length: set.length }, (_, i) => i);
+      const metric = (name: string): Float64Array | undefined => set.metrics.get(name);
+      const memory = metric('rssmax');
+      return {
+        length: set.length,
+        name: rows.map((i) => codeIn(names, commandOf(set, i))),
+        operation: rows.map((i) => codeIn(names, set.tags[i]!)),
+        names: [...names.keys()],
+        node: rows.map((i) => codeIn(nodes, set.node[i]!)),
+        nodes: [...nodes.keys()],
+        pid: rows.map((i) => set.pid[i]!),
+        parent: rows.map((i) => set.parent[i]!),
+        start: rows.map((i) => short9(set.start[i]!)),
+        end: rows.map((i) => short9(set.end[i]!)),
+        cpu: rows.map((i) => short(set.cpu_time[i]! / 1e6)),
+        memory: rows.map((i) => short((memory?.[i] ?? Number.NaN) * 1024)),
+        exit: rows.map((i) => short(set.exitcode[i]!)),
+        rank: set.rank.every((rank) => rank === '') ? [] : [...set.rank],
+        threads: rows.map((i) => short(set.threads[i]!)),
+      };
+    },
+  );
+}
+
+/** A moment, to the microsecond. */
+const short9 = (time: number): number | null => (Number.isNaN(time) ? null : Math.round(time));

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
+import * as path from 'node:path';
+import { before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { Report } from '../../src/judge/report-schema.ts';
+import { temporary } from '../make-recording.ts';
+import { tacho } from '../tacho.ts';
+import { lookAt, whyNoBrowser } from './browser.ts';
+
+const skip = whyNoBrowser;
+const folder = temporary();
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+before(() => {
+  if (skip) return;
+  const demo = tacho(['demo', '-o', path.join(folder, 'demo'), '--nodes', '2', '--hours', '0.2']);
+  assert.equal(demo.code, 0, demo.err);
+  const run = tacho(['run', '-o', path.join(folder, 'short'), '--', 'sh', '-c', 'sleep 0.2; false; exit 3']);
+  assert.equal(run.code, 3, run.err);
+});
+
+/** What axe-core finds wrong for people who cannot see the page as others do. */
+async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(fs.readFileSync(AXE, 'utf8'));
+  const { violations } = await page.evaluate(() =>
+    (
+      globalThis as never as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
+    ).axe.run(),
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
+}
+
+test('the table of jobs finds, filters and sorts, and its address shows the same again', { skip }, async (t) => {
+  const { page, complaints } = await lookAt(t, [folder]);
+  const names = () => page.locator('[role=rowgroup] [role=row] a').allTextContents();
+  await page.waitForSelector('[role=rowgroup] [role=row]');
+  assert.equal((await names()).length, 2);
+  await page.getByLabel('Filter by Name').fill('mixture');
+  assert.deepEqual(await names(), ['train-mixture-70b']);
+  await page.reload();
+  await page.waitForSelector('[role=rowgroup] [role=row]');
+  assert.deepEqual(await names(), ['train-mixture-70b']);
+  await page.getByLabel('Filter by Name').fill('');
+  await page.getByLabel('Filter by CPU').fill('> 101');
+  assert.deepEqual(await names(), []);
+  assert.deepEqual(complaints, []);
+});
+
+test('a job shows the figures of its report, and zooms', { skip }, async (t) => {
+  const { page, complaints } = await lookAt(t, [folder]);
+  const report = JSON.parse(tacho(['report', path.join(folder, 'demo'), '--format', 'json']).out) as Report;
+  await page.click('text=train-mixture-70b');
+  await page.waitForSelector('.panel canvas');
+  assert.equal(await page.locator('.verdict').textContent(), report.findings[0]!.text);
+  assert.equal(await page.locator('.findings details').count(), Math.min(4, report.findings.length));
+  assert.equal(
+    await page.getByLabel('GPU', { exact: true }).and(page.locator('[role=meter]')).getAttribute('aria-valuenow'),
+    String(Math.round(report.summary.gpu_utilization! * 100)),
+  );
+  const gpu = page.locator('.panel', { has: page.locator('h3', { hasText: 'GPU use' }) });
+  await gpu.locator('canvas').waitFor();
+  await gpu.scrollIntoViewIfNeeded();
+  const box = (await gpu.locator('.chart').boundingBox())!;
+  await page.mouse.move(box.x + 150, box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 250, box.y + 60);
+  await page.mouse.up();
+  await page.waitForSelector('.zoomed');
+  assert.match(page.url(), /from=\d+&to=\d+/);
+  await page.click('text=Show the whole job');
+  await page.waitForSelector('.zoomed', { state: 'detached' });
+  await gpu.getByText('heat map').click();
+  await page.waitForSelector('.panel.wide canvas');
+  assert.deepEqual(complaints, []);
+});
+
+test('pages are usable without sight, in the dark and on a phone', { skip }, async (t) => {
+  for (const [width, dark] of [
+    [1280, undefined],
+    [400, true],
+  ] as const) {
+    const { page } = await lookAt(t, [folder], { width, ...(dark ? { dark } : {}) });
+    await page.waitForSelector('[role=rowgroup] [role=row]');
+    assert.deepEqual(await faults(page), [], `jobs ${width}`);
+    await page.getByText('train-mixture-70b').first().focus();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.panel canvas');
+    assert.deepEqual(await faults(page), [], `job ${width}`);
+    const sides = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [number, number];
+    assert.ok(sides[0] <= sides[1], `${sides}`);
+  }
+});
+
+test('what is not there is said in words', { skip }, async (t) => {
+  const { page, url } = await lookAt(t, [folder]);
+  await page.goto(new URL('/job/unknown', url).href);
+  await page.waitForSelector('text=there is no such job here');
+  const empty = await lookAt(t, [temporary()]);
+  await empty.page.waitForSelector('text=No jobs here yet');
+});

@@ -1,0 +1,52 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** Where the page is: all that is seen follows from it, so that a link shows the same. */
+export interface Address {
+  path: string;
+  query: URLSearchParams;
+}
+
+const here = (): Address => ({ path: location.pathname, query: new URLSearchParams(location.search) });
+const listeners = new Set<() => void>();
+const tell = (): void => {
+  for (const listener of listeners) listener();
+};
+addEventListener('popstate', tell);
+
+export function useAddress(): Address {
+  const [address, set] = useState(here);
+  useEffect(() => {
+    const listener = (): void => set(here());
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+  return address;
+}
+
+export function go(to: string): void {
+  history.pushState(null, '', to);
+  tell();
+  scrollTo(0, 0);
+}
+
+/** Changes some words of the query; undefined takes one away. What is typed or dragged replaces the entry of the history. */
+export function setQuery(changes: Readonly<Record<string, string | undefined>>, isNew = false): void {
+  const { path, query } = here();
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined || value === '') query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  history[isNew ? 'pushState' : 'replaceState'](null, '', text === '' ? path : `${path}?${text}`);
+  tell();
+}
+
+/** A link inside the page. */
+export const link = (to: string) => ({
+  href: to,
+  onClick(event: MouseEvent) {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    go(to);
+  },
+});

@@ -1,0 +1,49 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Report } from '../../src/judge/report-schema.ts';
+import type { ChartData, ChartFacts, JobList, ProcessData } from '../../src/serve/api.ts';
+
+export type { ChartData, ChartFacts, JobList, ProcessData, Report };
+
+/** What is known of an answer so far. */
+export type Asked<T> =
+  | { state: 'waiting'; last?: T }
+  | { state: 'here'; value: T }
+  | { state: 'failed'; why: string; last?: T };
+
+export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+  let answer: Response;
+  try {
+    answer = await fetch(path, { signal: signal ?? null, headers: { accept: 'application/json' } });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new Error('the server does not answer: is tacho serve still running?');
+  }
+  if (answer.ok) return (await answer.json()) as T;
+  const problem = (await answer.json().catch(() => ({}))) as { title?: string; detail?: string };
+  throw new Error([problem.title ?? `status ${answer.status}`, problem.detail].filter(Boolean).join(': '));
+}
+
+/** Asks when the path changes; until the new answer is there the last one stays. */
+export function useAnswer<T>(path: string | undefined, again = 0): Asked<T> {
+  const [asked, set] = useState<Asked<T>>({ state: 'waiting' });
+  useEffect(() => {
+    if (path === undefined) return undefined;
+    const stop = new AbortController();
+    set((before) => ({ state: 'waiting', ...lastOf(before) }));
+    ask<T>(path, stop.signal).then(
+      (value) => set({ state: 'here', value }),
+      (error: Error) => {
+        if (!stop.signal.aborted) set((before) => ({ state: 'failed', why: error.message, ...lastOf(before) }));
+      },
+    );
+    return () => stop.abort();
+  }, [path, again]);
+  return asked;
+}
+
+function lastOf<T>(before: Asked<T>): { last?: T } {
+  if (before.state === 'here') return { last: before.value };
+  return before.last === undefined ? {} : { last: before.last };
+}
+
+export const latest = <T>(asked: Asked<T>): T | undefined => (asked.state === 'here' ? asked.value : asked.last);

@@ -1,0 +1,43 @@
+import { useState } from 'preact/hooks';
+import type { Report } from '../ask.ts';
+
+const SIGNS = { critical: '✖', warning: '▲', advice: '●', info: 'ℹ' } as const;
+const FIRST = 4;
+
+/** What the rules found, each with its evidence and advice. */
+export function Findings({ report: { findings } }: { report: Report }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? findings : findings.slice(0, FIRST);
+  return (
+    <section class="findings" aria-label="Findings">
+      <h2>Findings</h2>
+      {findings.length === 0 && <p class="faint">Nothing wrong was found.</p>}
+      {shown.map((one) => (
+        <details key={one.id + one.text} class={one.severity}>
+          <summary>
+            <span class="sign" title={one.severity} role="img" aria-label={one.severity}>
+              {SIGNS[one.severity]}
+            </span>
+            {one.text}
+          </summary>
+          <ul>
+            {one.evidence.map(({ text, from }) => (
+              <li key={text} title={from}>
+                {text}
+              </li>
+            ))}
+          </ul>
+          <p class="advice">{one.advice}</p>
+          <p class="faint">
+            {one.confidence} confidence: {one.confidence_reason}
+          </p>
+        </details>
+      ))}
+      {findings.length > FIRST && (
+        <button type="button" onClick={() => setAll(!all)}>
+          {all ? 'Show fewer' : `Show ${findings.length - FIRST} more`}
+        </button>
+      )}
+    </section>
+  );
+}
