@@ -1,15 +1,19 @@
 import * as os from 'node:os';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { Fault, reason, usage } from '../base/fault.ts';
 
 interface Options {
   port: string;
+  format: string;
 }
 
 export function define(command: Command): void {
   command
     .argument('[folder...]', 'recordings, or folders that hold some (default: the current folder)')
     .option('-p, --port <port>', 'port on this machine (0: any free one)', '0')
+    .addOption(
+      new Option('-f, --format <format>', 'how the address is printed').choices(['text', 'json']).default('text'),
+    )
     .addHelpText(
       'after',
       `
@@ -30,9 +34,10 @@ Examples:
         if (error instanceof Fault) throw error;
         throw new Fault(`cannot serve on port ${port}: ${reason(error)}`, { hint: '--port 0 takes any free one' });
       });
-      process.stdout.write(`${serving.url}\n`);
+      const { url, port: taken } = serving;
+      process.stdout.write(options.format === 'json' ? `${JSON.stringify({ url, port: taken })}\n` : `${url}\n`);
       process.stderr.write(
-        `From your own machine: ssh -L ${serving.port}:127.0.0.1:${serving.port} ${os.hostname()}, then open the address. Ctrl-C ends it.\n`,
+        `From your own machine: ssh -L ${taken}:127.0.0.1:${taken} ${os.hostname()}, then open the address. Ctrl-C ends it.\n`,
       );
       for (const signal of ['SIGINT', 'SIGTERM'] as const)
         process.once(signal, () => void serving.close().then(() => process.exit(0)));
