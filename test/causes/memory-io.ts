@@ -94,4 +94,82 @@ while True:
     script: 'job hold 1200 10',
     must: [],
   },
+  {
+    name: 'bytes one by one',
+    what: 'dd with a block size of one byte',
+    quick: true,
+    script: 'dd if=/dev/zero of=out bs=1 count=600000 status=none',
+    must: ['small-io'],
+  },
+  {
+    name: 'records of 20 bytes',
+    what: 'a Python program that writes records of 20 bytes without a buffer',
+    needs: ['python3'],
+    script: `python3 -c '
+with open("out", "wb", buffering=0) as out:
+    for i in range(400000):
+        out.write(b"x" * 20)
+'`,
+    must: ['small-io'],
+  },
+  {
+    name: 'large pieces',
+    what: 'dd with a block size of 1 MiB',
+    healthy: true,
+    quick: true,
+    script: 'dd if=/dev/zero of=out bs=1M count=300 status=none',
+    must: [],
+  },
+  {
+    name: 'many records through a buffer',
+    what: 'a Python program that writes a million short lines, through its buffer',
+    healthy: true,
+    needs: ['python3'],
+    script: `python3 -c '
+with open("out", "w") as out:
+    for i in range(1000000):
+        out.write("a short line\\n")
+'`,
+    must: [],
+  },
+  {
+    name: 'checkpoints all the time',
+    what: 'a job that writes a checkpoint of three seconds after every six seconds of work',
+    needs: ['cc'],
+    script:
+      'for i in 1 2 3 4; do job spin 6; tacho mark begin checkpoint; job write state 64; sleep 3; tacho mark end checkpoint; done',
+    must: ['checkpoint-share'],
+    may: ['io-wait'],
+  },
+  {
+    name: 'a checkpoint at the end',
+    what: 'a job that writes one short checkpoint after half a minute of work',
+    healthy: true,
+    needs: ['cc'],
+    script: 'job spin 33; tacho mark begin checkpoint; job write state 16; tacho mark end checkpoint',
+    must: [],
+  },
+  {
+    name: 'disk that others fill up',
+    what: 'small writes at a steady pace; after half of the time others keep the same disk busy',
+    needs: ['fio'],
+    script:
+      'fio --name=steady --filename=steady --size=64M --rw=randwrite --bs=4k --direct=1 --rate_iops=40 --time_based --runtime=90 --output=/dev/null',
+    recorded: {
+      beside:
+        'sleep 48; exec fio --name=others --directory=. --numjobs=8 --size=256M --rw=randwrite --bs=1M --direct=1 --iodepth=8 --ioengine=libaio --time_based --runtime=60 --output=/dev/null',
+    },
+    must: ['slow-file-system'],
+    may: ['io-wait'],
+  },
+  {
+    name: 'steady writes',
+    what: 'small writes at a steady pace to a disk that is as quick as ever',
+    healthy: true,
+    needs: ['fio'],
+    script:
+      'fio --name=steady --filename=steady --size=64M --rw=randwrite --bs=4k --direct=1 --rate_iops=40 --time_based --runtime=65 --output=/dev/null',
+    must: [],
+    may: ['io-wait'],
+  },
 ];
