@@ -1,5 +1,7 @@
 /* Made by npm run docs from the files of this folder. */
 
+import checkpointShare from './checkpoint-share.ts';
+import clockSkew from './clock-skew.ts';
 import cpuBinding from './cpu-binding.ts';
 import cpuOversubscribed from './cpu-oversubscribed.ts';
 import cpuSerial from './cpu-serial.ts';
@@ -28,6 +30,8 @@ import memoryFigures from './memory-figures.ts';
 import memoryGrowing from './memory-growing.ts';
 import memoryNearLimit from './memory-near-limit.ts';
 import memoryUnused from './memory-unused.ts';
+import metadataStorm from './metadata-storm.ts';
+import networkBound from './network-bound.ts';
 import noProgress from './no-progress.ts';
 import nodeIdle from './node-idle.ts';
 import nodeImbalance from './node-imbalance.ts';
@@ -47,8 +51,10 @@ import scatteredNodes from './scattered-nodes.ts';
 import type { Rule } from './shared/rule.ts';
 import shortProcesses from './short-processes.ts';
 import slowEnd from './slow-end.ts';
+import slowFileSystem from './slow-file-system.ts';
 import slowStart from './slow-start.ts';
 import slowWorker from './slow-worker.ts';
+import smallIo from './small-io.ts';
 import stepFailed from './step-failed.ts';
 import swap from './swap.ts';
 import threadImbalance from './thread-imbalance.ts';
@@ -56,6 +62,8 @@ import timeLimit from './time-limit.ts';
 import zombies from './zombies.ts';
 
 const all: readonly Rule[] = [
+  checkpointShare,
+  clockSkew,
   cpuBinding,
   cpuOversubscribed,
   cpuSerial,
@@ -84,6 +92,8 @@ const all: readonly Rule[] = [
   memoryGrowing,
   memoryNearLimit,
   memoryUnused,
+  metadataStorm,
+  networkBound,
   noProgress,
   nodeIdle,
   nodeImbalance,
@@ -102,8 +112,10 @@ const all: readonly Rule[] = [
   scatteredNodes,
   shortProcesses,
   slowEnd,
+  slowFileSystem,
   slowStart,
   slowWorker,
+  smallIo,
   stepFailed,
   swap,
   threadImbalance,
