@@ -4,9 +4,10 @@ import { classic } from './classic.ts';
 import { gpuCauses } from './gpu.ts';
 import { healthyJobs } from './healthy.ts';
 import { memoryAndFiles } from './memory-io.ts';
+import { processCauses } from './processes.ts';
 
 /** Every case, the families one after the other. */
-export const causes: readonly Cause[] = [...healthyJobs, ...classic, ...gpuCauses, ...memoryAndFiles];
+export const causes: readonly Cause[] = [...healthyJobs, ...classic, ...gpuCauses, ...memoryAndFiles, ...processCauses];
 
 /** Rules as the cases name them. */
 export const ruleIds: readonly string[] = rules.map(({ id }) => id);
