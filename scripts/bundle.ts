@@ -22,6 +22,8 @@ const nativeModules: Plugin = {
     });
     // few need it, and it is a third of everything: it lies beside the bundle
     bundler.onResolve({ filter: /^@platformatic\/kafka$/ }, () => ({ path: './kafka.cjs', external: true }));
+    // only who asks the history needs it: the bundle of its JavaScript and its library lie beside the program
+    bundler.onResolve({ filter: /^@duckdb\/node-api$/ }, () => ({ path: './duckdb.cjs', external: true }));
     // commander starts verbs that are programs of their own with it, of which there are none; it is a tenth of a start
     bundler.onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
       importer.includes('/commander/') ? { path: 'nothing', namespace: 'nothing' } : undefined,
@@ -70,6 +72,25 @@ async function bundleKafka(outfile: string): Promise<void> {
     define: { 'import.meta.url': 'ownUrl' },
     banner: { js: 'const ownUrl = require("node:url").pathToFileURL(__filename).href;' },
     plugins: [wasmInside],
+  });
+}
+
+/** DuckDB looks for its library where npm put it; in a release that lies beside the bundle. `library`: the way there. */
+async function bundleDuckDb(outfile: string, library: string): Promise<void> {
+  const beside: Plugin = {
+    name: 'library of DuckDB',
+    setup(bundler) {
+      bundler.onResolve({ filter: /^@duckdb\/node-bindings$/ }, () => ({
+        path: `${library}/duckdb.node`,
+        external: true,
+      }));
+    },
+  };
+  await build({
+    stdin: { contents: "export { DuckDBInstance } from '@duckdb/node-api';", resolveDir: HERE },
+    outfile,
+    ...SHARED,
+    plugins: [beside],
   });
 }
 
@@ -134,6 +155,8 @@ export interface BundleOptions {
   version: string;
   /** The way from there to the folder that Tacho is installed in. */
   home: string;
+  /** The way from there to the library of DuckDB. */
+  duckdb: string;
 }
 
 /**
@@ -141,7 +164,7 @@ export interface BundleOptions {
  * lie parts of it that run inside jobs, where what is loaded takes its place in the job's memory, or are quick; and
  * start.cjs, which starts them.
  */
-export async function bundle({ folder, version, home }: BundleOptions): Promise<void> {
+export async function bundle({ folder, version, home, duckdb }: BundleOptions): Promise<void> {
   const at = (name: string): string => path.join(folder, name);
   const names = Object.keys(PARTS);
   const [{ metafile }] = await Promise.all([
@@ -163,6 +186,7 @@ export async function bundle({ folder, version, home }: BundleOptions): Promise<
       metafile: true,
     }),
     bundleKafka(at('kafka.cjs')),
+    bundleDuckDb(at('duckdb.cjs'), duckdb),
   ]);
   for (const [file, { inputs }] of Object.entries(metafile.outputs)) {
     const name = path.basename(file, '.cjs');
@@ -179,6 +203,9 @@ export async function bundle({ folder, version, home }: BundleOptions): Promise<
   );
   fs.copyFileSync(path.join(HERE, 'scripts/start.cjs'), at('start.cjs'));
 }
+
+/** Where npm puts the library of DuckDB. */
+export const DUCKDB_PACKAGE = `node_modules/@duckdb/node-bindings-linux-${process.arch}`;
 
 /** start.cjs tells by its end which compiled code is of this bundle. */
 function sign(file: string): void {

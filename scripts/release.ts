@@ -6,7 +6,7 @@ import { formatBytes } from '../src/base/size.ts';
 import { VERSION } from '../src/base/version.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../test/made/epmt-archive.ts';
 import { buildWeb } from './build-web.ts';
-import { bundle, PARTS } from './bundle.ts';
+import { bundle, DUCKDB_PACKAGE, PARTS } from './bundle.ts';
 
 /**
  * Makes tacho-<version>-linux-<architecture>.tar.gz in dist/, or in the folder given:
@@ -16,6 +16,7 @@ import { bundle, PARTS } from './bundle.ts';
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
  *     lib/job.cjs …           parts of it that run inside jobs or are quick, with their compiled code
  *     web/                    the page of tacho serve
+ *     lib/duckdb/             the library of DuckDB, which only who asks the history loads (docs/decisions/duckdb.md)
  *     native/build/           the small C programs
  *     python/                 the Python package and the notebooks
  *     packaging/              units for systemd, hooks for Slurm
@@ -41,9 +42,11 @@ for (const name of fs.readdirSync(from('native/build'))) {
   if (!/\.log$|^stamp$/.test(name)) fs.copyFileSync(from('native/build', name), at('native/build', name));
 }
 
-await bundle({ folder: at('lib'), version: VERSION, home: '..' });
 await buildWeb(at('web'));
+await bundle({ folder: at('lib'), version: VERSION, home: '..', duckdb: './duckdb' });
 for (const name of ['tacho', 'scripts/start-node', 'scripts/unrecorded']) fs.copyFileSync(from(name), at(name));
+fs.mkdirSync(at('lib/duckdb'));
+for (const name of ['duckdb.node', 'libduckdb.so']) fs.copyFileSync(from(DUCKDB_PACKAGE, name), at('lib/duckdb', name));
 fs.copyFileSync(process.execPath, at('bin/node'));
 // names of functions that nobody looks up: 16 MB
 spawnSync('strip', [at('bin/node')]);

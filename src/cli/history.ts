@@ -29,7 +29,7 @@ interface Options extends FilterOptions {
 
 /** `hour×weekday` as people write it. */
 const groupOf = (text: string): string =>
-  /^(hour[x×*,-]weekday|weekday[x×*,-]hour)$/.test(text) ? 'hour-weekday' : text;
+  /^(hour[x\u00d7*,-]weekday|weekday[x\u00d7*,-]hour)$/.test(text) ? 'hour-weekday' : text;
 
 export function define(command: Command): void {
   const by = new Option('--by <what>', 'who or when').choices([...GROUPS]).default('user');

@@ -14,6 +14,7 @@ const KEYS = [
   'hub.keep_age',
   'hub.keep_size',
   'hub.seal_after',
+  'hub.index',
   ...HUB_TRUST,
   ...ARCHIVE_SINK_SETTINGS,
 ] as const satisfies readonly SettingKey[];
@@ -63,6 +64,7 @@ Examples:
         usersWrite: config['trust.users_write'],
         ...stated({ tls }),
         sealAfter: config['hub.seal_after'],
+        index: config['hub.index'],
         ...stated({ keepAge: config['hub.keep_age'], keepSize: config['hub.keep_size'] }),
         tell: warn,
       });

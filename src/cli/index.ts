@@ -9,6 +9,7 @@ import { ascii, printable } from '../show/terminal/text-table.ts';
 interface Options {
   add?: string[];
   rebuild?: boolean;
+  keep?: boolean;
   verify?: boolean;
   workers?: number;
   format: string;
@@ -19,6 +20,7 @@ export function define(command: Command): void {
     .argument('<archive>', 'a folder of recordings, or the archive of a hub')
     .option('--add <recording...>', 'only these recordings, without a look at the others')
     .option('--rebuild', 'make the index again from all recordings')
+    .option('--keep', 'rows of recordings that are gone stay, as a hub has it')
     .option('--verify', 'read all of the index and say what is wrong with it')
     .option('--workers <n>', 'so many processes at once (default: one per core)', wholeNumber)
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
@@ -45,6 +47,7 @@ Examples:
       let bar: ReturnType<typeof progress> | undefined;
       const built = await buildIndex(archive, {
         rebuild: options.rebuild === true,
+        keep: options.keep === true,
         progress: (_done, of) => {
           bar ??= progress('summarising recordings', of);
           bar.advance();

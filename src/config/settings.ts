@@ -82,6 +82,13 @@ export const settings = [
     help: 'Seal a recording after so long without a word from nodes that never said they are done.',
   },
   {
+    key: 'hub.index',
+    kind: 'flag',
+    default: true,
+    rare: true,
+    help: 'Keep the index of the archive, from which `tacho jobs`, `history` and others answer (docs/history.md).',
+  },
+  {
     key: 'hub.keep_age',
     kind: 'duration',
     flag: '--keep-age',

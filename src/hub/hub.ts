@@ -13,6 +13,7 @@ import { parseListen, shownHost } from '../trust/listen-address.ts';
 import { Caretaker, sweepEvery } from './keep/caretaker.ts';
 import { Compressor } from './keep/compress.ts';
 import { Finisher } from './keep/finish.ts';
+import { IndexKeeper } from './keep/index-child.ts';
 import type { SealMemory } from './keep/seal-child.ts';
 import { Descriptors } from './receive/descriptors.ts';
 import { Filing } from './receive/filing.ts';
@@ -38,6 +39,8 @@ export interface HubOptions {
   keepSize?: number;
   /** Seconds without a word after which a recording is sealed although not all of its nodes said that they are done. */
   sealAfter?: number;
+  /** Keep the index of the archive, for questions about many jobs. */
+  index?: boolean;
   /** The time that sealing a small recording may take, in seconds. */
   sealSeconds?: number;
   /** What a sealing process may take of the memory. */
@@ -120,6 +123,12 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     sealAfter: options.sealAfter ?? SEAL_AFTER_S,
     ...stated({ age: options.keepAge, bytes: options.keepSize }),
   });
+  const indexKeeper = options.index === true ? new IndexKeeper(archive, tell) : undefined;
+  const look = async (): Promise<void> => {
+    await caretaker.look();
+    if (!closed) await indexKeeper?.look();
+  };
+  let closed = false;
   const syncer = new Syncer(archive, descriptors);
   const started = Date.now() * 1000;
   const server = createServer({
@@ -142,8 +151,8 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const timers = [
     setInterval(() => filing.saveJobs(), SAVE_MS),
     setInterval(() => forgetIdle(filing), FORGET_MS),
-    setInterval(() => void caretaker.look(), sweepMs),
-    setTimeout(() => void caretaker.look(), Math.min(FIRST_SWEEP_S * 1000, sweepMs)),
+    setInterval(() => void look(), sweepMs),
+    setTimeout(() => void look(), Math.min(FIRST_SWEEP_S * 1000, sweepMs)),
   ];
   // later, when it is asked to identify somebody, it may well be there
   void gatekeeper.trouble?.().then((why) => {
@@ -160,7 +169,9 @@ export async function startHub(options: HubOptions): Promise<Hub> {
       for (const timer of timers) clearInterval(timer);
       await lastAnswers(server);
       filing.saveJobs();
+      closed = true;
       await caretaker.close();
+      await indexKeeper?.close();
       await finisher.close();
       await compressor.close();
       syncer.close();

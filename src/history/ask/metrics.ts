@@ -43,7 +43,7 @@ export const METRICS = [
   },
   {
     name: 'cpu-use',
-    help: 'part of the CPUs that were held that was busy, weighed by core-hours',
+    help: 'busy part of the CPUs held, weighed by core-hours',
     unit: 'share',
     amount: 'j.cpu_use * j.core_hours',
     per: 'case when j.cpu_use is not null then j.core_hours end',
@@ -54,7 +54,7 @@ export const METRICS = [
   },
   {
     name: 'gpu-use',
-    help: 'part of the GPUs that were held that was busy, weighed by GPU-hours',
+    help: 'busy part of the GPUs held, weighed by GPU-hours',
     unit: 'share',
     amount: 'j.gpu_use * j.gpu_hours',
     per: 'case when j.gpu_use is not null then j.gpu_hours end',

@@ -10,6 +10,8 @@ import type { Found } from './summarise-one.ts';
 export interface BuildOptions {
   /** Everything again, whatever the index has. */
   rebuild?: boolean;
+  /** Rows of recordings that are gone stay. */
+  keep?: boolean;
   /** Only these recordings, and no look at the others. */
   only?: readonly string[];
   workers?: number;
@@ -34,7 +36,11 @@ export async function buildIndex(archive: string, options: BuildOptions = {}): P
   return changeIndex(archive, (index) => fill(index, archive, options), { fresh: options.rebuild === true });
 }
 
-async function fill(index: IndexWriter, archive: string, { only, workers, progress }: BuildOptions): Promise<Built> {
+async function fill(
+  index: IndexWriter,
+  archive: string,
+  { only, keep, workers, progress }: BuildOptions,
+): Promise<Built> {
   const found = only === undefined ? foundBelow(archive) : only.map((one) => foundAt(archive, one));
   const there = new Set(found.map(({ id }) => id));
   const isNews = ({ id, stamp }: Found): boolean => {
@@ -43,7 +49,8 @@ async function fill(index: IndexWriter, archive: string, { only, workers, progre
   };
   const news = found.filter(isNews);
   const added = news.filter(({ id }) => index.catalogue.get(id) === undefined).length;
-  const gone = only === undefined ? [...index.catalogue.all()].filter(({ id }) => isGone(id, there)) : [];
+  const gone =
+    only === undefined && keep !== true ? [...index.catalogue.all()].filter(({ id }) => isGone(id, there)) : [];
   let count = 0;
   const file = (entries: Parameters<IndexWriter['change']>[0]): Promise<void> => index.change(entries);
   const done = (): void => progress?.(++count, news.length);
