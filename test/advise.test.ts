@@ -61,6 +61,10 @@ test('advice from recordings, as text, JSON, CSV and script', async () => {
   const csv = tacho(['advise', folder, '--user', 'bob', '--format', 'csv']).out.split('\n');
   assert.match(csv[0]!, /^user,name,runs,completed,resource,asked,advised,verdict/);
   assert.match(csv[1]!, /^bob,other,2,1,time,36000,45000,more,3600,3600,3600,4711_8,/);
+  // the same from an index, where the recordings need not be read
+  const indexed = tacho(['index', folder]);
+  assert.equal(indexed.code, 0, indexed.err);
+  assert.equal(tacho(['advise', folder]).out, all.out);
   // an array by its id, where it lies
   const array = JSON.parse(tacho(['advise', '4711', '--format', 'json'], { cwd: folder }).out) as Advice[];
   assert.deepEqual(

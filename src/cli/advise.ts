@@ -4,19 +4,12 @@ import { BATCH_SYSTEMS, type BatchSystem } from '../advise/script.ts';
 import { Fault, usage } from '../base/fault.ts';
 import { pageWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
-import { warn } from '../base/warn.ts';
 import { count } from '../base/words.ts';
-import { progress } from '../show/terminal/progress.ts';
-import { several, words } from './processes.ts';
-import { parseTags } from './tags.ts';
+import type { JobSummary } from '../history/tables/summary.ts';
+import { databaseOption } from './database-option.ts';
+import { type FilterOptions, filterOf, jobFilters, periodOptions, withHistory } from './history-options.ts';
 
-interface Options {
-  user?: string[];
-  name?: string[];
-  program?: string[];
-  account?: string[];
-  partition?: string[];
-  tag?: string[];
+interface Options extends FilterOptions {
   last?: number;
   for?: BatchSystem;
   format: 'text' | 'json' | 'csv' | 'script';
@@ -28,18 +21,13 @@ function last(text: string): number {
 }
 
 export function define(command: Command): void {
-  command
+  const jobs = databaseOption(command)
     .usage('[JOB…] [options]')
     .argument(
       '[jobs...]',
-      'recordings, folders that hold some, or ids of jobs in the current folder (default: all of it)',
-    )
-    .option('-u, --user <names>', 'only jobs of these users; * and ? as in file names', words)
-    .option('--name <names>', 'only jobs with these names', words)
-    .option('--program <names>', 'only runs of these programs', words)
-    .option('--account <names>', 'only jobs of these accounts', words)
-    .option('-p, --partition <names>', 'only jobs in these partitions', words)
-    .option('--tag <key:value>', 'only jobs with this tag', several)
+      'recordings, archives or folders of recordings, or ids of jobs in the current folder or a database (default: the current folder)',
+    );
+  periodOptions(jobFilters(jobs), 'all there is')
     .option('--last <n>', 'only the newest so many', last)
     .addOption(
       new Option('--for <scheduler>', 'write the script for it (default: that of the jobs)').choices(BATCH_SYSTEMS),
@@ -52,23 +40,24 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-What to ask for next time: time, memory, CPUs, GPUs and nodes, from what past runs
-used (95th percentile and a margin, never less than any run used), as the head of a
-job script, with what it saves and how sure it is. Runs that failed, ran out of
-memory or of time show the least that is needed, not how much. Jobs of several kinds
-are advised one by one; the tasks of an array are one.
+What to ask for next time: time, memory, CPUs, GPUs and nodes, from what past runs used (95th percentile and a margin,
+never less than any run used), as the head of a job script, with what it saves and how sure it is. Runs that failed, ran
+out of memory or of time show the least that is needed, not how much. Jobs of several kinds are advised one by one; the
+tasks of an array are one.
 
 Examples:
   tacho advise tacho-4711                        from one run
-  tacho advise runs/ --user ada --name train --last 20
+  tacho advise runs --user ada --name train --last 20
   tacho advise 4711                              the tasks of an array, recorded here
-  tacho advise runs/ --format script > head.sh
-  tacho advise runs/ --for pbs
+  tacho advise /archive/tacho --user ada --from -30d
+  tacho advise runs --format script > head.sh
+  tacho advise runs --for pbs
 `,
     )
     .action(async (names: string[], options: Options) => {
-      const [{ adviceOf }, jobs] = await Promise.all([import('../advise/advise.ts'), jobsOf(names, options)]);
-      const advice = adviceOf(jobs, stated({ system: options.for }));
+      const chosen = await jobsOf(names, options);
+      const { adviceOf } = await import('../advise/advise.ts');
+      const advice = adviceOf(chosen, stated({ system: options.for }));
       const { adviseCsv, adviseJson, adviseScript, adviseText } = await import('../show/advise-text.ts');
       if (options.format === 'script' && advice.every(({ script }) => script.length === 0))
         throw usage('these jobs had no scheduler', 'say for which one the script is: --for slurm, flux or pbs');
@@ -77,52 +66,20 @@ Examples:
     });
 }
 
-type Jobs = Awaited<ReturnType<typeof import('../history/ask/history.ts')['selectJobs']>>;
-
-async function jobsOf(names: readonly string[], options: Options): Promise<Jobs> {
-  const [{ openHistory, selectJobs }, { isOver }] = await Promise.all([
-    import('../history/ask/history.ts'),
-    import('../advise/evidence.ts'),
-  ]);
-  const isPath = (name: string): boolean => name.includes('/') || fs.existsSync(name);
-  const folders = names.filter(isPath);
-  const ids = names.filter((name) => !isPath(name));
-  let bar: ReturnType<typeof progress> | undefined;
-  const history = await openHistory({
-    folders: folders.length === 0 || ids.length > 0 ? [...folders, '.'] : folders,
-    leftOut: ({ message }) => {
-      warn(`left out: ${message}`);
-      process.exitCode = 1;
-    },
-    progress: (done, of) => {
-      bar ??= progress('reading jobs', of);
-      bar.advance(1);
-      if (done === of) bar.done();
-    },
-  });
-  try {
-    const { user, name, program, account, partition, tag } = options;
-    const wanted = await selectJobs(
-      history,
-      stated({
-        users: user,
-        names: name,
-        programs: program,
-        accounts: account,
-        partitions: partition,
-        tags: tag === undefined ? undefined : parseTags(tag),
-        jobs: ids.length === 0 || folders.length > 0 ? undefined : ids,
-      }),
-    );
-    const over = wanted.filter(isOver);
-    if (wanted.length === 0)
-      throw new Fault('no job is what was asked for', { hint: 'tacho list shows the jobs in a folder' });
-    if (over.length === 0)
-      throw new Fault(`${count(wanted.length, 'job')}, none of which is over: what they need is not known yet`, {
-        hint: 'ask again when one has ended',
-      });
-    return options.last === undefined ? over : over.toSorted((a, b) => a.time - b.time).slice(-options.last);
-  } finally {
-    await history.close();
-  }
+/** Jobs that are over, of what is named: files and folders are places, everything else is an id. */
+async function jobsOf(names: readonly string[], options: Options): Promise<JobSummary[]> {
+  const isPlace = (name: string): boolean => options.db === undefined && (name.includes('/') || fs.existsSync(name));
+  const places = names.filter(isPlace);
+  const ids = names.filter((name) => !isPlace(name));
+  const asked = ids.length === 0 ? options : { ...options, job: [...(options.job ?? []), ...ids] };
+  const found = await withHistory(places, options, (history) => history.selectJobs(filterOf(asked)));
+  if (found.length === 0)
+    throw new Fault('no job is what was asked for', { hint: 'tacho jobs lists the jobs of a place' });
+  const { isOver } = await import('../advise/evidence.ts');
+  const over = found.filter(isOver);
+  if (over.length === 0)
+    throw new Fault(`${count(found.length, 'job')}, none of which is over: what they need is not known yet`, {
+      hint: 'ask again when one has ended',
+    });
+  return options.last === undefined ? over : over.toSorted((a, b) => a.time - b.time).slice(-options.last);
 }

@@ -14,7 +14,7 @@ export function define(command: Command): void {
         sizeBy,
       )
       .option('-n, --name <name>', 'only jobs with this name; * and ? as in file names')
-      .option('-p, --program <name>', 'only runs of this program')
+      .option('--program <name>', 'only runs of this program')
       .option('--job-tag <key:value>', 'only jobs with this tag', several),
   )
     .addHelpText(
