@@ -4,10 +4,18 @@ import { classic } from './classic.ts';
 import { gpuCauses } from './gpu.ts';
 import { healthyJobs } from './healthy.ts';
 import { memoryAndFiles } from './memory-io.ts';
+import { mpiCauses } from './mpi.ts';
 import { processCauses } from './processes.ts';
 
 /** Every case, the families one after the other. */
-export const causes: readonly Cause[] = [...healthyJobs, ...classic, ...gpuCauses, ...memoryAndFiles, ...processCauses];
+export const causes: readonly Cause[] = [
+  ...healthyJobs,
+  ...classic,
+  ...gpuCauses,
+  ...memoryAndFiles,
+  ...processCauses,
+  ...mpiCauses,
+];
 
 /** Rules as the cases name them. */
 export const ruleIds: readonly string[] = rules.map(({ id }) => id);

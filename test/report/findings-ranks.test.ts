@@ -127,6 +127,11 @@ test('the rank that died first is named, not those that its launcher ended', () 
   const aborted = ranks(many(2, (i) => ({ exitcode: i === 1 ? 3 : 0, to: 50 })));
   assert.equal(finding(aborted, 'rank-died').severity, 'warning', 'the script went on');
   assert.match(finding(aborted, 'rank-died').text, /rank 1 on c1 ended with exit code 3 after 49.0 s$/);
+  const running = ranks(
+    many(2, (i) => ({ exitcode: i === 1 ? 3 : 0, to: 50 })),
+    { state: 'running' },
+  );
+  assert.equal(finding(running, 'rank-died').severity, 'warning', 'the card of tacho stop says so, too');
   const all = ranks(
     many(3, () => ({ exitcode: 1 })),
     failed,

@@ -28,10 +28,7 @@ export default rule({
   kind: 'trouble',
   order: 122,
   isExact: true,
-  needs: [
-    knownRanks,
-    { what: 'its end', has: ({ job }) => job.state !== 'running', otherwise: { skipped: 'the job is still running' } },
-  ],
+  needs: [knownRanks],
   thresholds: {},
   when(facts) {
     // then the scheduler has ended all of them
@@ -40,7 +37,8 @@ export default rule({
     const died = facts.worlds().flatMap((world) => diedIn(world, facts) ?? []);
     return died.sort((a, b) => Number(b.first !== undefined) - Number(a.first !== undefined)).slice(0, 3);
   },
-  severity: (_, { job }) => (job.state === 'completed' ? 'warning' : 'critical'),
+  // a job that goes on, or ended well, may not need it
+  severity: (_, { job }) => (['completed', 'running'].includes(job.state) ? 'warning' : 'critical'),
   say({ world, first, failed, isAll }) {
     if (isAll && failed.length > 1)
       return `All of the ${ranksName(world)} that were recorded ended with exit code ${failed[0]!.exit_code}`;

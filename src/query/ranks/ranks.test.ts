@@ -62,8 +62,8 @@ test('a launcher that does not name its world: its daemons tell two apart, and j
     ...[rank(21, 20, 0, 'c1', 21), rank(22, 20, 1, 'c1', 21), rank(21, 20, 2, 'c2', 21)],
   ]);
   assert.deepEqual(shape(ranksOf(set)), [
-    [1, '', '', 4, '0@c1 1@c1 2@c2 3@c2'],
-    [2, '', '', 4, '0@c1 1@c1 2@c2'],
+    [1, 'mpiexec', '', 4, '0@c1 1@c1 2@c2 3@c2'],
+    [2, 'mpiexec', '', 4, '0@c1 1@c1 2@c2'],
   ]);
 });
 

@@ -2,7 +2,7 @@ import { smallest } from '../../base/extremes.ts';
 import type { Step } from '../../recording/folder/job.ts';
 import type { ProcessSet } from '../processes/set.ts';
 import { stepsOf } from '../spans/steps.ts';
-import { isDaemon, isLauncher } from './launchers.ts';
+import { isDaemon, isLauncher, launcherBehind } from './launchers.ts';
 
 /** The processes of one rank: those that its launcher started, and what these started. */
 export interface RankProcesses {
@@ -184,12 +184,14 @@ function finished(set: ProcessSet, groups: readonly LocalGroup[]): WorldProcesse
 
 /** The command that people typed: on its own node it is above what it left there to start ranks. */
 function launcherOf(set: ProcessSet, ranks: readonly RankProcesses[]): string {
+  let behind = '';
   for (const { root } of ranks) {
     for (let at = set.parent[root]!, steps = 0; at >= 0 && steps < 8; at = set.parent[at]!, steps++) {
       const program = set.exename[at]!;
       if (isLauncher(program)) return program;
       if (!isDaemon(program)) break;
+      behind ||= launcherBehind(program);
     }
   }
-  return '';
+  return behind;
 }
