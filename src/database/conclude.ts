@@ -1,4 +1,6 @@
 import * as path from 'node:path';
+import { summariesFrom } from '../history/make/summaries.ts';
+import type { RecordingSummaries } from '../history/tables/summary.ts';
 import { gather } from '../judge/facts/gather.ts';
 import { measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { report } from '../judge/report.ts';
@@ -26,6 +28,7 @@ export function taggedOperations(set: ProcessSet): TaggedOperation[] {
 export interface Conclusions {
   report: Report;
   measured: ReadonlyMap<string, number>;
+  summaries: RecordingSummaries;
 }
 
 /** What follows from a recording as a whole. */
@@ -35,7 +38,13 @@ export async function conclude(recording: Recording, set: ProcessSet, whole: Nee
     // in the words of whoever read it before
     if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
   }
-  return { report: report(material), measured: await measuredRecordings([recording])[0]!.measured() };
+  const made = report(material);
+  const place = path.resolve(recording.path);
+  return {
+    report: made,
+    measured: await measuredRecordings([recording])[0]!.measured(),
+    summaries: summariesFrom(made, material, place),
+  };
 }
 
 /** The report reads processes once more where it takes samples from statistics, or where there is trouble to tell of. */

@@ -16,6 +16,7 @@ import type { Database } from './connect.ts';
 import { type Copy, copyIn, pausesOf } from './copy.ts';
 import { storable, storableJson } from './copy-write.ts';
 import { operationColumns, processColumns, threadColumns } from './job-rows.ts';
+import { storeSummaries } from './store-summaries.ts';
 
 export interface Submitted {
   /** stored: it is new there. present: it was there already, and nothing was changed. replaced: as asked, or it has ended since. */
@@ -214,7 +215,7 @@ async function store(
       return { threads, operations: taggedOperations(set), conclude };
     },
   );
-  const { report, measured } = await beside(
+  const { report, measured, summaries } = await beside(
     database,
     copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]),
     async (pause) => {
@@ -238,6 +239,7 @@ async function store(
       [...troubles].map(storable),
     ],
   );
+  await storeSummaries(database, job, summaries);
   return { job, threads: threads.length };
 }
 

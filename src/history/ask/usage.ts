@@ -157,7 +157,7 @@ function base(
     metric.at === undefined
       ? [sql.micros('j.time'), endOf(sql)]
       : [momentOf(sql, metric.at), `${momentOf(sql, metric.at)} + 1`];
-  return `(select ${key} as k, ${begin} as start_us, ${end} as end_us, ${amount} as amount, ${per ?? 'null'} as weight from ${source})`;
+  return `(select ${key} as k, ${begin} as start_us, ${end} as end_us, ${amount} as amount, ${per ?? 'nullif(0e0, 0e0)'} as weight from ${source})`;
 }
 
 /** What part of the amount lies between two moments; one that lasted no time is all where it began. */

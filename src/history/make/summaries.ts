@@ -1,5 +1,7 @@
 import { gather } from '../../judge/facts/gather.ts';
 import { report } from '../../judge/report.ts';
+import type { Report } from '../../judge/report-schema.ts';
+import type { Material } from '../../query/material.ts';
 import { isFleet } from '../../recording/folder/fleet.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { silentEnd } from '../../recording/folder/silent-end.ts';
@@ -22,13 +24,22 @@ export function summariesOf(opened: Recording, options: SummariesOptions = {}): 
   const ended = opened.job.end === undefined ? silentEnd(opened, now) : undefined;
   const whole = ended === undefined ? opened : { ...opened, job: ended };
   const material = gather(whole, { now });
-  const node_hours = options.nodeHours === false ? [] : nodeHoursOf(material, recording);
-  if (isFleet(whole.job)) return { jobs: [], job_nodes: [], node_hours, findings: [] };
-  const made = report(material);
+  if (isFleet(whole.job))
+    return { jobs: [], job_nodes: [], node_hours: nodeHoursOf(material, recording), findings: [] };
+  return summariesFrom(report(material), material, recording, options.nodeHours);
+}
+
+/** The same of a job whose report is at hand. */
+export function summariesFrom(
+  made: Report,
+  material: Material,
+  recording: string,
+  nodeHours = true,
+): RecordingSummaries {
   return {
     jobs: [summaryOfJob(made, material, recording)],
     job_nodes: summariesOfNodes(made, recording),
-    node_hours,
+    node_hours: nodeHours ? nodeHoursOf(material, recording) : [],
     findings: summariesOfFindings(made, recording),
   };
 }
