@@ -109,11 +109,11 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   agent: ['agent'],
   stop: ['stop'],
   export: ['export'],
-  serve: ['serve'],
+  serve: ['serve', 'mcp'],
 };
 
 /** Modules of src/cli that differ between the whole program and its parts, because what they import does. */
-const DIFFERENT = ['main', 'program', 'verbs', 'stop', 'serve'];
+const DIFFERENT = ['main', 'program', 'verbs', 'stop', 'serve', 'mcp'];
 
 const cli = (name: string): string => path.join(HERE, 'src/cli', `${name}.ts`);
 
@@ -125,9 +125,9 @@ const parts: Plugin = {
     bundler.onLoad({ filter: /.*/, namespace: 'elsewhere' }, () => ({
       contents: 'throw new Error("this part of the program does not have it");',
     }));
-    // the page's server is larger than all the rest: only its own part has it
-    bundler.onResolve({ filter: /\/serve\/start\.ts$/, namespace: 'file' }, ({ importer }) =>
-      importer === cli('serve') ? { path: 'elsewhere', namespace: 'elsewhere' } : undefined,
+    // servers of pages and assistants are larger than all the rest: only their own part has them
+    bundler.onResolve({ filter: /\/(serve|mcp)\/start\.ts$/, namespace: 'file' }, ({ importer }) =>
+      importer === cli('serve') || importer === cli('mcp') ? { path: 'elsewhere', namespace: 'elsewhere' } : undefined,
     );
     for (const [name, verbs] of Object.entries(PARTS)) {
       const namespace = `part:${name}`;

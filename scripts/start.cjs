@@ -15,6 +15,7 @@ const PARTS = {
   stop: 'stop',
   export: 'export',
   serve: 'serve',
+  mcp: 'serve',
   '--version': 'stop',
 };
 const name = (!process.env.TACHO_STOPPED && PARTS[process.argv[2]]) || 'tacho';

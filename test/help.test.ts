@@ -21,7 +21,7 @@ const OTHERS_WORDS = /^(mark|fom|env|notebook|hub|agent|completion|slurm hooks|t
 const DATA = /^(export|db table)$/;
 /** One answer, or a sentence about each thing; no table. */
 const SENTENCES =
-  /^(run|start|stop|report|serve|seal|verify|index|annotate|submit|watch|check|demo|import \w+|model (create|enable|disable|delete)|db (status|migrate|retire|drop)|job (begin|end))$/;
+  /^(run|start|stop|report|serve|mcp|seal|verify|index|annotate|submit|watch|check|demo|import \w+|model (create|enable|disable|delete)|db (status|migrate|retire|drop)|job (begin|end))$/;
 
 function* leaves(command: Command, words: readonly string[] = []): Generator<[name: string, command: Command]> {
   if (command.commands.length === 0) yield [words.join(' '), command];

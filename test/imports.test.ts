@@ -29,6 +29,7 @@ const ORDER = [
   'show',
   'demo',
   'serve',
+  'mcp',
   'cli',
 ];
 const SRC = path.join(import.meta.dirname, '../src');

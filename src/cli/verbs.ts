@@ -64,6 +64,7 @@ export const verbs: readonly Verb[] = [
   { name: 'export', group: look, summary: 'write recordings as CSV, Parquet or NDJSON', load: () => import('./export.ts') },
   { name: 'notebook', group: look, summary: 'open recordings in a Jupyter notebook', load: () => import('./notebook.ts') },
   { name: 'list', group: look, summary: 'list recordings', load: () => import('./list.ts') },
+  { name: 'mcp', group: look, summary: 'let an assistant ask about recordings (Model Context Protocol)', load: () => import('./mcp.ts') },
   { name: 'seal', group: keep, summary: 'make finished recordings small and fast', load: () => import('./seal.ts') },
   { name: 'verify', group: keep, summary: 'find and heal damage in recordings', load: () => import('./verify.ts') },
   { name: 'import', group: keep, summary: 'make recordings of what other programs recorded', load: () => import('./import.ts') },

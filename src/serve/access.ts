@@ -1,5 +1,6 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isSameSecret } from '../trust/token.ts';
 import { Problem } from './problems.ts';
 
 /** Who asks. */
@@ -18,12 +19,6 @@ const COOKIE = 'tacho_token';
 
 export const newToken = (): string => randomBytes(24).toString('base64url');
 
-/** Of a token that is as long as ours, so that time tells nothing of it. */
-function isEqual(given: string | undefined, token: string): boolean {
-  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(token)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
 /**
  * Only who has the token of the printed address is answered: other users of the machine reach the same port. The address
  * brings it once; then it is in a cookie that scripts cannot read.
@@ -32,13 +27,13 @@ export function requireToken(app: FastifyInstance, token: string): void {
   app.decorateRequest('viewer');
   app.addHook('onRequest', async (request, reply) => {
     const { searchParams, pathname } = new URL(request.url, 'http://localhost');
-    if (isEqual(searchParams.get('token') ?? undefined, token)) {
+    if (isSameSecret(searchParams.get('token') ?? '', token)) {
       searchParams.delete('token');
       const rest = searchParams.size === 0 ? '' : `?${searchParams}`;
       reply.header('set-cookie', `${COOKIE}=${token}; HttpOnly; SameSite=Strict; Path=/`);
       return reply.redirect(`${pathname.replace(/^\/+/, '/')}${rest}`);
     }
-    if (!isEqual(bearer(request) ?? cookie(request), token))
+    if (!isSameSecret(bearer(request) ?? cookie(request) ?? '', token))
       throw new Problem(401, 'the address lacks its token: open the one that tacho serve printed');
     request.viewer = {};
     return undefined;

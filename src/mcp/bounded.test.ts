@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { bounded } from './bounded.ts';
+
+test('an answer that fits is as it was', () => {
+  assert.deepEqual(JSON.parse(bounded({ a: [1, 2.5, 'x'], b: { c: null } })), { a: [1, 2.5, 'x'], b: { c: null } });
+});
+
+test('a long list loses its end, and says so', () => {
+  const answer = JSON.parse(bounded({ rows: Array.from({ length: 5000 }, (_, i) => ({ i, text: 'x'.repeat(50) })) }));
+  assert.equal(answer.rows[0].i, 0);
+  assert.match(answer.rows.at(-1), /^4\d{3} more were left out$/);
+});
+
+test('no answer is longer than it may be', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.integer({ min: 200, max: 5000 }), (value, most) => {
+      const text = bounded(value, most);
+      assert.ok(text === undefined || text.length <= most * 7);
+      if (text !== undefined) JSON.parse(text);
+    }),
+  );
+});

@@ -1,0 +1,25 @@
+/** An answer is no longer than this: it takes its place in what an assistant can keep in mind. */
+export const MOST_CHARACTERS = 30_000;
+
+/** Shortens lists until the answer fits; what was left out is said where it was. */
+export function bounded(answer: unknown, most = MOST_CHARACTERS): string {
+  for (let longest = 400; ; longest = Math.floor(longest / 2)) {
+    const text = JSON.stringify(shortened(answer, longest), undefined, 1);
+    if (text.length <= most) return text;
+    if (longest <= 1) return JSON.stringify({ too_long: true, beginning: text.slice(0, most / 2) });
+  }
+}
+
+function shortened(value: unknown, longest: number): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) return undefined;
+  if (typeof value === 'number' && !Number.isInteger(value)) return Number(value.toPrecision(6));
+  if (typeof value === 'string') return value.length > 2000 ? `${value.slice(0, 2000)}…` : value;
+  if (value instanceof Map) return shortened(Object.fromEntries(value), longest);
+  if (ArrayBuffer.isView(value)) return shortened(Array.from(value as unknown as ArrayLike<number>), longest);
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, longest).map((each) => shortened(each, longest) ?? null);
+    return value.length > longest ? [...kept, `${value.length - longest} more were left out`] : kept;
+  }
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shortened(each, longest)]));
+}

@@ -1,0 +1,68 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { isForeignLink } from '../base/plain-file.ts';
+import { type History, openHistory } from '../history/ask/history.ts';
+import { gather } from '../judge/facts/gather.ts';
+import { report } from '../judge/report.ts';
+import type { Report } from '../judge/report-schema.ts';
+import type { Material } from '../query/material.ts';
+import { openRecording, type Recording } from '../recording/folder/open.ts';
+
+/** A job with what was recorded of it. */
+export interface JobAtHand {
+  recording: Recording;
+  material: Material;
+  report: Report;
+}
+
+/** The jobs that may be asked about: those in some folders, as far as whoever started us may read them. */
+export class JobsAtHand {
+  readonly #folders: readonly string[];
+
+  constructor(folders: readonly string[]) {
+    this.#folders = folders.map((folder) => path.resolve(folder));
+  }
+
+  /** Opened for each question: recordings come and go. */
+  async asking<T>(work: (history: History) => Promise<T>): Promise<T> {
+    const history = await openHistory({ folders: this.#folders, leftOut: () => undefined });
+    try {
+      return await work(history);
+    } finally {
+      await history.close();
+    }
+  }
+
+  /** The newest job with this id, or the recording with this name or path in the folders. */
+  async open(name: string): Promise<JobAtHand> {
+    const recording = openRecording(this.#named(name) ?? (await this.#withId(name)));
+    const material = gather(recording);
+    return { recording, material, report: report(material) };
+  }
+
+  #named(name: string): string | undefined {
+    return this.#folders
+      .map((folder) => path.resolve(folder, name))
+      .find((each) => this.#isInside(each) && fs.existsSync(path.join(each, 'job.json')));
+  }
+
+  async #withId(id: string): Promise<string> {
+    const found = await this.asking((history) =>
+      history.selectJobs({ jobs: [id.replaceAll(/[*?]/g, '')], order: { by: 'time', descending: true } }),
+    );
+    for (const { recording } of found) {
+      if (recording === undefined) continue;
+      const named = this.#named(recording);
+      if (named !== undefined) return named;
+    }
+    const hint = 'list_jobs says which jobs there are';
+    throw new Fault(found.length > 0 ? `job ${id} was not recorded` : `there is no job ${id} here`, { hint });
+  }
+
+  /** Somebody else's link does not lead out of the folders. */
+  #isInside(file: string): boolean {
+    const isBelow = (folder: string): boolean => file === folder || file.startsWith(`${folder}${path.sep}`);
+    return this.#folders.some(isBelow) && fs.existsSync(file) && !isForeignLink(file);
+  }
+}
