@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { configReference } from '../src/config/reference.ts';
+import { historyReference } from '../src/history/tables/reference.ts';
 import { reportJsonSchema } from '../src/judge/report-schema.ts';
 import { rules } from '../src/judge/rules/index.ts';
 import { findingsReference } from '../src/judge/rules/shared/reference.ts';
@@ -27,6 +28,7 @@ export function generated(): Map<string, string> {
     [RULES_INDEX, rulesIndex()],
     [path.join(DOCS, 'metrics.md'), metricReference(tables)],
     [path.join(DOCS, 'findings.md'), findingsReference(rules)],
+    [path.join(DOCS, 'history-tables.md'), historyReference()],
     [path.join(DOCS, 'report.schema.json'), reportJsonSchema()],
     [configuration, between(fs.readFileSync(configuration, 'utf8'), `${configReference()}\n\n${thresholdReference()}`)],
     ...dashboards(),
