@@ -4,7 +4,7 @@ import type { Material } from '../../src/query/material.ts';
 import { finding, outcome } from '../made/findings.ts';
 import { type Told, testJob, testSet } from '../made/processes.ts';
 import { agent, cgroup, job, material, node, START, span } from '../made/report-jobs.ts';
-import { level, series, table } from '../made/report-statistics.ts';
+import { count, level, series, table } from '../made/report-statistics.ts';
 
 process.env.TZ = 'UTC';
 
@@ -266,4 +266,26 @@ test('processes that go on after their parent has failed; those of a parent that
   assert.match(finding(below({ exitcode: 3 }), 'orphaned-processes').text, /had failed with exit code 3$/);
   assert.equal(outcome(below({}), 'orphaned-processes')?.outcome, 'fine');
   assert.equal(outcome(below({ exitcode: 3 }, 0.1), 'orphaned-processes')?.outcome, 'fine');
+});
+
+test('threads bound to too few CPUs: the processes, their CPUs and how long each waited; and who shared the node', () => {
+  const lived = span(100);
+  const told = processes(
+    many(2, (i) => ({ exename: 'rank', args: String(i), from: 1, to: 99, cpu: 48, metrics: { time_waiting: 48e9 } })),
+    1,
+  );
+  const rows = [10, 11].map((pid) =>
+    series(
+      lived,
+      { pid: String(pid), start: String(START / 1000 + 1000) },
+      { user_ms: count(lived, 48e3), system_ms: count(lived, 0), wait_ms: count(lived, 48e3) },
+      { name: 'rank', allowed_cpus: '2' },
+    ),
+  );
+  (told.nodes[0]!.tables as Map<string, unknown>).set(...table('process', rows));
+  const long = { ...told, job: { ...told.job, end: START + 100e6 } };
+  assert.equal(
+    finding(long, 'cpu-binding').evidence[2]!.text,
+    'c1: rank 0 (pid 10) may run on CPU 2, ran for 48.0 s, waited 48.0 s for a CPU',
+  );
 });

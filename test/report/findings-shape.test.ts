@@ -94,3 +94,23 @@ test('CPUs that a hypervisor gave to others, and CPUs that heat slowed down', ()
   assert.equal(outcome(told(0, 10), 'cpu-thermal')?.outcome, 'fine');
   assert.equal(outcome(single(), 'cpu-steal')?.outcome, 'skipped');
 });
+
+test('single CPUs of the job on which nothing ran', () => {
+  const told = (shares: readonly number[], allowed = '0-3'): Material => {
+    const lived = span(3600);
+    const cpus = shares.map((share, cpu) =>
+      series(lived, { cpu: String(cpu) }, { busy_ms: count(lived, share * 3600e3) }),
+    );
+    const start = String(START / 1000);
+    const process = series(lived, { pid: '5', start }, {}, { name: 'solve', allowed_cpus: allowed });
+    return material(job(3600, { asked: { nodes: 1, cpus: 4 } }), [
+      node('c1', agent('c1', lived), [cgroup(lived, 1.9, 2 ** 30), table('cpu', cpus), table('process', [process])]),
+    ]);
+  };
+  const { severity, text, evidence } = finding(told([0.95, 0.01, 0.95, 0]), 'core-idle');
+  assert.equal(severity, 'info');
+  assert.equal(text, 'Nothing ran on 2 CPUs of the job: 1 and 3 on c1');
+  assert.equal(evidence[0]!.text, 'c1: 2 of 4 CPUs idle (less than 2 % of the time), the busiest 95 % busy');
+  assert.equal(outcome(told([0.5, 0.5, 0.5, 0.4]), 'core-idle')?.outcome, 'fine');
+  assert.equal(outcome(told([0.95, 0.01, 0.95, 0], '0-7'), 'core-idle')?.outcome, 'skipped');
+});

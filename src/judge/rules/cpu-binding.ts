@@ -4,6 +4,7 @@ import type { NodeReport } from '../report-schema.ts';
 import { high } from './shared/confidence.ts';
 import { hasWaited, isBound, isThrottled, WAITING, waitEvidence, wantedOn } from './shared/cpu-waiting.ts';
 import { shown } from './shared/evidence.ts';
+import { boundEvidence } from './shared/pinned.ts';
 import { named, rule, together } from './shared/rule.ts';
 
 export default rule({
@@ -32,7 +33,7 @@ export default rule({
     const { allowed_cpus, cpus } = bound[0]!;
     return `The job’s threads are bound to ${figure(allowed_cpus)} of its ${count(cpus!, 'CPU')}${more}`;
   },
-  evidence: (bound, _, limits) =>
+  evidence: (bound, facts, limits) =>
     shown(bound).flatMap((n) => [
       {
         text: `${n.node}: its processes may run on ${count(n.allowed_cpus!, 'CPU')} and wanted ${cpusFigure(wantedOn(n)!)}`,
@@ -42,6 +43,7 @@ export default rule({
         threshold: n.cpus!,
       },
       waitEvidence(n, limits),
+      ...boundEvidence(facts, n.node),
     ]),
   advise:
     'Give every thread its own CPU: srun --cpus-per-task (and --cpu-bind=cores), mpirun --bind-to or --map-by with the number of threads, OMP_PROC_BIND and OMP_PLACES, or no taskset.',

@@ -2,8 +2,9 @@ import { figure, listed, percent } from '../../base/words.ts';
 import { loadavgTable, pressureTable } from '../../sources/tables.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';
-import { isThrottled, WAITING, waitedShare } from './shared/cpu-waiting.ts';
+import { isThrottled, WAITING, waitEvidence, waitedShare } from './shared/cpu-waiting.ts';
 import { pressureFrom, shown } from './shared/evidence.ts';
+import { boundEvidence } from './shared/pinned.ts';
 import { named, rule, together } from './shared/rule.ts';
 
 const thresholds = {
@@ -42,7 +43,12 @@ export default rule({
   },
   severity: 'advice',
   say: (crowded) => `More threads wanted to run than there were CPUs on ${listed(crowded.map((n) => n.node))}`,
-  evidence: (crowded, _, limits) => shown(crowded).flatMap((n) => evidenceOf(n, limits)),
+  evidence: (crowded, facts, limits) =>
+    shown(crowded).flatMap((n) => [
+      ...evidenceOf(n, limits),
+      ...(waitedShare(n) === undefined ? [] : [waitEvidence(n, limits)]),
+      ...boundEvidence(facts, n.node),
+    ]),
   advise:
     'Start fewer threads: ranks × threads must not exceed the CPUs (set OMP_NUM_THREADS, and the thread counts of BLAS and data loaders).',
   confidence: (crowded) =>

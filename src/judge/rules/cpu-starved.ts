@@ -9,6 +9,7 @@ import {
   isFullOfOthers,
   isHeldUp,
   isThrottled,
+  neighbourEvidence,
   othersEvidence,
   WAITING,
   waitEvidence,
@@ -52,7 +53,7 @@ export default rule({
       : `The job waited for CPUs on ${where}, and had ${cpusFigure(had)} of ${figure(cpus)}`;
   },
   evidence: ({ held }, _, limits) =>
-    shown(held).flatMap((n) => [waitEvidence(n, limits), ...othersEvidence(n, limits)]),
+    shown(held).flatMap((n) => [waitEvidence(n, limits), ...othersEvidence(n, limits), ...neighbourEvidence(n)]),
   advise: ({ isFull }) =>
     isFull
       ? 'Asking for fewer CPUs would not help: run where nobody else uses them (an exclusive node, or CPUs that the scheduler binds jobs to), and tell the administrators that this node is overbooked.'

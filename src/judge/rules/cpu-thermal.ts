@@ -11,7 +11,7 @@ export default rule({
   title: 'CPUs slowed down by heat',
   help: 'The CPUs of a node reported more than ten thermal events while the job ran.',
   kind: 'trouble',
-  order: 442,
+  order: 447,
   needs: [
     {
       what: 'interrupts',

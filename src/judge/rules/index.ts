@@ -2,6 +2,7 @@
 
 import checkpointShare from './checkpoint-share.ts';
 import clockSkew from './clock-skew.ts';
+import coreIdle from './core-idle.ts';
 import cpuBinding from './cpu-binding.ts';
 import cpuOversubscribed from './cpu-oversubscribed.ts';
 import cpuSerial from './cpu-serial.ts';
@@ -64,6 +65,7 @@ import zombies from './zombies.ts';
 const all: readonly Rule[] = [
   checkpointShare,
   clockSkew,
+  coreIdle,
   cpuBinding,
   cpuOversubscribed,
   cpuSerial,

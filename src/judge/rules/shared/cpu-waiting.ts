@@ -1,5 +1,5 @@
 import { formatDuration } from '../../../base/duration.ts';
-import { cpusFigure, figure, percent } from '../../../base/words.ts';
+import { cpusFigure, figure, listed, percent } from '../../../base/words.ts';
 import { cpuTable, processEndTable, processTable } from '../../../sources/tables.ts';
 import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
 import { seenSeconds } from '../../use/seen.ts';
@@ -128,6 +128,12 @@ export const othersEvidence = (n: NodeReport, { full }: Limits<'full'>): Evidenc
           threshold: full,
         },
       ];
+
+/** Who the others were, as far as the node’s own agent knows them: it sees the jobs that the scheduler started. */
+export const neighbourEvidence = ({ node, shared_with = [] }: NodeReport): Evidence[] =>
+  shared_with.length === 0
+    ? []
+    : [{ text: `${node}: shared with ${listed(shared_with, 6)} meanwhile`, from: 'agent.json', node }];
 
 export const SERIAL = {
   /** One CPU busy, within this of exactly one: the mark of a program without threads. */
