@@ -172,4 +172,12 @@ with open("out", "w") as out:
     must: [],
     may: ['io-wait'],
   },
+  {
+    name: 'sampled too seldom',
+    what: 'a job of more than a minute that was sampled every ten seconds',
+    needs: ['cc'],
+    script: 'job spin 62',
+    recorded: { interval: '10s' },
+    must: ['recording-quality'],
+  },
 ];
