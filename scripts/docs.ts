@@ -8,6 +8,7 @@ import { findingsReference } from '../src/judge/rules/shared/reference.ts';
 import { sources } from '../src/sources/index.ts';
 import { agentTable } from '../src/sources/own/agent.ts';
 import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
+import { causesReference } from './causes-reference.ts';
 import { dashboards } from './grafana/dashboards.ts';
 import { RULES_INDEX, rulesIndex } from './rules-index.ts';
 import { thresholdReference } from './threshold-reference.ts';
@@ -27,7 +28,7 @@ export function generated(): Map<string, string> {
   return new Map([
     [RULES_INDEX, rulesIndex()],
     [path.join(DOCS, 'metrics.md'), metricReference(tables)],
-    [path.join(DOCS, 'findings.md'), findingsReference(rules)],
+    [path.join(DOCS, 'findings.md'), `${findingsReference(rules)}\n${causesReference(rules.map(({ id }) => id))}`],
     [path.join(DOCS, 'history-tables.md'), historyReference()],
     [path.join(DOCS, 'report.schema.json'), reportJsonSchema()],
     [configuration, between(fs.readFileSync(configuration, 'utf8'), `${configReference()}\n\n${thresholdReference()}`)],

@@ -16,26 +16,41 @@ const DISK = IS_UNIFIED ? ROOT : `${ROOT}/blkio`;
 const PERIOD = 100_000;
 
 let made = 0;
+let isFirst = false;
 
 /** Moves this process, and with it all that it starts, into a cgroup that the kernel prefers. Returns why not, or nothing. */
 export function goFirst(): string | undefined {
   if (process.getuid?.() !== 0) return 'only root may prefer them';
   try {
-    const ours = path.join(CPU, OURS);
-    fs.mkdirSync(ours);
+    const ours = preferred(OURS);
     if (IS_UNIFIED) fs.writeFileSync(`${ours}/cgroup.subtree_control`, '+cpu +memory +io');
-    fs.writeFileSync(`${ours}/${IS_UNIFIED ? 'cpu.weight' : 'cpu.shares'}`, IS_UNIFIED ? '10000' : '262144');
     const work = path.join(ours, 'work');
     fs.mkdirSync(work);
     fs.writeFileSync(`${work}/cgroup.procs`, String(process.pid));
     process.on('exit', leave);
+    isFirst = true;
     return undefined;
   } catch (error) {
     return (error as Error).message;
   }
 }
 
+/** A cgroup with the highest weight there is. */
+function preferred(name: string): string {
+  const folder = path.join(CPU, name);
+  fs.mkdirSync(folder);
+  fs.writeFileSync(`${folder}/${IS_UNIFIED ? 'cpu.weight' : 'cpu.shares'}`, IS_UNIFIED ? '10000' : '262144');
+  return folder;
+}
+
+/** Cases that are bound to one CPU each have the whole weight there. */
+function preferredOn(cpu: number): string {
+  const name = `${OURS}-${cpu}`;
+  return fs.existsSync(path.join(CPU, name)) ? path.join(CPU, name) : preferred(name);
+}
+
 function leave(): void {
+  for (const folder of fs.globSync(`${CPU}/${OURS}-*`)) remove(folder);
   fs.writeFileSync(`${CPU}/cgroup.procs`, String(process.pid));
   remove(path.join(CPU, OURS, 'work'));
   remove(path.join(CPU, OURS));
@@ -48,6 +63,8 @@ export interface Limits {
   quota?: number | undefined;
   /** MiB/s. */
   disk?: number | undefined;
+  /** The one that it is bound to. */
+  cpu?: number | undefined;
   /** MiB beyond the limit of memory. */
   swap?: number | undefined;
 }
@@ -60,8 +77,8 @@ export interface OwnCgroup {
 }
 
 /** A cgroup with these limits. */
-export function cgroupWith({ memory, quota, disk, swap = 0 }: Limits): OwnCgroup {
-  if ((memory ?? quota ?? disk) === undefined) return { command: [], folders: [], remove: () => {} };
+export function cgroupWith({ memory, quota, disk, cpu, swap = 0 }: Limits): OwnCgroup {
+  const lane = cpu === undefined || quota !== undefined || !isFirst ? [] : [preferredOn(cpu)];
   const name = `case-${++made}`;
   const folders: string[] = [];
   const make = (above: string): string => {
@@ -97,9 +114,11 @@ export function cgroupWith({ memory, quota, disk, swap = 0 }: Limits): OwnCgroup
       for (const way of ['read', 'write'])
         fs.writeFileSync(`${folder}/blkio.throttle.${way}_bps_device`, `${device} ${bytes}`);
   }
+  const into = [...folders, ...lane].join(' ');
   return {
     folders,
-    command: ['sh', '-c', 'for f in $0; do echo $$ >"$f/cgroup.procs" || exit 3; done; exec "$@"', folders.join(' ')],
+    command:
+      into === '' ? [] : ['sh', '-c', 'for f in $0; do echo $$ >"$f/cgroup.procs" || exit 3; done; exec "$@"', into],
     remove() {
       for (const folder of folders) {
         remove(folder);

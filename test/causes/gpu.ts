@@ -17,6 +17,7 @@ export const gpuCauses: readonly Cause[] = [
     script: 'sleep 80',
     recorded: { gpus: cards(1, 'set 0 use 0 50') },
     must: ['gpu-idle-after-use'],
+    may: ['slow-end'],
   },
   {
     name: 'one of two GPUs idle at the end',

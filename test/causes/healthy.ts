@@ -62,7 +62,8 @@ export const healthyJobs: readonly Cause[] = [
     takes: 'cpu',
     needs: ['cc', 'make', 'taskset'],
     script: 'many-sources 30; make -s -C src -j1',
-    recorded: { cpus: 1 },
+    // the recorder shares that CPU
+    recorded: { cpus: 1, interval: '0.5s' },
   }),
   healthy({
     name: 'Python imports',
@@ -160,6 +161,7 @@ export const healthyJobs: readonly Cause[] = [
     takes: 'nothing',
     needs: ['cc'],
     script: 'job share 300 4 3',
+    may: ['memory-figures'],
   }),
   healthy({
     name: 'server that is stopped',
@@ -260,7 +262,7 @@ wait $server`,
     name: 'three good steps',
     what: 'a Slurm job of three steps that all succeed',
     needs: ['slurm', 'cc'],
-    script: 'for i in 1 2 3; do srun -n2 job spin 2; done',
+    script: `for i in 1 2 3; do srun -n2 bash -c 'exec taskset -c $SLURM_PROCID job spin 2'; done`,
     recorded: { slurm: ['-n2', '-t5'] },
   }),
   healthy({

@@ -63,7 +63,7 @@ async function main(): Promise<void> {
   const run = async (cause: Cause, cpu: number): Promise<void> => {
     results.set(cause, await tried(cause, cpu, () => `${++done}/${possible.length}`));
   };
-  const taking = (what: Cause['takes']): Cause[] => possible.filter(({ takes }) => takes === what);
+  const taking = (what: Cause['takes']): Cause[] => possible.filter((cause) => takenBy(cause) === what);
   await sideBySide(taking('nothing'), SLEEPING_AT_ONCE, run);
   await sideBySide(taking('cpu'), os.cpus().length, run);
   await sideBySide(taking(undefined), 1, run);
@@ -73,6 +73,11 @@ async function main(): Promise<void> {
     possible.map((cause) => results.get(cause)!),
     left,
   );
+}
+
+/** Who only sleeps takes nothing. */
+function takenBy({ takes, script }: Cause): Cause['takes'] {
+  return takes ?? (/^sleep \S+$/.test(script) ? 'nothing' : undefined);
 }
 
 /** So many at a time; each has a CPU that is its own as long as there are enough. */

@@ -64,6 +64,7 @@ while True:
   {
     name: 'memory that grows to its limit',
     what: 'a program that takes 8 MiB more each second, and would reach its limit of 1,000 MiB soon',
+    takes: 'nothing',
     needs: ['root', 'cc'],
     script: 'job leak 8 90',
     recorded: { memory: 1000 },
@@ -74,6 +75,7 @@ while True:
     name: 'memory filled at the start',
     what: 'a program that takes 600 MiB at once, where 1,000 are allowed',
     healthy: true,
+    takes: 'nothing',
     needs: ['root', 'cc'],
     script: 'job hold 600 65',
     recorded: { memory: 1000 },
@@ -82,6 +84,7 @@ while True:
   {
     name: 'memory counted many times',
     what: 'six processes that share 600 MiB: their resident sets add up to more than 3 GiB',
+    takes: 'nothing',
     needs: ['cc'],
     script: 'job share 600 6 15',
     must: ['memory-figures'],
@@ -90,6 +93,7 @@ while True:
     name: 'memory counted once',
     what: 'a program that keeps 1,200 MiB of its own',
     healthy: true,
+    takes: 'nothing',
     needs: ['cc'],
     script: 'job hold 1200 10',
     must: [],

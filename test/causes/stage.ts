@@ -26,6 +26,7 @@ export class Stage {
   readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-causes-'));
   private readonly bin = path.join(this.folder, 'bin');
   private lab: Lab | undefined;
+  private cluster: Promise<Lab> | undefined;
   private readonly running = new Set<number>();
 
   constructor() {
@@ -58,7 +59,8 @@ export class Stage {
     const own = path.join(this.folder, fileName(name));
     fs.mkdirSync(own);
     fs.writeFileSync(path.join(own, 'case.sh'), script);
-    const cgroup = cgroupWith(recorded);
+    const cpus = recorded.cpus === undefined ? {} : { cpu };
+    const cgroup = cgroupWith({ ...recorded, ...cpus });
     const inner = cgroupWith({ memory: recorded.inner, swap: recorded.swap });
     const env = {
       ...cleanEnvironment(),
@@ -69,7 +71,9 @@ export class Stage {
     const swap = recorded.swap === undefined ? undefined : addSwap(this.folder, recorded.swap);
     const on = recorded.cpus === undefined ? [] : ['taskset', '-c', String(cpu)];
     const beside =
-      recorded.beside === undefined ? undefined : this.start([...on, 'bash', '-c', recorded.beside], { cwd: own, env });
+      recorded.beside === undefined
+        ? undefined
+        : this.start([...cgroup.command, ...on, 'bash', '-c', recorded.beside], { cwd: own, env });
     try {
       const command = [TACHO, ...runOptions(script, recorded), '--', 'bash', 'case.sh'];
       await this.finished(this.start([...cgroup.command, ...on, ...command], { cwd: own, env }));
@@ -87,7 +91,7 @@ export class Stage {
   }
 
   private async recordInSlurm({ name, script, recorded = {} }: Cause): Promise<Report> {
-    const lab = this.slurm();
+    const lab = await this.slurm();
     const own = await lab.place(USER, fileName(name));
     fs.writeFileSync(path.join(own, 'case.sh'), script);
     const bin = path.join(lab.folder, 'home/bin');
@@ -129,11 +133,18 @@ export class Stage {
   }
 
   /** The cluster, started when the first case needs it. */
-  private slurm(): Lab {
-    if (this.lab !== undefined) return this.lab;
+  private slurm(): Promise<Lab> {
+    this.cluster ??= this.startSlurm();
+    return this.cluster;
+  }
+
+  private async startSlurm(): Promise<Lab> {
     this.lab = new Lab();
     this.lab.up(NODES);
     fs.cpSync(this.bin, path.join(this.lab.folder, 'home/bin'), { recursive: true });
+    // the first start on a node takes longest
+    for (let i = 1; i <= NODES; i++)
+      await this.lab.on(`c${i}`, USER, 'tacho', 'run', '--no-report', '-o', '/tmp/first', '--', 'true');
     return this.lab;
   }
 

@@ -238,6 +238,12 @@ test('a kill of Tacho itself is no reason to blame the job, nor one of the job�
   assert.deepEqual(texts(two), ['Memory ran out: 1 process killed', too]);
   assert.equal(killed(two)[1]!.evidence[0]!.text, '1 kill of Tacho’s own processes, of 2 in the job’s cgroup');
   assert.equal(tacho!.evidence[0]!.text, '1 kill of Tacho’s own processes');
+  // the recorder had given way before the kernel had to choose
+  const unseen = killed({ memory_kills: { kills: 1, own: 0 } });
+  assert.deepEqual(
+    unseen.map(({ severity, text, evidence }) => [severity, text, evidence[0]!.text]),
+    [['critical', 'Memory ran out: 1 process killed', '1 kill in the job’s cgroup']],
+  );
   const seen = { oom_kills: count(span(3600), 1) };
   assert.deepEqual(texts(two, seen), ['Memory ran out: 1 process killed on c1', too]);
   // a process of the job got signal 9 when the node counted a kill
@@ -562,6 +568,8 @@ test('threads that are bound to one CPU are no serial program', () => {
   assert.equal(text, 'The job’s threads are bound to 1 of its 2 CPUs');
   assert.equal(evidence[0]!.text, 'c1: its processes may run on 1 CPU and wanted 1.98');
   assert.deepEqual(ids(waiting({ ran: 0.99, waited: 0.01, node: 0.1, allowed: '3', cpus: 2 })), ['cpu-serial']);
+  // the main thread alone tells of its waiting, where a signal ended the program
+  assert.deepEqual(ids(waiting({ ran: 0.99, waited: 0.48, node: 0.1, allowed: '3', cpus: 2 })), ['cpu-binding']);
   // ranks on a CPU each are bound to as many as there are ranks
   const ranks = waiting({ ran: 0.7, waited: 0.7, node: 1, allowed: '0', cpus: 2 });
   const { series: all } = ranks.nodes[0]!.tables.get('process')!;

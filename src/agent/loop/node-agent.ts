@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault, isFull, reason } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
 import { discardRecords, prepareRecords } from '../../control/preload.ts';
@@ -94,11 +95,17 @@ export async function startNodeAgent(options: NodeAgentOptions) {
       await agent.stop(why);
       if (remembered?.lastSeen === undefined || agent.record.scope.members === 'node') return;
       // what was there before is whoever waits for the job: its script, a shell, the scheduler's daemon
-      agent.record.left_running = remembered.alive(options.redact === true, process.pid);
+      const left = () => remembered.alive(options.redact === true, process.pid);
+      // who cancels a job ends its processes one after the other
+      if (left().length > 0) await sleep(LEAVING_MS);
+      agent.record.left_running = left();
       agent.save();
     },
   };
 }
+
+/** Processes that were told to end have so long for it. */
+const LEAVING_MS = 250;
 
 /** What processes say themselves is read from before the first of them starts. */
 function openRecords(

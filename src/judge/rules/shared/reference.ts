@@ -16,7 +16,8 @@ export function findingsReference(rules: readonly Rule[]): string {
   return `# Findings
 
 What the report card looks for, when it speaks, and what it must know for that. This page is made from the definitions
-in \`src/judge/rules\` (\`npm run docs\`).
+in \`src/judge/rules\` (\`npm run docs\`). How often the rules were right on jobs of known cause is said [at its
+end](#how-often-the-rules-are-right).
 
 Every finding has evidence (what was measured, and where it comes from), advice, and a confidence: *high* for counters
 of the kernel and well-sampled values, *medium* when few samples, a whole node's values or an assumption stand behind

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { report } from '../../src/judge/report.ts';
+import { finding, ids, outcome, single } from '../made/findings.ts';
+import { span } from '../made/report-jobs.ts';
+import { count } from '../made/report-statistics.ts';
+
+/** What is said of short jobs. */
+
+test('a tick that is missing is a large part of a short recording, and no gap', () => {
+  const short = (rows: number) => {
+    const told = single({ wall: 20 });
+    told.nodes[0]!.tables.get('loadavg')!.rows = rows;
+    return told;
+  };
+  const { expected_ticks: all } = report(short(20)).quality;
+  assert.equal(outcome(short(all - 2), 'recording-gaps')?.outcome, 'fine');
+  assert.match(finding(short(all - 3), 'recording-gaps').text, /% of the ticks were sampled$/);
+});
+
+test('nobody changes a program for two seconds of waiting for files', () => {
+  const waits = (seconds: number, wall: number): string[] =>
+    ids(single({ wall, more: { io_stalled_us: count(span(wall), seconds * 1e6) } }));
+  assert.deepEqual(waits(2, 5), []);
+  assert.deepEqual(waits(3.1, 5), ['io-wait']);
+  assert.deepEqual(waits(3.1, 50), []);
+});
+
+test('a GPU that its library calls lost is lost, however soon the job ends', () => {
+  const told = single({ wall: 10, gpus: [{ busy: 90 }, { busy: 90 }] });
+  assert.deepEqual(ids(told), []);
+  const why = 'lost at 2026-11-15T20:49:20.000Z: GPU is lost';
+  told.nodes[0]!.agent!.unmeasured = [{ table: 'gpu', what: 'GPU 1', why }];
+  assert.equal(finding(told, 'gpu-lost').text, '1 GPU failed while the job ran: c1 GPU 1');
+});
+
+test('from which length on waste is judged is for the configuration to say', () => {
+  const judged = (wall: number, shortest?: number): string[] => {
+    const settings =
+      shortest === undefined ? undefined : { thresholds: new Map(), off: new Map(), shortest_seconds: shortest };
+    return report(single({ wall, busy: 3 }), settings).findings.map(({ id }) => id);
+  };
+  assert.deepEqual([judged(29), judged(31)], [[], ['cpu-underused']]);
+  assert.deepEqual([judged(9, 10), judged(11, 10), judged(31, 60)], [[], ['cpu-underused'], []]);
+});
