@@ -169,6 +169,15 @@ test('while a job is recorded nothing is bundled', (t) => {
   assert.equal(fs.existsSync(bundles), false);
 });
 
+test('bundling that does not end is given up', (t) => {
+  const { bundles, folder, say } = clone(t);
+  const script = path.join(folder, 'scripts/bundle-checkout');
+  fs.writeFileSync(script, fs.readFileSync(script, 'utf8').replace('limit=60', 'limit=1'));
+  fs.writeFileSync(path.join(folder, 'scripts/bundle-checkout.ts'), 'setInterval(() => {}, 1000);');
+  assert.equal(say(), `${AS_IT_IS} first`);
+  assert.deepEqual(fs.readdirSync(bundles).sort(), ['failed', 'log']);
+});
+
 test('without esbuild, with TACHO_DEBUG, or while somebody else bundles, the sources are run as they are', (t) => {
   const without = clone(t, { without: 'esbuild' });
   assert.equal(without.say(), `${AS_IT_IS} first`);
