@@ -172,7 +172,7 @@ test('while a job is recorded nothing is bundled', (t) => {
 test('bundling that does not end is given up', (t) => {
   const { bundles, folder, say } = clone(t);
   const script = path.join(folder, 'scripts/bundle-checkout');
-  fs.writeFileSync(script, fs.readFileSync(script, 'utf8').replace('limit=60', 'limit=1'));
+  fs.writeFileSync(script, fs.readFileSync(script, 'utf8').replace('most_seconds=60', 'most_seconds=1'));
   fs.writeFileSync(path.join(folder, 'scripts/bundle-checkout.ts'), 'setInterval(() => {}, 1000);');
   assert.equal(say(), `${AS_IT_IS} first`);
   assert.deepEqual(fs.readdirSync(bundles).sort(), ['failed', 'log']);
