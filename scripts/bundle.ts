@@ -168,7 +168,9 @@ export interface BundleOptions {
  */
 export async function bundle({ folder, version, home, duckdb }: BundleOptions): Promise<void> {
   const at = (name: string): string => path.join(folder, name);
-  const names = Object.keys(PARTS);
+  // a checkout that only records has no need of what pages, assistants and the history are made of
+  const isWhole = fs.existsSync(path.join(HERE, 'node_modules/fastify'));
+  const names = Object.keys(PARTS).filter((name) => isWhole || name !== 'serve');
   const [{ metafile }] = await Promise.all([
     build({
       entryPoints: { tacho: cli('main'), ...Object.fromEntries(names.map((name) => [name, `part:${name}`])) },
@@ -188,7 +190,7 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
       metafile: true,
     }),
     bundleKafka(at('kafka.cjs')),
-    bundleDuckDb(at('duckdb.cjs'), duckdb),
+    ...(isWhole ? [bundleDuckDb(at('duckdb.cjs'), duckdb)] : []),
   ]);
   for (const [file, { inputs }] of Object.entries(metafile.outputs)) {
     const name = path.basename(file, '.cjs');

@@ -105,12 +105,18 @@ function writeArchive(file: string): void {
   fs.writeFileSync(file, tgzOf(entries));
 }
 
+/** What a checkout gets when the first verb needs it, and a release has from the beginning. */
+const LATER = [
+  ...['@duckdb/node-api', '@fastify/swagger', '@modelcontextprotocol/sdk', 'fastify', 'fastify-type-provider-zod'],
+  ...['echarts', 'preact'],
+];
+
 /** The bundle holds the packages below: their licences go with it. */
 function licences(): void {
   const { dependencies } = JSON.parse(fs.readFileSync(from('package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
   };
-  const texts = [...Object.keys(dependencies), `node-linux-${process.arch}`].map((name) => {
+  const texts = [...Object.keys(dependencies), ...LATER, `node-linux-${process.arch}`].map((name) => {
     const folder = from('node_modules', name);
     const file = fs.readdirSync(folder).find((each) => /^licen[sc]e/i.test(each));
     return `== ${name} ==\n\n${file === undefined ? '' : fs.readFileSync(path.join(folder, file), 'utf8')}\n`;
