@@ -36,7 +36,7 @@ export async function openIndexEngine(archives: readonly string[]): Promise<Engi
   const indexes = archives.map(indexFolder);
   for (const archive of archives) needIndex(archive, indexFolder(archive));
   const connection = await connectDuckDb();
-  const table: TableOf = (name, days) => filesOf(indexes, name, days);
+  const table: TableOf = (name, days, only) => filesOf(indexes, name, days, only);
   return {
     dialect: duckdb,
     query: (make) => whileUnchanged(indexes, () => ask(connection, make(table))),
@@ -58,10 +58,11 @@ export function filesOf(
   indexes: readonly string[],
   table: SummaryTableName,
   { from, to }: NonNullable<Days> = {},
+  only?: readonly string[] | 'all',
 ): string {
   const first = from === undefined ? '' : dayOf(from);
   const last = to === undefined ? '9' : dayOf(to);
-  const files = indexes.flatMap((index) =>
+  const found = indexes.flatMap((index) =>
     daysOf(index, table)
       .filter((day) => day >= first && day <= last)
       .flatMap((day) => {
@@ -69,12 +70,14 @@ export function filesOf(
         return partsIn(folder).map(({ name }) => path.join(folder, name));
       }),
   );
-  if (files.length === 0) return emptyTable(table);
-  return `read_parquet([${files.map(duckdb.text).join(', ')}], hive_partitioning = true, hive_types = {day: date})`;
+  const files = Array.isArray(only) ? only : found;
+  if (files.length === 0) return emptyTable(table, only !== undefined);
+  const places = only === undefined ? '' : ', filename = true, file_row_number = true';
+  return `read_parquet([${files.map(duckdb.text).join(', ')}], hive_partitioning = true, hive_types = {day: date}${places})`;
 }
 
 /** A table without rows has its columns all the same. */
-export function emptyTable(table: SummaryTableName): string {
+export function emptyTable(table: SummaryTableName, placed = false): string {
   const definition = SUMMARY_TABLES[table];
   const types = new Map<string, string>(
     definition.columns.map(({ name, type }) => [
@@ -86,7 +89,7 @@ export function emptyTable(table: SummaryTableName): string {
     const type = name === 'time' ? 'timestamptz' : (types.get(name) ?? 'varchar');
     return `null::${type} as "${name}"`;
   });
-  return `(select ${columns.join(', ')}, null::date as day where false)`;
+  return `(select ${columns.join(', ')}, null::date as day${placed ? ", '' as filename, 0 as file_row_number" : ''} where false)`;
 }
 
 /** An index that was changed while it was read is read again. */

@@ -8,7 +8,12 @@ export type Cell = string | number | boolean | null;
  * What stands behind `from`. `days` bounds the days of the rows, in epoch microseconds, where that is known: of a job the
  * day of its end.
  */
-export type TableOf = (name: SummaryTableName, days?: { from?: number | undefined; to?: number | undefined }) => string;
+export type TableOf = (
+  name: SummaryTableName,
+  days?: { from?: number | undefined; to?: number | undefined },
+  /** Only these files, and in which file and row each row is (`filename`, `file_row_number`): DuckDB alone has that. */
+  files?: readonly string[] | 'all',
+) => string;
 
 /** Whoever runs the SQL of the questions: DuckDB over files, PostgreSQL, or Spark. Tables are called as in `SUMMARY_TABLES`. */
 export interface Engine {
