@@ -17,6 +17,8 @@ export const HELD_UP = {
   waited_cpus: 0.1,
   /** From this share of its CPUs on, had and waited for, a job wanted them: below, it did something else most of the time. */
   wanted: 0.5,
+  /** Who had less than so many CPUs wanted none: what waits in its cgroup may be Tacho itself. */
+  had: 0.02,
 };
 
 export const WAITING = {
@@ -60,7 +62,8 @@ export function hasWaited(n: NodeReport, limits: Limits<'full' | 'pressure' | 'w
 /** Whether it waited so, and wanted its CPUs most of the time; of the machine's, which nobody asked for, one. */
 export function isHeldUp(n: NodeReport, limits: typeof HELD_UP): boolean {
   if (!hasWaited(n, limits)) return false;
-  if (n.cpu_wait_seconds === undefined) return busyOn(n) + n.pressure_cpu! >= limits.wanted;
+  if (n.cpu_wait_seconds === undefined)
+    return busyOn(n) >= limits.had && busyOn(n) + n.pressure_cpu! >= limits.wanted;
   return wantedOn(n)! >= limits.wanted * (n.cpus_source === 'machine' ? 1 : n.cpus!);
 }
 
