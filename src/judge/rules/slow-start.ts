@@ -3,7 +3,7 @@ import { cpusFigure, percent } from '../../base/words.ts';
 import { sampled } from './shared/confidence.ts';
 import { figuresOfUse } from './shared/needs.ts';
 import { rule } from './shared/rule.ts';
-import { EDGE, littleUse, useOverTime } from './shared/use-over-time.ts';
+import { EDGE, littleUse, USE_OVER_TIME, useOverTime } from './shared/use-over-time.ts';
 
 export default rule({
   id: 'slow-start',
@@ -12,6 +12,7 @@ export default rule({
   kind: 'waste',
   order: 331,
   needs: [figuresOfUse],
+  overTime: USE_OVER_TIME,
   thresholds: EDGE,
   when(facts, limits) {
     const use = useOverTime(facts);

@@ -1,5 +1,6 @@
+import { stated } from '../../../base/stated.ts';
 import { quantiles } from '../../../recording/sealed/quantiles.ts';
-import { gpuTable } from '../../../sources/tables.ts';
+import { cgroupTable, gpuTable } from '../../../sources/tables.ts';
 import type { RuleContext } from './rule.ts';
 
 /** How busy the job was over its duration, in equal steps. */
@@ -28,14 +29,17 @@ export const EDGE = {
 
 const STEPS = 60;
 
+/** With so long a time of little use the mean cannot be more than this share of what is usual. */
+const MOST_MEAN = 1 - EDGE.duration * (1 - EDGE.little);
+
 /** Statistics may tell that there is no such time: samples need not be read. */
 function isEven(facts: RuleContext): boolean {
   if ((facts.summary.gpus ?? 0) > 0) {
-    const cards = facts.statistics(gpuTable.col.utilization_percent);
-    return cards.length > 0 && cards.every(({ statistics: { p05, p95 } }) => p05 >= EDGE.little * p95);
+    const cards = facts.statistics(gpuTable.col.utilization_percent).map(({ statistics }) => statistics);
+    const sum = (of: 'mean' | 'p95'): number => cards.reduce((all, card) => all + card[of], 0);
+    return cards.length > 0 && sum('mean') >= MOST_MEAN * sum('p95');
   }
-  const { nodes } = facts;
-  return nodes.every((n) => n.cpu_utilization! >= (1 - EDGE.duration * (1 - EDGE.little)) * n.cpu_utilization_max!);
+  return facts.nodes.every((n) => n.cpu_utilization! >= MOST_MEAN * n.cpu_utilization_max!);
 }
 
 const seen = new WeakMap<RuleContext, UseOverTime | 'unknown'>();
@@ -49,13 +53,51 @@ export function useOverTime(facts: RuleContext): UseOverTime | undefined {
 
 function asked(facts: RuleContext): UseOverTime | undefined {
   if (isEven(facts)) return undefined;
-  const resource = (facts.summary.gpus ?? 0) > 0 ? 'GPU' : 'CPU';
-  const busy = facts.useOverTime(resource, STEPS);
+  const { wall_seconds: wall, gpus = 0 } = facts.summary;
+  const resource = gpus > 0 ? 'GPU' : 'CPU';
+  const [first] = facts.nodes.filter(({ samples = 0 }) => samples > 0);
+  const isSeries = resource === 'GPU' || facts.nodes.every((n) => n.cpu_source === 'cgroup');
+  // of many nodes one tells whether the others are worth reading
+  const one =
+    isSeries && facts.nodes.length > 1 ? ofBusy(facts, resource, busyIn(facts, resource, first?.node)) : undefined;
+  const isFine = (use: UseOverTime): boolean =>
+    [use.busy, use.busy.toReversed()].every((busy) => littleUse({ ...use, busy }, wall, EDGE) === undefined);
+  if (one !== undefined && isFine(one)) return one;
+  return ofBusy(facts, resource, isSeries ? busyIn(facts, resource) : facts.useOverTime(resource, STEPS));
+}
+
+function ofBusy(facts: RuleContext, resource: 'CPU' | 'GPU', busy: number[] | undefined): UseOverTime | undefined {
   const known = Float64Array.from(busy?.filter((each) => !Number.isNaN(each)) ?? []);
   if (busy === undefined || known.length < STEPS / 2) return undefined;
   const [usual] = quantiles(known, known.length, [0.75]);
   return { resource, busy, step: facts.summary.wall_seconds / STEPS, usual: usual! };
 }
+
+/** From the one column that tells it, of one node or of all. */
+function busyIn(facts: RuleContext, resource: 'CPU' | 'GPU', node?: string): number[] | undefined {
+  const { start } = facts.job;
+  const step = (facts.summary.wall_seconds * 1e6) / STEPS;
+  const options = { step, ...stated({ node }) };
+  const all =
+    resource === 'CPU'
+      ? facts.series(cgroupTable.col.usage_us, { ...options, keys: { cgroup: '.' } })
+      : facts.series(gpuTable.col.utilization_percent, options).filter((one) => isOwn(facts, one.node, one.keys.gpu));
+  if (all.length === 0) return undefined;
+  const busy = new Array<number>(STEPS).fill(Number.NaN);
+  for (const { time, mean } of all)
+    for (const [i, value] of mean.entries()) {
+      const at = Math.floor((time[i]! + step / 2 - start) / step);
+      if (at < 0 || at >= STEPS || Number.isNaN(value)) continue;
+      busy[at] = (busy[at]! || 0) + value / (resource === 'CPU' ? 1e6 : 100);
+    }
+  return busy;
+}
+
+const isOwn = ({ gpus }: RuleContext, node: string, gpu: string | undefined): boolean =>
+  gpus.find((one) => one.node === node && one.gpu === gpu)?.own !== false;
+
+/** Columns whose samples tell it. */
+export const USE_OVER_TIME = [gpuTable.col.utilization_percent, cgroupTable.col.usage_us];
 
 /** How many steps at the start (or, reversed, at the end) had little use, with what the rest used; undefined: it is not so. */
 export function littleUse(
