@@ -192,9 +192,9 @@ export const classic: readonly Cause[] = [
   },
   {
     name: 'swapping',
-    what: 'a program that takes 700 MiB where 400 MiB and swap are allowed',
+    what: 'a program that works on 550 MiB where 400 MiB and swap are allowed',
     needs: ['root', 'cc'],
-    script: 'job in $INNER -- job hold 700 14',
+    script: 'job in $INNER -- level 550 14',
     recorded: { inner: 400, swap: 600 },
     must: ['swap'],
     may: ['io-wait', 'memory-figures'],

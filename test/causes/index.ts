@@ -25,8 +25,8 @@ export function mistakesIn(cases: readonly Cause[]): string[] {
   const names = cases.map(({ name }) => name);
   return [
     ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `two cases have the name ${name}`),
-    ...cases.flatMap(({ name, must }) =>
-      must.filter((id) => !ruleIds.includes(id)).map((id) => `${name}: there is no rule ${id}`),
+    ...cases.flatMap(({ name, must, may = [] }) =>
+      [...must, ...may].filter((id) => !ruleIds.includes(id)).map((id) => `${name}: there is no rule ${id}`),
     ),
     ...cases
       .filter(({ healthy = false, must: { length } }) => healthy !== (length === 0))

@@ -235,6 +235,6 @@ const runOptions = (
   { interval = script.includes('$LONG') ? '0.5s' : '0.2s', flags = [] }: Recording,
 ) => ['run', '-i', interval, '--no-report', '-o', 'rec', ...flags];
 
-/** Neither a scheduler's variables nor settings of Tacho's. */
+/** Neither a scheduler's variables nor settings of Tacho's or Python's. */
 const cleanEnvironment = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SLURM|PBS|FLUX|TACHO|npm)_/.test(name)));
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SLURM_|PBS_|FLUX_|TACHO_|npm_|PYTHON)/.test(name)));

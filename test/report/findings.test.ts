@@ -578,6 +578,9 @@ test('threads that are bound to one CPU are no serial program', () => {
 });
 
 test('a serial program that has threads is told that they run one at a time', () => {
+  // others took a little of its CPU
+  assert.deepEqual(ids(waiting({ ran: 0.8, waited: 0.1, node: 0.1 })), ['cpu-serial']);
+  assert.deepEqual(ids(waiting({ ran: 0.8, waited: 0, node: 0.1 })), ['cpu-underused']);
   const locked = finding(waiting({ ran: 1, waited: 0, node: 0.1, threads: 4 }), 'cpu-serial');
   assert.match(locked.advice, /see why its 4 threads run one at a time/);
 });

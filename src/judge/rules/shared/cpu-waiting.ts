@@ -142,6 +142,8 @@ export const SERIAL = {
   /** One CPU busy, within this of exactly one: the mark of a program without threads. */
   from: 0.85,
   to: 1.05,
+  /** What it waited for counts towards `from` where others left it this much of the CPU. */
+  least_busy: 0.7,
   /** With what they waited for, its threads wanted less than so many CPUs: two threads that share one want two. */
   serial_wanted: 1.5,
   /** What others on the node may have taken. */
@@ -158,7 +160,8 @@ export function isSerial(facts: Facts, limits: typeof SERIAL): boolean {
   if (nodes !== 1 || cpus! < 2 || (wantedCpus(facts) ?? 1) >= limits.serial_wanted) return false;
   if (facts.nodes.some((n) => n.cpu_wait_seconds !== undefined && hasWaited(n, limits) && isBound(n, limits)))
     return false;
-  return !isMaybeStarved(facts, limits) && cpus_busy! >= limits.from && cpus_busy! <= limits.to;
+  if (isMaybeStarved(facts, limits) || cpus_busy! < limits.least_busy || cpus_busy! > limits.to) return false;
+  return Math.max(cpus_busy!, wantedCpus(facts) ?? 0) >= limits.from;
 }
 
 /** GPU jobs need CPUs to feed their cards: low CPU use alone is no waste there. */
