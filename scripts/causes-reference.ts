@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { SHORTEST_SECONDS } from '../test/causes/shortest.ts';
 import type { CaseResult, RuleRow, Totals } from '../test/causes/verdict.ts';
 
 /** What `npm run causes -- --publish` keeps. */
@@ -24,6 +25,7 @@ export function causesReference(ruleIds: readonly string[]): string {
   const row = (...cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
   const counted = new Map(rules.map((each) => [each.rule, each]));
   const shown = ruleIds.flatMap((id) => counted.get(id) ?? []);
+  const untried = ruleIds.filter((id) => (counted.get(id)?.causes ?? 0) === 0);
   const number = (count: number): string => count.toLocaleString('en');
   return `## How often the rules are right
 
@@ -36,6 +38,16 @@ it at a load of ${load}.${left.length === 0 ? '' : ` ${left.length} jobs were le
 | causes found | ${totals.found} of ${totals.causes} (${percent(totals.found, totals.causes)}) | at least 95 % |
 | false findings | ${totals.false} of ${number(totals.judged)} judgements (${percent(totals.false, totals.judged)}) | at most 1 % |
 | healthy jobs with a warning | ${totals.warned.length} | 0 |
+
+How to read it:
+
+- Rules and jobs were improved together: when a rule was wrong on a job, the rule or the job was changed. On other jobs the
+  rules may be right less often.
+- Only what a case names as its cause must be found. What may be true of it as well (\`may\` in test/causes) counts neither as
+  found nor as false.
+- Waste is judged from ${SHORTEST_SECONDS} s on here, instead of 30 s (\`rules.shortest\`), so that the jobs can be short.
+- GPUs are stand-ins for NVIDIA's library. CPUs, memory, disks, networks and Slurm are real.
+- No job has the cause of these rules, so nothing is known of what they miss: ${untried.join(', ')}.
 
 For each rule: jobs with its cause, how many of them it found and missed, how often it found something in another job, and
 how many jobs it judged in all (a rule leaves out jobs that lack what it needs).

@@ -10,10 +10,9 @@ import { TACHO } from '../tacho.ts';
 import { has } from '../truth/ground.ts';
 import type { Cause, Recording } from './cause.ts';
 import { cgroupWith } from './cgroup.ts';
+import { SHORTEST_SECONDS } from './shortest.ts';
 
-/** Waste is judged from half a minute on; here from this on, so that cases are short. */
-const SHORTEST_SECONDS = 7;
-const LONG_SECONDS = 8;
+const LONG_SECONDS = SHORTEST_SECONDS + 1;
 /** A case that takes longer hangs. */
 const LIMIT_SECONDS = 300;
 const NODES = 4;
@@ -237,4 +236,6 @@ const runOptions = (
 
 /** Neither a scheduler's variables nor settings of Tacho's or Python's. */
 const cleanEnvironment = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SLURM_|PBS_|FLUX_|TACHO_|npm_|PYTHON)/.test(name)));
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(SLURM_|PBS_|FLUX_|TACHO_|npm_|PYTHON)/.test(name)),
+  );
