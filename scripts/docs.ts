@@ -5,6 +5,8 @@ import { historyReference } from '../src/history/tables/reference.ts';
 import { reportJsonSchema } from '../src/judge/report-schema.ts';
 import { rules } from '../src/judge/rules/index.ts';
 import { findingsReference } from '../src/judge/rules/shared/reference.ts';
+import { EXAMPLE_POLICIES } from '../src/policy/examples.ts';
+import { policyReference } from '../src/policy/policy-keys.ts';
 import { sources } from '../src/sources/index.ts';
 import { agentTable } from '../src/sources/own/agent.ts';
 import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
@@ -25,13 +27,15 @@ export const tables: readonly ReferenceEntry[] = [...sources, { table: agentTabl
 /** The generated pages, by path: what they should hold now. */
 export function generated(): Map<string, string> {
   const configuration = path.join(DOCS, 'configuration.md');
+  const configuring = [configReference(), policyReference(), thresholdReference()];
   return new Map([
     [RULES_INDEX, rulesIndex()],
     [path.join(DOCS, 'metrics.md'), metricReference(tables)],
     [path.join(DOCS, 'findings.md'), `${findingsReference(rules)}\n${causesReference(rules.map(({ id }) => id))}`],
     [path.join(DOCS, 'history-tables.md'), historyReference()],
     [path.join(DOCS, 'report.schema.json'), reportJsonSchema()],
-    [configuration, between(fs.readFileSync(configuration, 'utf8'), `${configReference()}\n\n${thresholdReference()}`)],
+    [configuration, between(fs.readFileSync(configuration, 'utf8'), configuring.join('\n\n'))],
+    [path.join(DOCS, '../packaging/policies.toml'), EXAMPLE_POLICIES],
     ...dashboards(),
   ]);
 }

@@ -26,6 +26,7 @@ const ORDER = [
   'history',
   'database',
   'advise',
+  'policy',
   'show',
   'demo',
   'serve',

@@ -5,6 +5,7 @@ import { parseMoment } from '../base/moment.ts';
 import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import type { SettingKey } from '../config/settings.ts';
+import { parseAmount } from '../history/ask/amount.ts';
 import type { JobFilter } from '../history/ask/filter.ts';
 import { type History, openHistory } from '../history/ask/history.ts';
 import { jobsTable } from '../history/tables/jobs.ts';
@@ -137,42 +138,10 @@ function rangesOf({ min = [], max = [] }: FilterOptions): NonNullable<JobFilter[
       const column = NUMBERS.get(name);
       if (column === undefined)
         throw usage(`jobs have no figure "${name}"`, `there are ${[...NUMBERS.keys()].join(', ')}`);
-      ranges[name] = { ...ranges[name], [side]: amountOf(text, value!, column.unit) };
+      ranges[name] = { ...ranges[name], [side]: parseAmount(text, value!, column.unit) };
     }
   return ranges as { [C in JobNumber]?: { min?: number; max?: number } };
 }
-
-/** Plain numbers, also 50%, 2h, 4GiB, in the unit of the column. */
-function amountOf(text: string, value: string, unit: string): number {
-  const scaled = /^([\d.]+(?:e[+-]?\d+)?)\s*(%|[a-zA-Z]+)?$/.exec(value);
-  const factor = scaled?.[2] === undefined ? 1 : FACTORS[unit]?.[scaled[2]];
-  const amount = Number(scaled?.[1]) * (factor ?? Number.NaN);
-  if (Number.isNaN(amount)) {
-    const units = Object.keys(FACTORS[unit] ?? {});
-    throw usage(
-      `"${text}": "${value}" is no amount`,
-      units.length === 0 ? 'write a number' : `write a number, or one with ${units.join(', ')}`,
-    );
-  }
-  return amount;
-}
-
-const BYTES = {
-  KiB: 2 ** 10,
-  MiB: 2 ** 20,
-  GiB: 2 ** 30,
-  TiB: 2 ** 40,
-  K: 2 ** 10,
-  M: 2 ** 20,
-  G: 2 ** 30,
-  T: 2 ** 40,
-};
-const FACTORS: Record<string, Record<string, number>> = {
-  seconds: { s: 1, m: 60, min: 60, h: 3600, d: 86_400 },
-  bytes: BYTES,
-  share: { '%': 0.01 },
-  joules: { kWh: 3.6e6, Wh: 3600, J: 1 },
-};
 
 /** Opens the history of what is named; recordings that cannot be read are named, and the exit code says so too. */
 export async function historyOf(places: readonly string[], options: DatabaseOptions): Promise<History> {

@@ -75,6 +75,7 @@ export const verbs: readonly Verb[] = [
   { name: 'hogs', group: past, summary: 'say who used more than a fair part of full nodes', load: () => import('./hogs.ts') },
   { name: 'load', group: past, summary: 'show what nodes did over time', load: () => import('./load.ts') },
   { name: 'uptime', group: past, summary: 'show when nodes and GPUs were up', load: () => import('./uptime.ts') },
+  { name: 'policy', group: past, summary: 'say who does not keep to what is expected of jobs, and tell them', load: () => import('./policy.ts') },
   { name: 'sql', group: past, summary: 'ask anything about jobs and recordings in SQL', load: () => import('./sql.ts') },
   { name: 'index', group: past, summary: 'keep one row per job, node, hour and finding beside an archive', load: () => import('./index.ts') },
   { name: 'submit', group: many, summary: 'store recordings in a PostgreSQL database', load: () => import('./submit.ts') },

@@ -1,7 +1,14 @@
 import * as path from 'node:path';
 import { Fault, reason, usage } from '../base/fault.ts';
 import type { CustomSource } from '../sources/custom/custom.ts';
-import { type FileContent, ForeignFile, type Forgive, type RuleThreshold, readConfigFile } from './file.ts';
+import {
+  type FileContent,
+  ForeignFile,
+  type Forgive,
+  type PolicySection,
+  type RuleThreshold,
+  readConfigFile,
+} from './file.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings, type Values, variableOf } from './settings.ts';
 import { unknownVariables } from './variables.ts';
@@ -11,6 +18,8 @@ export interface Config extends Values {
   readonly custom: readonly CustomSource[];
   /** Thresholds of rules; of one that several files set, only the most specific file's. */
   readonly thresholds: readonly RuleThreshold[];
+  /** Policies; of two with one name the more specific file's counts. */
+  readonly policies: readonly PolicySection[];
   /** The files that were read, most general first. */
   readonly files: readonly string[];
   /** Where a setting comes from, by its key, for messages: the file and its line, the variable; none: flag or default. */
@@ -112,9 +121,18 @@ export async function loadConfig(
     origins,
     custom: [...custom.values()],
     thresholds: [...thresholds.values()],
+    policies: policiesOf(contents),
     files: contents.map(({ file }) => file),
     warnings,
   };
+}
+
+function policiesOf(contents: readonly FileContent[]): PolicySection[] {
+  const names = (content: FileContent | undefined): unknown[] => content?.policies.map((one) => one.content.name) ?? [];
+  return contents.flatMap((content, i) => {
+    const later = contents.slice(i + 1).flatMap(names);
+    return content.policies.filter((one) => one.content.name === undefined || !later.includes(one.content.name));
+  });
 }
 
 /**

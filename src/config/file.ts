@@ -19,6 +19,14 @@ export interface RuleThreshold {
   readonly origin: string;
 }
 
+/** A [[policy]] as it stands in a file. What it may hold is for those to say who apply it. */
+export interface PolicySection {
+  readonly file: string;
+  readonly content: Readonly<Record<string, unknown>>;
+  /** The line at which the section stands, or a key of it, or an element of a list. */
+  line(key?: string, element?: string): number;
+}
+
 /** What one configuration file says. */
 export interface FileContent {
   readonly file: string;
@@ -26,6 +34,7 @@ export interface FileContent {
   readonly values: ReadonlyMap<string, unknown>;
   readonly sources: readonly CustomSource[];
   readonly thresholds: readonly RuleThreshold[];
+  readonly policies: readonly PolicySection[];
   /** The line at which a setting stands. */
   line(key: string): number;
 }
@@ -54,7 +63,7 @@ export async function readConfigFile(file: string, forgive?: Forgive, uid?: numb
   } catch (error) {
     if (forgive === undefined || !(error instanceof Fault)) throw error;
     forgive(error, text.includes('redact'));
-    return { file, values: new Map(), sources: [], thresholds: [], line: () => 1 };
+    return { file, values: new Map(), sources: [], thresholds: [], policies: [], line: () => 1 };
   }
 }
 
@@ -91,7 +100,8 @@ async function checked(
 ): Promise<FileContent> {
   // zod takes a while to load: only who has a file pays for it
   const { schema } = await import('./schema.ts');
-  const { thresholds, rest, wrong } = thresholdsIn(file, text, content);
+  const { thresholds, rest: withPolicies, wrong } = thresholdsIn(file, text, content);
+  const { policies, rest } = policiesIn(file, text, withPolicies);
   const result = schema().safeParse(rest);
   if (!result.success || wrong.length > 0) {
     const issues = result.success ? [] : result.error.issues;
@@ -127,7 +137,7 @@ async function checked(
   const sources = customSources(file, content);
   refuseTwins(file, text, sources);
   if (sources.length > 0) await refuseBuiltIn(file, text, sources);
-  return { file, values, sources, thresholds, line: (key) => lineOf(text, key.split('.')) };
+  return { file, values, sources, thresholds, policies, line: (key) => lineOf(text, key.split('.')) };
 }
 
 /** The sections [rules.ID], and what is left without them: a rule has its own names of thresholds. */
@@ -154,6 +164,27 @@ function thresholdsIn(file: string, text: string, content: Record<string, unknow
     }
   }
   return { thresholds, wrong, rest: { ...content, rules: others } };
+}
+
+/** The sections [[policy]], and what is left without them; anything else of that name is left for the check to refuse. */
+function policiesIn(file: string, text: string, content: Record<string, unknown>) {
+  const { policy, ...rest } = content;
+  const isSection = (value: unknown): boolean =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+  if (!Array.isArray(policy) || !policy.every(isSection)) return { policies: [], rest: content };
+  const lines = text.split('\n');
+  const policies = policy.map(
+    (section: Record<string, unknown>, index): PolicySection => ({
+      file,
+      content: section,
+      line(key, element) {
+        const first = lineOf(text, ['policy', index, ...(key === undefined ? [] : [key])]);
+        const below = element === undefined ? -1 : lines.slice(first - 1).findIndex((line) => line.includes(element));
+        return first + Math.max(0, below);
+      },
+    }),
+  );
+  return { policies, rest };
 }
 
 const isIn = (content: object, where: readonly (string | number)[]): boolean =>
@@ -232,7 +263,7 @@ function meantKey(where: readonly (string | number)[]): string | undefined {
   const inSource = isInSource(where);
   const known = inSource
     ? sourceKeys.map(({ key }): string => key)
-    : ['source', ...settings.flatMap(({ key }) => [key, key.slice(key.indexOf('.') + 1)])];
+    : ['source', 'policy', ...settings.flatMap(({ key }) => [key, key.slice(key.indexOf('.') + 1)])];
   const name = inSource ? String(where.at(-1)) : where.join('.');
   const meant = suggest(name, known) ?? suggest(String(where.at(-1)), known);
   if (inSource) return meant;

@@ -31,6 +31,8 @@ export function schema() {
     }),
   );
   root.source = optional(array(source, { error: 'source must be a list of sections: [[source]]' }));
+  // whole lists of sections are taken out before: what is left is none
+  root.policy = accepts('policy', 'a list of sections: [[policy]]', () => false);
   return strictObject(root);
 }
 

@@ -306,6 +306,56 @@ export const settings = [
     flag: '--co2',
     help: 'How much CO2 each kWh stands for (`tacho history --metric CO2`): g per kWh, or a CSV file of hourly factors (time,g_per_kwh).',
   },
+  {
+    key: 'policies.send',
+    kind: 'flag',
+    default: false,
+    flag: '--send',
+    help: 'Send what policies say: mails, webhooks; without, `tacho policy run` only says what it would send.',
+  },
+  {
+    key: 'policies.state',
+    kind: 'folder',
+    flag: '--state',
+    help: 'Folder in which is kept what policies have sent, and what waits (default: .tacho-policies in the archive).',
+  },
+  {
+    key: 'mail.server',
+    kind: 'text',
+    help: 'The mail server that policies send through: smtp://HOST:25, smtps://HOST:465, with a user before an @ if it wants one.',
+  },
+  { key: 'mail.from', kind: 'text', help: 'The sender of mails.' },
+  {
+    key: 'mail.domain',
+    kind: 'text',
+    help: 'Users have their mail at this domain: NAME@DOMAIN.',
+  },
+  {
+    key: 'mail.addresses',
+    kind: 'file',
+    rare: true,
+    help: 'A CSV file (user,address) of those who have their mail elsewhere.',
+  },
+  {
+    key: 'mail.administrators',
+    kind: 'list',
+    default: [],
+    help: 'Addresses of those who get the mails of policies with to = "administrators" or "both".',
+  },
+  { key: 'mail.reply_to', kind: 'text', rare: true, help: 'Where answers to mails go.' },
+  {
+    key: 'mail.password_file',
+    kind: 'file',
+    rare: true,
+    help: 'The password for the mail server, in a file that only its owner can read.',
+  },
+  { key: 'mail.ca', kind: 'file', rare: true, help: 'Certificates to trust the mail server by (PEM).' },
+  { key: 'webhook.url', kind: 'url', help: 'Where policies post what they found, as JSON.' },
+  {
+    key: 'webhook.secret_file',
+    kind: 'file',
+    help: 'The secret with which posts are signed (HMAC-SHA256), in a file that only its owner can read.',
+  },
 ] as const satisfies readonly Setting[];
 
 type Known = (typeof settings)[number];

@@ -12,6 +12,7 @@ import type { Cell, Engine } from './engine.ts';
 import { inOrder, isWanted, type JobFilter } from './filter.ts';
 import { askHogs, type HogQuestion, type HogRow } from './hogs.ts';
 import { askLoad, type LoadQuestion, type LoadRow } from './load.ts';
+import { askFindings, type FindingFilter, type FoundValue } from './select-findings.ts';
 import { askJobs } from './select-jobs.ts';
 import { askUptime, type UptimeQuestion, type UptimeSpan } from './uptime.ts';
 import { askUsage, type UsageAnswer, type UsageQuestion } from './usage.ts';
@@ -40,6 +41,8 @@ export interface HistoryPlace {
 export interface History {
   /** Jobs that ended in a window, oldest first unless the filter says otherwise. */
   selectJobs(filter?: JobFilter): Promise<JobSummary[]>;
+  /** What findings of jobs measured. */
+  selectFindings(filter: FindingFilter): Promise<FoundValue[]>;
   /** Who used how much of what, or when. */
   usage(question: UsageQuestion): Promise<UsageAnswer>;
   load(question: LoadQuestion): Promise<LoadRow[]>;
@@ -102,6 +105,7 @@ function engineHistory(open: () => Promise<Engine>): History {
   };
   return {
     selectJobs: async (filter = {}) => askJobs(await engine(), filter),
+    selectFindings: async (filter) => askFindings(await engine(), filter),
     usage: async (question) => askUsage(await engine(), question),
     load: async (question) => askLoad(await engine(), question),
     uptime: async (question) => askUptime(await engine(), question),

@@ -1,0 +1,172 @@
+import { formatMoment } from '../../base/moment.ts';
+import { count } from '../../base/words.ts';
+import type { Case, CaseJob, Judged } from '../../policy/evaluate.ts';
+import type { Policy } from '../../policy/policy.ts';
+import type { Replay } from '../../policy/replay.ts';
+import { costWords, figureWords, hoursWords, policyWords, shortDuration, usersAndJobs } from '../../policy/words.ts';
+import { paint } from '../terminal/paint.ts';
+import { ascii, printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+
+interface TextOptions {
+  stream?: { readonly isTTY?: boolean | undefined };
+  width?: number;
+}
+
+const finished = (lines: readonly string[], { stream = {} }: TextOptions): string => {
+  const text = `${lines.join('\n')}\n`;
+  return stream.isTTY ? text : ascii(text);
+};
+
+/** The policies that there are. */
+export function policyListText(policies: readonly Policy[], options: TextOptions = {}): string {
+  const columns: TextColumn[] = [
+    { head: 'policy' },
+    { head: '' },
+    { head: 'per' },
+    { head: 'once in' },
+    { head: 'actions' },
+    { head: 'what', shrinks: true },
+  ];
+  const rows = policies.map((policy) => [
+    policy.name,
+    policy.enabled ? 'on' : 'off',
+    policy.per,
+    shortDuration(policy.period_seconds),
+    [...policy.actions, ...(policy.cancel === undefined ? [] : ['cancel'])].join(','),
+    policyWords(policy),
+  ]);
+  return finished(textTable(columns, rows, options.width), options);
+}
+
+const MOST_JOBS = 10;
+
+/** One policy after the other: who, how much, which jobs. `said` is what becomes of a case. */
+export function judgedText(
+  all: readonly { policy: Policy; judged: Judged; said?: (one: Case) => string | undefined }[],
+  options: TextOptions = {},
+): string {
+  const pen = paint(options.stream ?? {});
+  const lines = all.flatMap(({ policy, judged, said }, i) => [
+    ...(i === 0 ? [] : ['']),
+    pen.bold(printable(`${policy.name}: ${policy.help}`)),
+    ...wrap(`${summaryWords(judged)}.`, Math.min(options.width ?? 100, 100)),
+    ...judged.cases.flatMap((one) => caseLines(one, said?.(one), options.width)),
+  ]);
+  return finished(lines, options);
+}
+
+function summaryWords({ cases, jobs, exempt, unmeasured }: Judged): string {
+  const rest = [
+    `${count(jobs, 'job')} looked at`,
+    ...(exempt.length === 0 ? [] : [`${count(exempt.length, 'job')} exempt`]),
+    ...(unmeasured.length === 0
+      ? []
+      : [`${count(unmeasured.length, 'job')} not judged, because not measured: ${missingWords(unmeasured)}`]),
+  ];
+  return `${cases.length === 0 ? 'Nothing to report' : usersAndJobs(cases)}; ${rest.join(', ')}`;
+}
+
+const missingWords = (unmeasured: Judged['unmeasured']): string =>
+  [...new Set(unmeasured.flatMap(({ missing }) => missing))].join(', ');
+
+function caseLines(one: Case, said: string | undefined, width: number | undefined): string[] {
+  const head = `${one.user || '(none)'}: ${count(one.jobs.length, 'job')}, ${costWords(one.totals)}${said === undefined ? '' : `; ${said}`}`;
+  const table = textTable(jobColumns(one), one.jobs.slice(0, MOST_JOBS).map(jobCells), (width ?? 102) - 2);
+  const more = one.jobs.length > MOST_JOBS ? [`  and ${count(one.jobs.length - MOST_JOBS, 'job')} more`] : [];
+  return ['', printable(head), ...table.map((line) => `  ${line}`), ...more];
+}
+
+const jobColumns = ({ jobs }: Case): TextColumn[] => [
+  { head: 'job', middle: true },
+  { head: 'name', most: 24, shrinks: true },
+  { head: 'state', spare: 2 },
+  { head: 'start', spare: 1 },
+  { head: 'core-hours', align: 'right' },
+  { head: 'GPU-hours', align: 'right' },
+  ...Object.keys(jobs[0]?.figures ?? {}).map((name): TextColumn => ({ head: name, align: 'right', spare: 3 })),
+];
+
+function jobCells({ summary: job, figures }: CaseJob): string[] {
+  return [
+    job.job,
+    job.name ?? '-',
+    job.state ?? '-',
+    formatMoment(job.time).slice(0, 'YYYY-MM-DD HH:MM'.length),
+    job.core_hours === undefined ? '-' : hoursWords(job.core_hours),
+    job.gpu_hours === undefined ? '-' : hoursWords(job.gpu_hours),
+    ...Object.entries(figures).map(([name, value]) => figureWords(name, value)),
+  ];
+}
+
+const day = (moment: number): string => formatMoment(moment).slice(0, 'YYYY-MM-DD HH:MM'.length);
+
+/** What a policy would have said, period by period. */
+export function replayText(found: Replay, options: TextOptions = {}): string {
+  const pen = paint(options.stream ?? {});
+  const width = Math.min(options.width ?? 100, 100);
+  const head = `${found.policy}, ${day(found.from)} to ${day(found.to)}: it would have sent ${count(found.messages, 'message')} to ${count(found.users, 'user')} about ${count(found.jobs, 'job')}`;
+  const cost = `These jobs had ${costWords(found)}. ${count(found.looked_at, 'job')} looked at, ${found.exempt.toLocaleString('en-US')} exempt, ${found.unmeasured.toLocaleString('en-US')} not judged because not measured.`;
+  const columns: TextColumn[] = [
+    { head: 'period' },
+    { head: 'user' },
+    { head: 'jobs', align: 'right' },
+    { head: 'core-hours', align: 'right' },
+    { head: 'not used', align: 'right' },
+    { head: 'GPU-hours', align: 'right' },
+    { head: 'not used', align: 'right' },
+    { head: 'look at', shrinks: true },
+  ];
+  const amount = (value: number | undefined): string => (value === undefined ? '-' : hoursWords(value));
+  const rows = found.periods.flatMap(({ from, messages }) =>
+    messages.map(({ user, jobs, totals }, i) => [
+      i === 0 ? day(from) : '',
+      user || '(none)',
+      jobs.length.toLocaleString('en-US'),
+      amount(totals.core_hours),
+      amount(totals.core_hours_wasted),
+      amount(totals.gpu_hours),
+      amount(totals.gpu_hours_wasted),
+      jobs
+        .slice(0, 3)
+        .map(({ summary }) => summary.job)
+        .join(' '),
+    ]),
+  );
+  const silent = found.periods.filter(({ messages }) => messages.length === 0).length;
+  const lines = [
+    ...wrap(printable(`${head}.`), width).map((line) => pen.bold(line)),
+    ...wrap(cost, width),
+    ...(rows.length === 0 ? [] : ['', ...textTable(columns, rows, options.width)]),
+    ...(silent === 0 ? [] : ['', `${count(silent, 'period')} of ${found.periods.length} without a message.`]),
+    ...found.notes.flatMap((note) => ['', ...wrap(note, width)]),
+  ];
+  return finished(lines, options);
+}
+
+/** For a wiki or a mail to administrators. */
+export function judgedMarkdown(all: readonly { policy: Policy; judged: Judged }[]): string {
+  const cell = (text: string): string => printable(text).replaceAll('|', '\\|');
+  const lines = all.flatMap(({ policy, judged }) => [
+    `## ${policy.name}`,
+    '',
+    `${cell(policy.help)}. ${summaryWords(judged)}.`,
+    '',
+    ...(judged.cases.length === 0
+      ? []
+      : [
+          '| user | jobs | cost | look at |',
+          '|---|---:|---|---|',
+          ...judged.cases.map(
+            ({ user, jobs, totals }) =>
+              `| ${cell(user)} | ${jobs.length} | ${costWords(totals)} | ${cell(
+                jobs
+                  .slice(0, MOST_JOBS)
+                  .map(({ summary }) => summary.job)
+                  .join(', '),
+              )} |`,
+          ),
+          '',
+        ]),
+  ]);
+  return `${lines.join('\n').trimEnd()}\n`;
+}
