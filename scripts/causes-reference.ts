@@ -1,6 +1,5 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { SHORTEST_SECONDS } from '../test/causes/shortest.ts';
 import type { CaseResult, RuleRow, Totals } from '../test/causes/verdict.ts';
 
 /** What `npm run causes -- --publish` keeps. */
@@ -8,6 +7,8 @@ export interface PublishedCauses {
   date: string;
   machine: string;
   load: string;
+  /** From which length on waste was judged. */
+  shortest_seconds: number;
   totals: Totals;
   left: string[];
   rules: RuleRow[];
@@ -18,7 +19,7 @@ const FILE = path.join(import.meta.dirname, '../docs/causes.json');
 
 /** The part of docs/findings.md that says how often the rules were right on jobs of known cause. */
 export function causesReference(ruleIds: readonly string[]): string {
-  const { date, machine, load, totals, left, rules, cases } = JSON.parse(
+  const { date, machine, load, shortest_seconds, totals, left, rules, cases } = JSON.parse(
     fs.readFileSync(FILE, 'utf8'),
   ) as PublishedCauses;
   const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;
@@ -45,7 +46,7 @@ How to read it:
   rules may be right less often.
 - Only what a case names as its cause must be found. What may be true of it as well (\`may\` in test/causes) counts neither as
   found nor as false.
-- Waste is judged from ${SHORTEST_SECONDS} s on here, instead of 30 s (\`rules.shortest\`), so that the jobs can be short.
+- Waste is judged from ${shortest_seconds} s on here, instead of 30 s (\`rules.shortest\`), so that the jobs can be short.
 - GPUs are stand-ins for NVIDIA's library. CPUs, memory, disks, networks and Slurm are real.
 - No job has the cause of these rules, so nothing is known of what they miss: ${untried.join(', ')}.
 

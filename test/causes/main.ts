@@ -9,6 +9,7 @@ import { goFirst } from './cgroup.ts';
 import { causes, mistakesIn, ruleIds } from './index.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { whyLeftOut } from './requirements.ts';
+import { SHORTEST_SECONDS } from './shortest.ts';
 import { Stage } from './stage.ts';
 import { BAR, type CaseResult, isRight, matrixOf, resultOf, totalsOf } from './verdict.ts';
 
@@ -135,7 +136,16 @@ function show(results: CaseResult[], left: string[]): void {
   say(totals.isGood ? 'good' : 'below the bar');
   const date = new Date().toISOString().slice(0, 10);
   const kept = JSON.stringify(
-    { date, machine: machine(), load: range(loads), totals, left, rules: rows, cases: results },
+    {
+      date,
+      machine: machine(),
+      load: range(loads),
+      shortest_seconds: SHORTEST_SECONDS,
+      totals,
+      left,
+      rules: rows,
+      cases: results,
+    },
     null,
     1,
   );
