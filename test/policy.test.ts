@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { SMTPServer } from 'smtp-server';
+import type { MessageRow } from '../src/policy/message-rows.ts';
 import { archiveOf, HOUR, pastJob } from './made/policy-history.ts';
-import { tacho } from './tacho.ts';
+import { TACHO, tacho } from './tacho.ts';
 
 const NOW = Date.now() * 1000;
 
@@ -84,4 +88,98 @@ test('what is wrong in a policy is said with its line', async () => {
   assert.match(err, /site\.toml:5: unknown key "pre" in \[\[policy\]\]; did you mean "per"\?/);
   // nobody else is kept from working by it
   assert.equal(tacho(['jobs', archive, '--config', config]).code, 0);
+});
+
+/** Without blocking this process, in which the server is. */
+function tachoBeside(args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(TACHO, args);
+  const texts = { out: '', err: '' };
+  child.stdout.on('data', (part: Buffer) => {
+    texts.out += part;
+  });
+  child.stderr.on('data', (part: Buffer) => {
+    texts.err += part;
+  });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...texts })));
+}
+
+test('mails are sent with --send only, once, also by two runs at once; what waits is sent later', async (t) => {
+  const taken: string[] = [];
+  const listen = async (port = 0): Promise<SMTPServer> => {
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onData(stream, session, done) {
+        stream.resume();
+        stream.on('end', () => {
+          taken.push(session.envelope.rcptTo.map(({ address }) => address).join());
+          done();
+        });
+      },
+    });
+    server.on('error', () => {});
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
+    t.after(() => server.close());
+    return server;
+  };
+  const first = await listen();
+  const { port } = first.server.address() as AddressInfo;
+  await new Promise<void>((resolve) => first.close(() => resolve()));
+  const { archive, config } = await site(`
+[mail]
+server = "smtp://127.0.0.1:${port}"
+from = "tacho@site.test"
+domain = "site.test"
+${POLICIES}actions = ["mail", "markdown"]
+`);
+  const run = (...words: string[]) =>
+    tachoBeside(['policy', 'run', '--config', config, '--archive', archive, ...words]);
+  const status = (): MessageRow[] =>
+    JSON.parse(
+      tacho(['policy', 'status', '--config', config, '--archive', archive, '--format', 'json']).out,
+    ) as MessageRow[];
+  const dry = await run();
+  assert.equal(dry.code, 0, dry.err);
+  assert.match(dry.out, /^ada: 1 job, 100 core-hours \(90 not used\); mail would be sent$/m);
+  assert.deepEqual([status(), fs.existsSync(path.join(archive, '.tacho-policies'))], [[], false]);
+  // nobody is there
+  const down = await run('--send');
+  assert.equal(down.code, 1);
+  assert.match(down.err, /the mail to ada about low-cpu was not sent \(.*ECONNREFUSED.*\): it waits/s);
+  assert.deepEqual(
+    status().map(({ user, state }) => [user, state]),
+    [
+      ['ada', 'waiting'],
+      ['cleo', 'waiting'],
+    ],
+  );
+  await listen(port);
+  const both = await Promise.all([run('--send'), run('--send')]);
+  assert.deepEqual(
+    both.map(({ code }) => code),
+    [0, 0],
+    both.map(({ err }) => err).join(),
+  );
+  assert.deepEqual(taken.sort(), ['ada@site.test', 'cleo@site.test']);
+  assert.deepEqual(
+    status().map(({ user, state, jobs }) => [user, state, jobs]),
+    [
+      ['ada', 'sent', ['1']],
+      ['cleo', 'sent', ['3']],
+    ],
+  );
+  const listed = tacho(['policy', 'status', '--config', config, '--archive', archive]).out;
+  assert.match(listed, /low-cpu +ada +1 +mail +sent +2/);
+  const [report] = fs.readdirSync(path.join(archive, '.tacho-policies/reports'));
+  assert.match(report!, /^low-cpu-\d{8}T\d{6}Z\.md$/);
+  const again = await run('--send', '--format', 'json');
+  const [found] = JSON.parse(again.out) as { cases: { user: string; outcome: { sent: boolean; plan: string } }[] }[];
+  assert.deepEqual(
+    found!.cases.map(({ outcome: { sent, plan } }) => [sent, plan]),
+    [
+      [true, 'told'],
+      [true, 'told'],
+    ],
+  );
+  assert.equal(taken.length, 2);
 });

@@ -1,11 +1,16 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
 import { parseMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { warn } from '../base/warn.ts';
 import type { Config } from '../config/config.ts';
-import { configOf } from '../config/flags.ts';
+import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
+import type { Delivered } from '../policy/deliver.ts';
+import type { Case, Judged } from '../policy/evaluate.ts';
 import type { Policy } from '../policy/policy.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { historyPlaces, withHistory } from './history-options.ts';
@@ -22,6 +27,11 @@ interface PeriodOptions extends Options {
 interface RunOptions extends Options {
   archive?: string[];
   dryRun?: boolean;
+}
+
+interface JudgedPolicy {
+  policy: Policy;
+  judged: Judged;
 }
 
 const SENDING = [
@@ -48,7 +58,7 @@ async function policiesOf(options: Options): Promise<{ policies: Policy[]; confi
 const NONE = 'the configuration has no [[policy]]; tacho policy init prints some to begin with';
 
 export function define(command: Command): void {
-  command.usage('list|init|columns|test|run … [options]').addHelpText(
+  command.usage('list|init|columns|test|run|status … [options]').addHelpText(
     'after',
     `
 A policy says what is expected of jobs, and what happens where they are otherwise: a list, a mail, a webhook. Policies stand in
@@ -58,6 +68,8 @@ Examples:
   tacho policy init >> /etc/tacho/config.toml
   tacho policy test low-cpu-use /archive/tacho --from -30d
   tacho policy run --archive /archive/tacho
+  tacho policy run --archive /archive/tacho --send
+  tacho policy status --archive /archive/tacho
 `,
   );
   const formats = (sub: Command, choices: readonly string[]): Command =>
@@ -82,9 +94,23 @@ Examples:
       'csv',
     ]),
   );
-  defineRun(formats(databaseOption(verb('run', 'apply policies now')), ['text', 'json', 'csv', 'markdown']));
+  defineRun(
+    formats(databaseOption(verb('run', 'apply policies now, and tell those concerned'), SENDING), [
+      'text',
+      'json',
+      'csv',
+      'markdown',
+    ]),
+  );
+  defineStatus(
+    formats(configFlags(verb('status', 'say what policies have sent, and what waits'), ['policies.state']), [
+      'text',
+      'json',
+      'csv',
+    ]),
+  );
   command.action(() => {
-    throw usage('say what to do with policies', 'tacho policy list, init, columns, test or run');
+    throw usage('say what to do with policies', 'tacho policy list, init, columns, test, run or status');
   });
 }
 
@@ -182,51 +208,190 @@ Examples:
 }
 
 function defineRun(sub: Command): void {
-  sub
-    .usage('[POLICY…] [options]')
-    .argument('[policies...]', 'names of policies (default: all that are enabled)')
-    .option('-a, --archive <archive...>', 'archives or folders of recordings (default: the current folder)')
+  archiveOption(
+    sub.usage('[POLICY…] [options]').argument('[policies...]', 'names of policies (default: all that are enabled)'),
+  )
+    .option('--dry-run', 'send nothing, whatever the configuration says')
     .addHelpText(
       'after',
       `
+Says who does not keep to a policy, with which jobs, and what becomes of it. Nothing is sent or cancelled, and nothing is
+noted, without --send (or policies.send in the configuration). A user hears of a policy at most once in its period. What
+could not be sent waits, and is sent by the next run.
+
 Examples:
   tacho policy run --archive /archive/tacho
   tacho policy run low-cpu-use --archive /archive/tacho --format markdown
+  tacho policy run --archive /archive/tacho --send
 `,
     )
     .action(async (names: string[], options: RunOptions) => {
-      const { policies } = await policiesOf(options);
+      const { policies, config } = await policiesOf(options);
       const { chosenPolicies } = await import('../policy/policy.ts');
       const chosen = chosenPolicies(policies, names);
-      if (chosen.length === 0) {
-        if (options.format === 'text') warn(policies.length === 0 ? NONE : 'no policy is enabled; tacho policy list');
-      }
+      if (chosen.length === 0 && options.format === 'text')
+        warn(policies.length === 0 ? NONE : 'no policy is enabled; tacho policy list shows them');
+      const places = options.archive ?? [];
+      const isSent = config['policies.send'] && options.dryRun !== true;
+      const { channelsOf, openSenders } = await import('../policy/deliver.ts');
+      // before anything is read, which may take long
+      if (isSent) await openSenders(config, channelsOf(chosen));
       const { judgeNow } = await import('../policy/select.ts');
       const now = Date.now() * 1000;
-      const found = await withHistory(options.archive ?? [], options, (history) => judgeNow(history, chosen, now));
-      const { CASE_COLUMNS, caseJson, caseRows } = await import('../policy/case-json.ts');
-      if (options.format === 'json') {
-        const rows = found.map(({ policy, judged }) => ({
-          policy: policy.name,
-          time: now,
-          ...judged,
-          cases: judged.cases.map(caseJson),
-        }));
-        process.stdout.write(`${JSON.stringify(rows, null, 1)}\n`);
-      } else if (options.format === 'csv') {
-        await writeCsv(
-          CASE_COLUMNS,
-          found.flatMap(({ policy, judged }) =>
-            judged.cases.flatMap((one) => caseRows(policy.name, one, { time: now })),
-          ),
-        );
-      } else {
-        const { judgedMarkdown, judgedText } = await import('../show/policy/policy-text.ts');
-        process.stdout.write(
-          options.format === 'markdown'
-            ? judgedMarkdown(found)
-            : judgedText(found, { stream: process.stdout, width: tableWidth() }),
-        );
+      const found = await withHistory(places, options, (history) => judgeNow(history, chosen, now));
+      const state = stateFolder(config, places, options);
+      const done = isSent ? await sent(found, state, config) : await wouldBe(found, state, now);
+      process.stdout.write(await runText(found, done, { now, isSent, format: options.format }));
+      if (isSent) await writeReports(found, done, state, now);
+    });
+}
+
+function archiveOption(sub: Command): Command {
+  return sub.option('-a, --archive <archive...>', 'archives or folders of recordings (default: the current folder)');
+}
+
+/** Beside the archive: whoever applies policies to it knows what others have sent. */
+function stateFolder(config: Config, places: readonly string[], { db }: DatabaseOptions): string {
+  const named = config['policies.state'];
+  if (named !== undefined) return named;
+  if (db === undefined && places.length <= 1) return path.join(places[0] ?? '.', '.tacho-policies');
+  throw usage(
+    'where is it kept what policies have sent?',
+    'with a database, or several archives, name a folder: --state FOLDER, or policies.state in the configuration',
+  );
+}
+
+async function wouldBe(found: readonly JudgedPolicy[], state: string, now: number): Promise<Delivered[]> {
+  const [{ Ledger }, { planned }] = await Promise.all([import('../policy/ledger.ts'), import('../policy/deliver.ts')]);
+  return planned(found, Ledger.read(state), now);
+}
+
+async function sent(found: readonly JudgedPolicy[], state: string, config: Config): Promise<Delivered[]> {
+  const [{ Ledger }, { deliver, sendersFor }] = await Promise.all([
+    import('../policy/ledger.ts'),
+    import('../policy/deliver.ts'),
+  ]);
+  const policies = found.map(({ policy }) => policy);
+  return Ledger.hold(state, async (ledger) => {
+    const senders = await sendersFor(config, policies, ledger, warn);
+    return deliver(found, ledger, {
+      now: () => Date.now() * 1000,
+      senders,
+      tried({ policy, user }, channel, sending) {
+        if (sending.state === 'sent') return;
+        process.exitCode = 1;
+        const then = {
+          waiting: 'it waits',
+          unsure: 'it may have arrived, and is not sent again',
+          refused: 'it is not sent again',
+        };
+        const end = sending.state === 'sending' ? '' : `: ${then[sending.state]}`;
+        warn(`the ${channel} to ${user} about ${policy} was not sent (${sending.error ?? sending.state})${end}`);
+      },
+    });
+  });
+}
+
+async function runText(
+  found: readonly JudgedPolicy[],
+  done: readonly Delivered[],
+  { now, isSent, format }: { now: number; isSent: boolean; format: Options['format'] },
+): Promise<string> {
+  const of = (policy: Policy, user: string): Delivered | undefined =>
+    done.find((one) => one.policy === policy.name && one.user === user);
+  const { deliveredWords } = await import('../policy/delivered-words.ts');
+  const words = (policy: Policy, user: string): string | undefined => {
+    const one = of(policy, user);
+    return one === undefined ? undefined : deliveredWords(policy, one, isSent);
+  };
+  if (format === 'json')
+    return judgedJson(found, now, (policy, user) => ({ sent: isSent, ...stateOf(of(policy, user)) }));
+  if (format === 'csv') {
+    const [{ CASE_COLUMNS, caseRows }, { objectCsv }] = await Promise.all([
+      import('../policy/case-json.ts'),
+      import('../show/object-csv.ts'),
+    ]);
+    const rows = found.flatMap(({ policy, judged }) =>
+      judged.cases.flatMap((one) => caseRows(policy.name, one, { time: now, message: words(policy, one.user) })),
+    );
+    return objectCsv(CASE_COLUMNS, rows);
+  }
+  const { judgedMarkdown, judgedText } = await import('../show/policy/policy-text.ts');
+  if (format === 'markdown') return judgedMarkdown(found);
+  const told = found.map(({ policy, judged }) => ({ policy, judged, said: ({ user }: Case) => words(policy, user) }));
+  return judgedText(told, { stream: process.stdout, width: tableWidth() });
+}
+
+/** What became of a case, as programs read it; the message itself is in the ledger. */
+function stateOf(one: Delivered | undefined): object {
+  if (one === undefined) return {};
+  const { policy: _, user: __, message, ...rest } = one;
+  return { ...rest, ...(message === undefined ? {} : { message: message.id, sendings: message.sendings }) };
+}
+
+async function judgedJson(
+  found: readonly JudgedPolicy[],
+  now: number,
+  outcome: (policy: Policy, user: string) => object,
+): Promise<string> {
+  const { caseJson } = await import('../policy/case-json.ts');
+  const rows = found.map(({ policy, judged }) => ({
+    policy: policy.name,
+    time: now,
+    ...judged,
+    cases: judged.cases.map((one) => ({ ...caseJson(one), outcome: outcome(policy, one.user) })),
+  }));
+  return `${JSON.stringify(rows, null, 1)}\n`;
+}
+
+/** The files of policies with the actions json and markdown. */
+async function writeReports(
+  found: readonly JudgedPolicy[],
+  done: readonly Delivered[],
+  state: string,
+  now: number,
+): Promise<void> {
+  const when = new Date(now / 1000).toISOString().replaceAll(/[:-]|\.\d+/g, '');
+  for (const one of found)
+    for (const [action, ending] of [
+      ['json', 'json'],
+      ['markdown', 'md'],
+    ] as const) {
+      if (!one.policy.actions.includes(action) || one.judged.cases.length === 0) continue;
+      const folder = path.join(state, 'reports');
+      makeFolder(folder, 0o700);
+      const text = await runText([one], done, { now, isSent: true, format: action });
+      fs.writeFileSync(path.join(folder, `${one.policy.name}-${when}.${ending}`), text, { mode: 0o600 });
+    }
+}
+
+function defineStatus(sub: Command): void {
+  archiveOption(sub)
+    .option('--waiting', 'only what has not reached anybody')
+    .addHelpText(
+      'after',
+      `
+What policies have sent, and what waits. "unsure": a message went out, and the other end did not say that it took it (Tacho or
+the server was stopped at that moment). It is not sent again; its jobs are in the user's next message.
+
+Examples:
+  tacho policy status --archive /archive/tacho
+  tacho policy status --archive /archive/tacho --waiting --format json
+`,
+    )
+    .action(async (options: RunOptions & { waiting?: boolean }) => {
+      const config = await configOf({ ...options }, ['policies.state']);
+      const { Ledger } = await import('../policy/ledger.ts');
+      const { MESSAGE_COLUMNS, messageRows } = await import('../policy/message-rows.ts');
+      const state = stateFolder(config, options.archive ?? [], options);
+      const all = messageRows(Ledger.read(state).messages());
+      const rows = options.waiting ? all.filter((one) => one.state !== 'sent') : all;
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(rows, null, 1)}\n`);
+      else if (options.format === 'csv') await writeCsv(MESSAGE_COLUMNS, rows);
+      else if (rows.length === 0) warn(`no messages in ${state}`);
+      else {
+        const { messagesText } = await import('../show/policy/policy-text.ts');
+        process.stdout.write(messagesText(rows, { stream: process.stdout, width: tableWidth() }));
       }
     });
 }

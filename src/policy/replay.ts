@@ -102,11 +102,11 @@ export function newsOf(policy: Policy, found: Case, isTold: (job: JobSummary) =>
   const fresh = found.jobs.filter(({ summary }) => !isTold(summary));
   if (fresh.length === 0) return undefined;
   if (policy.per === 'user' || fresh.length === found.jobs.length) return found;
-  return judgedAgain(policy, found, fresh);
+  return withJobs(policy, found, fresh);
 }
 
 /** The case with some of its jobs left out; totals are of those that stay. */
-function judgedAgain(policy: Policy, found: Case, jobs: Case['jobs']): Case {
+export function withJobs(policy: Policy, found: Case, jobs: Case['jobs']): Case {
   const { cases } = judge(
     { ...policy, when: [], unless: [], total: [] },
     jobs.map(({ summary }) => summary),

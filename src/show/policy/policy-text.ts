@@ -1,6 +1,7 @@
 import { formatMoment } from '../../base/moment.ts';
 import { count } from '../../base/words.ts';
 import type { Case, CaseJob, Judged } from '../../policy/evaluate.ts';
+import type { MessageRow } from '../../policy/message-rows.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { Replay } from '../../policy/replay.ts';
 import { costWords, figureWords, hoursWords, policyWords, shortDuration, usersAndJobs } from '../../policy/words.ts';
@@ -169,4 +170,31 @@ export function judgedMarkdown(all: readonly { policy: Policy; judged: Judged }[
         ]),
   ]);
   return `${lines.join('\n').trimEnd()}\n`;
+}
+
+/** What was sent, and what waits; the newest last. */
+export function messagesText(rows: readonly MessageRow[], options: TextOptions = {}): string {
+  const columns: TextColumn[] = [
+    { head: 'made' },
+    { head: 'policy' },
+    { head: 'user' },
+    { head: 'jobs', align: 'right' },
+    { head: 'by' },
+    { head: 'state' },
+    { head: 'tried', align: 'right' },
+    { head: 'last', spare: 1 },
+    { head: 'what', shrinks: true },
+  ];
+  const cells = rows.map((row) => [
+    day(row.made),
+    row.policy,
+    row.user,
+    String(row.jobs.length),
+    row.by,
+    row.state,
+    String(row.attempts),
+    row.last === undefined ? '-' : day(row.last),
+    row.error ?? row.subject,
+  ]);
+  return finished(textTable(columns, cells, options.width), options);
 }
