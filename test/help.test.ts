@@ -16,7 +16,8 @@ test('no line of any help is wider than 80 places', () => {
 });
 
 /** What is printed is no answer of Tacho's, or there is none: shell code, a script, a token, a log. */
-const OTHERS_WORDS = /^(mark|fom|env|notebook|hub|agent|completion|policy init|slurm hooks|token (key|node|user|administrator))$/;
+const OTHERS_WORDS =
+  /^(mark|fom|env|notebook|hub|agent|completion|policy init|slurm hooks|token (key|node|user|administrator))$/;
 /** Data, in formats of their own. */
 const DATA = /^(export|db table)$/;
 /** One answer, or a sentence about each thing; no table. */

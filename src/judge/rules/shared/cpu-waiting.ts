@@ -62,8 +62,7 @@ export function hasWaited(n: NodeReport, limits: Limits<'full' | 'pressure' | 'w
 /** Whether it waited so, and wanted its CPUs most of the time; of the machine's, which nobody asked for, one. */
 export function isHeldUp(n: NodeReport, limits: typeof HELD_UP): boolean {
   if (!hasWaited(n, limits)) return false;
-  if (n.cpu_wait_seconds === undefined)
-    return busyOn(n) >= limits.had && busyOn(n) + n.pressure_cpu! >= limits.wanted;
+  if (n.cpu_wait_seconds === undefined) return busyOn(n) >= limits.had && busyOn(n) + n.pressure_cpu! >= limits.wanted;
   return wantedOn(n)! >= limits.wanted * (n.cpus_source === 'machine' ? 1 : n.cpus!);
 }
 
