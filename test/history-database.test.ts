@@ -69,6 +69,11 @@ describe('the history in PostgreSQL', { skip: whyNoPostgres() }, () => {
       const wanted = near(await index.selectJobs(filter));
       assert.deepEqual(near(await stored.selectJobs(filter)), wanted, JSON.stringify(filter));
     }
+    const findings = { findings: ['*'], from: period.from, to: period.to };
+    const sorted = async (history: History): Promise<unknown> =>
+      near((await history.selectFindings(findings)).sort((a, b) => (a.finding < b.finding ? -1 : 1)));
+    assert.ok((await index.selectFindings(findings)).length > 0);
+    assert.deepEqual(await sorted(stored), await sorted(index));
     const hourly = new Map([[Math.floor(at('2026-03-02T08:00:00Z') / 3600e6), 700]]);
     const factors = { factor: 100, hourly, at: (moment: number) => hourly.get(Math.floor(moment / 3600e6)) ?? 100 };
     for (const by of GROUPS)

@@ -183,3 +183,44 @@ ${POLICIES}actions = ["mail", "markdown"]
   );
   assert.equal(taken.length, 2);
 });
+
+test('killed after the server has the mail and before that is noted: it is not sent twice', async (t) => {
+  let mails = 0;
+  const hold: { kill?: () => void } = {};
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, _, done) {
+      stream.resume();
+      stream.on('end', () => {
+        mails++;
+        // the answer never comes: who waits for it ends first
+        if (hold.kill === undefined) done();
+        else hold.kill();
+      });
+    },
+  });
+  server.on('error', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  t.after(() => server.close());
+  const { archive, config } = await site(`
+[mail]
+server = "127.0.0.1:${(server.server.address() as AddressInfo).port}"
+from = "tacho@site.test"
+domain = "site.test"
+${POLICIES}actions = ["mail"]
+users = ["ada"]
+`);
+  const words = ['policy', 'run', '--send', '--config', config, '--archive', archive];
+  const child = spawn(TACHO, words, { stdio: 'ignore', detached: true });
+  // the launcher and what it started
+  hold.kill = () => process.kill(-child.pid!, 'SIGKILL');
+  await new Promise<void>((resolve) => child.on('close', () => resolve()));
+  delete hold.kill;
+  const next = await tachoBeside(words);
+  assert.equal(next.code, 0, next.err);
+  assert.match(next.out, /^ada: 1 job, .*; heard of it in this period, again from /m);
+  const status = tacho(['policy', 'status', '--config', config, '--archive', archive]).out;
+  assert.match(status, /low-cpu +ada +1 +mail +unsure +1 .*Tacho was stopped while it was sent/);
+  assert.equal(mails, 1);
+});
