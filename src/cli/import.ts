@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
-import { Fault } from '../base/fault.ts';
+import { Fault, usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { parseMoment } from '../base/moment.ts';
 import { nodeList } from '../base/node-list.ts';
 import { stated } from '../base/stated.ts';
+import type { ImportedAccounting } from '../history/index/import-slurm.ts';
 import type { Imported, Refused } from '../import/epmt/import.ts';
 import type { Imported as ImportedSeries } from '../import/victoria/own.ts';
 import { progress } from '../show/terminal/progress.ts';
@@ -26,11 +27,13 @@ Examples:
   tacho import epmt 685000.tgz -o imported
   tacho import victoria http://vm:8428 --job 4711
   tacho import omnistat data_prom -o imported
+  tacho import slurm --from -30d --archive /archive/tacho
   tacho report imported
 `,
   );
   defineVictoria(command);
   defineOmnistat(command);
+  defineSlurm(command);
   command
     .command('epmt')
     .summary("EPMT's staged archives and folders")
@@ -156,6 +159,75 @@ Examples:
       bar.done();
       printImported(imported, options);
     });
+}
+
+interface SlurmFlags {
+  archive?: string;
+  output?: string;
+  from?: number;
+  to?: number;
+  timezone?: string;
+  format: 'text' | 'json';
+}
+
+function defineSlurm(command: Command): void {
+  command
+    .command('slurm')
+    .summary('jobs that Slurm’s accounting knows')
+    .description(
+      'Bring jobs that were never recorded into the history, from Slurm’s accounting: what they asked for, how long they ran, how they ended, and bounds of what they used.',
+    )
+    .usage('[FILE…] [options]')
+    .argument(
+      '[files...]',
+      'what sacct has printed: parsable text (-P) with the names of its columns, or JSON; - is the standard input. Without any, sacct is asked',
+    )
+    .option('--from <time>', 'only from this time on (2026-11-01, -30d; default without files: -30d)', (text) =>
+      parseMoment(text),
+    )
+    .option('--to <time>', 'only until this time (default: now)', (text) => parseMoment(text))
+    .option('--archive <folder>', 'whose history gets the jobs (default: the current folder)')
+    .option('-o, --output <folder>', 'the same')
+    .option('--timezone <zone>', 'zone of the times in the files, as Europe/Oslo (default: that of this machine)')
+    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addHelpText(
+      'after',
+      `
+tacho jobs, history, waste and advise then know these jobs; everywhere they are marked as known from accounting only. A job
+that is recorded keeps the row of its recording. Importing again brings what has changed. docs/import-slurm.md says what
+the figures mean, and how sure they are.
+
+Examples:
+  tacho import slurm --from -90d --archive /archive/tacho
+  tacho import slurm sacct.txt --timezone Europe/Oslo
+  sacct -aD --json -S 2026-11-01 | tacho import slurm - --archive runs
+`,
+    )
+    .action(async (files: string[], options: SlurmFlags) => {
+      if (options.archive !== undefined && options.output !== undefined)
+        throw usage('--archive and -o mean the same', 'give one of them');
+      const archive = options.archive ?? options.output ?? '.';
+      const { importSlurm } = await import('../history/index/import-slurm.ts');
+      const bar = progress('importing');
+      const result = await importSlurm(files, {
+        archive,
+        ...stated({ from: options.from, to: options.to, zone: options.timezone }),
+        signal: interruption(),
+        progress: () => bar.advance(1),
+      }).finally(() => bar.done());
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(result, null, 1)}\n`);
+      else process.stdout.write(slurmText(archive, result));
+    });
+}
+
+function slurmText(archive: string, { jobs, added, unchanged, recorded, versions, notes }: ImportedAccounting): string {
+  const from = versions.length === 0 ? '' : ` of Slurm ${versions.join(', ')}`;
+  const lines = [
+    `${archive}: ${count(jobs, 'job')}${from}: ${added} new or changed, ${unchanged} unchanged, ${recorded} recorded as well`,
+    ...notes.map((note) => `  ${note}`),
+    '',
+  ];
+  return lines.map(printable).join('\n');
 }
 
 /** Ends the work between two jobs when somebody wants it to. */

@@ -29,6 +29,7 @@ const COLUMNS = [
   'gpu_hours_wasted',
   'memory_byte_hours_wasted',
   'core_hours_unmeasured',
+  'accounted',
   'finding',
 ];
 

@@ -5,6 +5,8 @@ export interface JobSums {
   group: string;
   jobs: number;
   failed: number;
+  /** Jobs that only accounting knows. */
+  accounted?: number;
   wall_seconds?: number;
   node_hours?: number;
   core_hours?: number;
@@ -26,6 +28,7 @@ export const SUM_COLUMNS = [
   'group',
   'jobs',
   'failed',
+  'accounted',
   'wall_seconds',
   'node_hours',
   'core_hours',
@@ -64,6 +67,8 @@ export function sumsOf(jobs: readonly JobSummary[], by: JobText): JobSums[] {
       const set = (name: keyof Omit<JobSums, 'group'>, value: number | undefined): void => {
         if (value !== undefined) sums[name] = value;
       };
+      const accounted = own.filter(({ origin }) => origin === 'accounting').length;
+      if (accounted > 0) sums.accounted = accounted;
       for (const name of ADDED) set(name, sumOf(own.map((job) => job[name])));
       set('cpu_use', weighed(own, 'cpu_use', 'core_hours'));
       set('gpu_use', weighed(own, 'gpu_use', 'gpu_hours'));

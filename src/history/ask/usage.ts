@@ -60,7 +60,7 @@ export interface UsageAnswer {
   zone: string;
   rows: UsageRow[];
   /** Of all groups together. */
-  total: { value?: number; jobs: number };
+  total: { value?: number; jobs: number /** Of these, jobs that only accounting knows. */; accounted?: number };
 }
 
 /** Who used how much in a period, or when it was used. What a job used is spread evenly over the time that it ran. */
@@ -80,7 +80,7 @@ export async function askUsage(engine: Engine, question: UsageQuestion): Promise
   const { dialect } = engine;
   const [all] = await engine.query(
     (table) =>
-      `select count(*) as jobs from ${table('jobs', { from })} j ${where([...conditionsOf(dialect, filter), ...inPeriod(dialect, metric, from, to)])}`,
+      `select count(*) as jobs, sum(case when j.origin = 'accounting' then 1 else 0 end) as accounted from ${table('jobs', { from })} j ${where([...conditionsOf(dialect, filter), ...inPeriod(dialect, metric, from, to)])}`,
   );
   const rows = parts.map(({ group, amount, weight, jobs, hours }) => ({
     group,
@@ -106,6 +106,7 @@ export async function askUsage(engine: Engine, question: UsageQuestion): Promise
         sums(({ weight }) => weight),
       ),
       jobs: Number(all!.jobs),
+      ...(Number(all!.accounted) > 0 ? { accounted: Number(all!.accounted) } : {}),
     },
   };
 }

@@ -20,6 +20,8 @@ export interface WasteRow {
   memory_byte_hours_wasted?: number;
   /** Core-hours of jobs whose use was not measured: they are in no waste. */
   core_hours_unmeasured: number;
+  /** Jobs that only accounting knows: their CPU use is a lower bound. */
+  accounted?: number;
   /** The finding of waste that most of its jobs have. */
   finding?: string;
 }
@@ -34,7 +36,8 @@ export async function askWaste(engine: Engine, by: WasteGroup, filter: JobFilter
   const rows = await engine.query(
     (table) => `select ${head}, count(*) as jobs, sum(j.core_hours) as core_hours,
         ${SUMS.map((name) => `sum(j.${name}) as ${name}`).join(', ')},
-        sum(case when j.core_hours_wasted is null then j.core_hours end) as unmeasured
+        sum(case when j.core_hours_wasted is null then j.core_hours end) as unmeasured,
+        sum(case when j.origin = 'accounting' then 1 else 0 end) as accounted
       from ${table('jobs', { from: filter.from, to: filter.to })} j ${conditions}
       group by ${key}
       order by coalesce(sum(j.core_hours_wasted), 0) + 16 * coalesce(sum(j.gpu_hours_wasted), 0) desc
@@ -57,6 +60,7 @@ export async function askWaste(engine: Engine, by: WasteGroup, filter: JobFilter
     };
     if (by === 'job') Object.assign(found, { user: row.who ?? '', name: row.called ?? '' });
     for (const name of SUMS) if (row[name] !== null) found[name] = Number(row[name]);
+    if (Number(row.accounted) > 0) found.accounted = Number(row.accounted);
     if (finding !== undefined) found.finding = finding;
     return found as unknown as WasteRow;
   });

@@ -2,6 +2,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
 import { foldersBelow } from '../../recording/folder/open.ts';
+import { fileUnrecorded, withAccounting } from './accounting-rows.ts';
+import { AccountingStore } from './accounting-store.ts';
 import { changeIndex, type IndexWriter } from './index-writer.ts';
 import { stampOf } from './stamp.ts';
 import { summariseAll } from './summarise-all.ts';
@@ -33,14 +35,18 @@ export interface Built {
 /** Brings the index of an archive up to date: new and changed recordings are summarised, rows of removed ones go. */
 export async function buildIndex(archive: string, options: BuildOptions = {}): Promise<Built> {
   needFolder(archive);
-  return changeIndex(archive, (index) => fill(index, archive, options), { fresh: options.rebuild === true });
+  return changeIndex(archive, (index, isNew) => fill(index, archive, options, isNew), {
+    fresh: options.rebuild === true,
+  });
 }
 
 async function fill(
   index: IndexWriter,
   archive: string,
   { only, keep, workers, progress }: BuildOptions,
+  isNew: boolean,
 ): Promise<Built> {
+  const accounting = new AccountingStore(archive);
   const found = only === undefined ? foundBelow(archive) : only.map((one) => foundAt(archive, one));
   const there = new Set(found.map(({ id }) => id));
   const isNews = ({ id, stamp }: Found): boolean => {
@@ -52,13 +58,19 @@ async function fill(
   const gone =
     only === undefined && keep !== true ? [...index.catalogue.all()].filter(({ id }) => isGone(id, there)) : [];
   let count = 0;
-  const file = (entries: Parameters<IndexWriter['change']>[0]): Promise<void> => index.change(entries);
+  const file = (made: Parameters<IndexWriter['change']>[0]): Promise<void> => {
+    if (!accounting.exists) return index.change(made);
+    const { entries, replaced } = withAccounting(accounting, index, made);
+    return index.change(entries, replaced);
+  };
   const done = (): void => progress?.(++count, news.length);
   await index.change(
     [],
     gone.map(({ id }) => id),
   );
   await summariseAll(archive, news, file, { done, ...(workers === undefined ? {} : { workers }) });
+  if (accounting.exists && (isNew || gone.length > 0))
+    await fileUnrecorded(accounting, index, isNew ? undefined : new Set(gone.flatMap(({ days }) => days.jobs ?? [])));
   if (news.length > 1000) index.compact();
   const asked =
     only === undefined ? [...index.catalogue.all()] : news.flatMap(({ id }) => index.catalogue.get(id) ?? []);

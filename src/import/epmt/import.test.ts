@@ -19,6 +19,7 @@ import {
   tsvTexts,
 } from '../../../test/made/epmt-archive.ts';
 import { temporaryFolder } from '../../../test/tacho.ts';
+import { timeInZone, zoneNamed } from '../../base/zone.ts';
 import { readProcesses } from '../../query/processes/processes.ts';
 import { readAllThreads } from '../../query/processes/threads.ts';
 import { type NodeRecording, openRecording } from '../../recording/folder/open.ts';
@@ -26,7 +27,6 @@ import { readTable } from '../../recording/read/read.ts';
 import { verifyRecording } from '../../recording/repair/verify.ts';
 import { type Imported, importEpmt } from './import.ts';
 import { virtualSize } from './tables.ts';
-import { timeInZone, zoneNamed } from './zone.ts';
 
 const csv = (
   processes: readonly MadeProcess[],

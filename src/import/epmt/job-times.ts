@@ -1,9 +1,9 @@
 import { Fault } from '../../base/fault.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { timeInZone, type Zone, zoneNamed } from '../../base/zone.ts';
 import type { Metadata } from './metadata.ts';
 import type { Moment } from './pickle-moment.ts';
 import type { ProcessRows } from './rows.ts';
-import { timeInZone, type Zone, zoneNamed } from './zone.ts';
 
 const QUARTER = 900e6;
 const WESTERNMOST = -12 * 3600e6;

@@ -40,13 +40,13 @@ const STATES: Record<string, JobState> = {
   REQUEUED: 'cancelled',
 };
 
-const stateOf = (text: string): JobState => STATES[text.split(/[ +]/)[0]!] ?? 'unknown';
+export const stateOf = (text: string): JobState => STATES[text.split(/[ +]/)[0]!] ?? 'unknown';
 
 /** Higher ones are none: by 125 Slurm says that memory ran out. */
 const LAST_SIGNAL = 64;
 
 /** "3:0" is an exit code, "0:15" a signal; what Slurm itself ended has no exit code of its own. */
-function exitOf(state: JobState, text: string | undefined): { exit_code?: number; signal?: string } {
+export function exitOf(state: JobState, text: string | undefined): { exit_code?: number; signal?: string } {
   const found = /^(\d+):(\d+)$/.exec(text ?? '');
   if (found === null) return {};
   if (Number(found[2]) > LAST_SIGNAL) return {};
@@ -54,7 +54,7 @@ function exitOf(state: JobState, text: string | undefined): { exit_code?: number
   return state === 'completed' || found[1] !== '0' ? { exit_code: Number(found[1]) } : {};
 }
 
-function reasonOf(state: JobState, limit?: number): string | undefined {
+export function reasonOf(state: JobState, limit?: number): string | undefined {
   if (state === 'timeout')
     return limit === undefined ? 'time limit reached' : `time limit of ${formatDuration(limit)} reached`;
   if (state === 'node_fail') return 'a node of the job failed';
@@ -125,7 +125,7 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
         nodes: expandHostlist(nodes ?? ''),
         tasks: whole(tasks),
         exit_code: exitOf(stateOf(state), exit).exit_code,
-        max_rss_bytes: slurmBytes(memory),
+        max_rss_bytes: usedBytes(memory),
       }) as Step,
     );
   }
@@ -139,9 +139,9 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
 }
 
 /** `1832K`, `1.50G`, `0`; undefined: Slurm has not sampled it. */
-function slurmBytes(text: string | undefined): number | undefined {
-  const [, digits, unit] = /^([\d.]+)([KMGT]?)$/.exec(text ?? '') ?? [];
-  const bytes = Number(digits ?? Number.NaN) * 1024 ** ' KMGT'.indexOf(unit || ' ');
+export function usedBytes(text: string | undefined): number | undefined {
+  const [, digits, unit] = /^([\d.]+)([KMGTP]?)$/.exec(text ?? '') ?? [];
+  const bytes = Number(digits ?? Number.NaN) * 1024 ** ' KMGTP'.indexOf(unit || ' ');
   return bytes > 0 ? Math.round(bytes) : undefined;
 }
 

@@ -178,7 +178,7 @@ export function parseScontrol(text: string): Map<string, string> {
 }
 
 /** "cpu=6,mem=1200M,node=3,gres/gpu:a100=4" as pairs. */
-function parseTres(text: string | undefined): Map<string, string> {
+export function parseTres(text: string | undefined): Map<string, string> {
   const pairs = new Map<string, string>();
   for (const part of (text ?? '').split(',')) {
     const at = part.lastIndexOf('=');
@@ -187,7 +187,7 @@ function parseTres(text: string | undefined): Map<string, string> {
   return pairs;
 }
 
-function tresGpus(tres: Map<string, string>): number | undefined {
+export function tresGpus(tres: ReadonlyMap<string, string>): number | undefined {
   const all = whole(tres.get('gres/gpu'));
   if (all !== undefined) return all;
   const kinds = [...tres].filter(([name]) => name.startsWith('gres/gpu:'));

@@ -30,7 +30,9 @@ export function usageText(answer: UsageAnswer, options: UsageTextOptions): strin
     total.value === undefined
       ? 'nothing was measured'
       : `${valueText(total.value, unit)}${unit === 'share' || unit === 'seconds' ? ' on average' : ` ${unit}`}`;
-  const head = `${metric} by ${answer.by.replace('-', ' × ')}, ${period} (hours of ${zone}): ${all}, ${total.jobs.toLocaleString('en-US')} ${total.jobs === 1 ? 'job' : 'jobs'}\n\n`;
+  const accounted =
+    total.accounted === undefined ? '' : ` (${total.accounted.toLocaleString('en-US')} known from accounting only)`;
+  const head = `${metric} by ${answer.by.replace('-', ' × ')}, ${period} (hours of ${zone}): ${all}, ${total.jobs.toLocaleString('en-US')} ${total.jobs === 1 ? 'job' : 'jobs'}${accounted}\n\n`;
   const body = answer.by === 'hour-weekday' ? heatMap(answer, options) : bars(answer, options);
   const text = `${head}${body}`;
   return options.stream.isTTY ? text : ascii(text);

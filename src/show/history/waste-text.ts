@@ -20,6 +20,7 @@ export function wasteText(rows: readonly WasteRow[], by: string, width?: number)
     { head: 'unused', align: 'right' },
     { head: 'memory unused', align: 'right', spare: 3 },
     { head: 'not measured', align: 'right', spare: 4 },
+    { head: 'jobs of accounting', align: 'right', spare: 5 },
     { head: 'most often', spare: 1 },
   ];
   const cells = rows.map((row) => [
@@ -36,6 +37,7 @@ export function wasteText(rows: readonly WasteRow[], by: string, width?: number)
     hoursText(row.gpu_hours_wasted),
     row.memory_byte_hours_wasted === undefined ? '-' : `${thousands(row.memory_byte_hours_wasted / 2 ** 30)} GiB-h`,
     row.core_hours_unmeasured === 0 ? '-' : hoursText(row.core_hours_unmeasured),
+    row.accounted === undefined ? '-' : row.accounted.toLocaleString('en-US'),
     row.finding ?? '-',
   ]);
   return printable(textTable(columns, cells, width));
