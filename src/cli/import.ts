@@ -4,8 +4,11 @@ import { count } from '../base/figure.ts';
 import { parseMoment } from '../base/moment.ts';
 import { nodeList } from '../base/node-list.ts';
 import { stated } from '../base/stated.ts';
+import type { AddedAccounting } from '../history/index/add-accounting.ts';
 import type { ImportedAccounting } from '../history/index/import-slurm.ts';
 import type { Imported, Refused } from '../import/epmt/import.ts';
+import type { SacctJob } from '../import/slurm/sacct-job.ts';
+import type { ImportedSonar } from '../import/sonar/import.ts';
 import type { Imported as ImportedSeries } from '../import/victoria/own.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { printable } from '../show/terminal/text-table.ts';
@@ -28,12 +31,14 @@ Examples:
   tacho import victoria http://vm:8428 --job 4711
   tacho import omnistat data_prom -o imported
   tacho import slurm --from -30d --archive /archive/tacho
+  tacho import sonar /data/sonar/2026 -o imported
   tacho report imported
 `,
   );
   defineVictoria(command);
   defineOmnistat(command);
   defineSlurm(command);
+  defineSonar(command);
   command
     .command('epmt')
     .summary("EPMT's staged archives and folders")
@@ -218,6 +223,85 @@ Examples:
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(result, null, 1)}\n`);
       else process.stdout.write(slurmText(archive, result));
     });
+}
+
+interface SonarFlags extends Options {
+  minSamples: number;
+  all?: boolean;
+  separateNodes?: boolean;
+}
+
+function defineSonar(command: Command): void {
+  command
+    .command('sonar')
+    .summary('what Sonar sampled')
+    .description(
+      'Import what Sonar sampled, in any of its formats: one recording per job, one per day with what the nodes did, and Slurm’s jobs where they are among the data.',
+    )
+    .usage('PATH… [options]')
+    .argument('<paths...>', 'files of Sonar (CSV until 0.16, JSON since 0.13), or folders that hold some')
+    .option('--min-samples <n>', 'jobs that were seen less often are left out', (text) => samplesOf(text), 2)
+    .option('--all', 'also jobs that have only shells and daemons of logins')
+    .option('--separate-nodes', 'the same id on two nodes is two jobs, also where the data do not say so')
+    .option('-o, --output <folder>', 'where the recordings go', '.')
+    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addHelpText(
+      'after',
+      `
+tacho index FOLDER then lets tacho jobs, load, uptime, hogs and history answer. What is there already is left alone.
+docs/import-sonar.md says what becomes of each figure.
+
+Examples:
+  tacho import sonar /data/sonar/mlx/2026/03 -o march
+  tacho import sonar samples.csv sysinfo.json -o imported
+`,
+    )
+    .action(async (paths: string[], options: SonarFlags) => {
+      const { importSonar } = await import('../import/sonar/import.ts');
+      let bar: ReturnType<typeof progress> | undefined;
+      const { accounted, ...result } = importSonar(paths, {
+        folder: options.output,
+        minSamples: options.minSamples,
+        ...stated({ all: options.all, separate: options.separateNodes }),
+        signal: interruption(),
+        progress: (_done, of) => {
+          bar ??= progress('importing', of);
+          bar.advance(1);
+        },
+      });
+      bar?.done();
+      const added = accounted.length === 0 ? undefined : await addSlurmJobs(options.output, accounted);
+      const shown = { ...result, ...stated({ accounted: added?.jobs }) };
+      process.stdout.write(
+        options.format === 'json' ? `${JSON.stringify(shown, null, 1)}\n` : sonarText(options.output, shown),
+      );
+    });
+}
+
+async function addSlurmJobs(archive: string, jobs: readonly SacctJob[]): Promise<AddedAccounting> {
+  const { addAccounting } = await import('../history/index/add-accounting.ts');
+  const { summariesOfAccounted } = await import('../history/make/accounted.ts');
+  return addAccounting(archive, jobs.map(summariesOfAccounted));
+}
+
+function samplesOf(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw usage(`"${text}" is not a number of samples`, 'write it like --min-samples 2');
+  return Number(text);
+}
+
+function sonarText(
+  folder: string,
+  { jobs, days, there, nodes, accounted, notes }: Omit<ImportedSonar, 'accounted'> & { accounted?: number },
+): string {
+  const counts = [
+    count(jobs, 'job'),
+    `${days} of nodes (${count(nodes.length, 'node')})`,
+    ...(there > 0 ? [`${there} there already`] : []),
+    ...(accounted === undefined ? [] : [`${count(accounted, 'job')} of Slurm’s accounting`]),
+  ];
+  return [`${folder}: recordings: ${counts.join(', ')}`, ...notes.map((note) => `  ${note}`), '']
+    .map(printable)
+    .join('\n');
 }
 
 function slurmText(archive: string, { jobs, added, unchanged, recorded, versions, notes }: ImportedAccounting): string {

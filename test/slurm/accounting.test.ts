@@ -9,14 +9,14 @@ import { Lab, read, whyNot } from './lab.ts';
 const lab = new Lab();
 
 describe('accounting of a real Slurm', { skip: whyNot() }, () => {
-  before(() => lab.up(2));
+  before(() => lab.up(3));
   after(() => lab.down());
 
   test('sacct itself, its text and its JSON tell the same of jobs that were never recorded', async () => {
     const place = await lab.place('tacho-a', 'accounting');
     const submit = (script: string, ...options: string[]): Promise<string> =>
       lab.submit('tacho-a', place, script, ...options);
-    const busy = await submit('srun -n2 sh -c "while :; do :; done & sleep 2; kill $!; wait"', '-N2', '-n2', '-t10');
+    const busy = await submit(`srun -n2 sh -c 'timeout 2 sh -c "while :; do :; done"; true'`, '-N2', '-n2', '-t10');
     const array = await submit('exit 3', '--array=1-2', '-t5');
     const recorded = await submit('tacho run --no-report -- sleep 1', '-t5');
     for (const id of [busy, recorded]) assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));

@@ -43,8 +43,11 @@ export async function askUptime(engine: Engine, question: UptimeQuestion): Promi
       ${where([`h.last_time > ${from}`, `h.first_time < ${to}`, ...named])}
       order by h.cluster, h.node, h.first_time`,
   );
+  // a node that is asked for by its name, and has never been seen, was silent all the time
+  const known = new Set(all.map(({ node }) => node));
+  const unseen = (nodes ?? []).filter((name) => !/[*?]/.test(name) && !known.has(name));
   const seen = Map.groupBy(rows, (row) => JSON.stringify([row.cluster ?? '', row.node]));
-  return all.flatMap((row) => {
+  return [...all, ...(known.size === 0 ? [] : unseen.map((node) => ({ cluster: '', node })))].flatMap((row) => {
     const cluster = String(row.cluster ?? '');
     const node = String(row.node);
     const own = seen.get(JSON.stringify([row.cluster ?? '', row.node])) ?? [];

@@ -60,7 +60,8 @@ export function summaryOfJob(report: Report, material: Material, recording = '')
       memory_byte_hours: memoryHours,
       cpu_seconds: summary.cpu_seconds,
       cpu_use: summary.cpu_utilization,
-      cpus_busy: summary.cpus_busy,
+      // where nobody knows how many CPUs it had, its CPU time tells
+      cpus_busy: summary.cpus_busy ?? perSecond(summary.cpu_seconds, known(summary.wall_seconds)),
       memory_peak_bytes: peak,
       memory_peaks_bytes: peaks,
       memory_limit_bytes: limit,
@@ -155,6 +156,9 @@ const keysOf = ({ job }: Report) => ({
   cluster: job.cluster ?? '',
   user: job.user,
 });
+
+const perSecond = (amount: number | undefined, seconds: number | undefined): number | undefined =>
+  amount === undefined || !seconds ? undefined : amount / seconds;
 
 const textOr = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 const times = (a: number | undefined, b: number | undefined): number | undefined =>

@@ -65,7 +65,7 @@ const WANTED: readonly (readonly [columns: readonly string[], what: string])[] =
 ];
 
 /** Cells of a line by the names of their columns. */
-type Line = (column: string) => string | undefined;
+export type Line = (column: string) => string | undefined;
 
 /** What `sacct -P` (or -p) printed, whatever its columns: their names are in the first line. */
 export function parseSacctText(text: string, from: string, zone: Zone): SacctOutput {
@@ -89,13 +89,7 @@ export function parseSacctText(text: string, from: string, zone: Zone): SacctOut
       const place = places.get(column.toLowerCase());
       return place === undefined ? undefined : word(cells[place]!);
     };
-    const id = parseId(line('JobID') ?? '');
-    if (id === undefined) {
-      foreign++;
-      continue;
-    }
-    if (id.step === undefined) jobs.push(jobOf(line, id, zone));
-    else jobs.findLast((job) => job.id === id.id && job.component === id.component)?.steps.push(stepOf(line, id, zone));
+    if (!addLine(jobs, line, zone)) foreign++;
   }
   const missing = WANTED.filter(([columns]) => !columns.some((name) => places.has(name.toLowerCase())));
   return {
@@ -110,6 +104,15 @@ export function parseSacctText(text: string, from: string, zone: Zone): SacctOut
       ...(foreign > 0 ? [`${from}: ${count(foreign, 'line')} left out: no id of a job`] : []),
     ],
   };
+}
+
+/** Puts a line among jobs, or as a step into the last one of its id; false: it has no id of a job. */
+export function addLine(jobs: SacctJob[], line: Line, zone: Zone): boolean {
+  const id = parseId(line('JobID') ?? '');
+  if (id === undefined) return false;
+  if (id.step === undefined) jobs.push(jobOf(line, id, zone));
+  else jobs.findLast((job) => job.id === id.id && job.component === id.component)?.steps.push(stepOf(line, id, zone));
+  return true;
 }
 
 function headerOf(line: string, from: string): { names: string[]; delimiter: string } {
