@@ -26,6 +26,8 @@ before(() => {
   write('wrong-type.toml', 'interval = true\n');
   write('no-toml.toml', 'interval = = 1\n');
   write('rules.toml', '[rules.cpu-seriall]\nfrom = 0.9\n');
+  write('sacct.json', '{"jobs": [{"job_id": 1');
+  write('other.csv', 'name,value\nx,1\n');
   write('slow/scontrol', '#!/bin/sh\nexec sleep 60\n', 0o755);
   for (const name of ['sacct', 'squeue', 'srun', 'scancel'])
     fs.copyFileSync(path.join(folder, 'slow/scontrol'), path.join(folder, 'slow', name));
@@ -40,6 +42,18 @@ interface Case {
 }
 
 const cases: Case[] = [
+  { args: 'import slurm sacct.json', code: 1, says: ['sacct.json cannot be imported: its JSON is cut off'] },
+  { args: 'import slurm other.csv', code: 1, says: ['other.csv cannot be imported', 'no column JobID', 'sacct -aDP'] },
+  { args: 'import slurm missing', code: 1, says: ['cannot read missing: no such file'] },
+  { args: 'import slurm other.csv --timezone Mars', code: 2, says: ['there is no time zone "Mars"', 'Europe/Oslo'] },
+  { args: 'import slurm --archive a -o b', code: 2, says: ['--archive and -o mean the same'] },
+  {
+    args: 'import sonar other.csv',
+    code: 1,
+    says: ['other.csv cannot be imported: nothing in it is a record of Sonar'],
+  },
+  { args: 'import sonar not-a-recording', code: 1, says: ['there are no files of Sonar in not-a-recording'] },
+  { args: 'import sonar other.csv --min-samples 0', code: 2, says: ['"0" is not a number of samples'] },
   { args: 'reprot', code: 2, says: ['unknown verb "reprot"; did you mean "report"?', 'tacho --help'] },
   { args: 'frobnicate', code: 2, says: ['unknown verb "frobnicate"\n'] },
   { args: './a.out', code: 2, says: ['tacho run -- ./a.out'] },
