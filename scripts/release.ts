@@ -28,6 +28,11 @@ const NAME = `tacho-${VERSION}-linux-${process.arch}`;
 const DIST = path.resolve(process.argv[2] ?? path.join(HERE, 'dist'));
 const ROOT = path.join(DIST, NAME);
 const STARTS = 15;
+/** What a checkout gets when the first verb needs it, and a release has from the beginning. */
+const LATER = [
+  ...['@duckdb/node-api', '@fastify/swagger', '@modelcontextprotocol/sdk', 'fastify', 'fastify-type-provider-zod'],
+  ...['echarts', 'preact'],
+];
 
 const at = (...names: string[]): string => path.join(ROOT, ...names);
 const from = (...names: string[]): string => path.join(HERE, ...names);
@@ -104,12 +109,6 @@ function writeArchive(file: string): void {
   ];
   fs.writeFileSync(file, tgzOf(entries));
 }
-
-/** What a checkout gets when the first verb needs it, and a release has from the beginning. */
-const LATER = [
-  ...['@duckdb/node-api', '@fastify/swagger', '@modelcontextprotocol/sdk', 'fastify', 'fastify-type-provider-zod'],
-  ...['echarts', 'preact'],
-];
 
 /** The bundle holds the packages below: their licences go with it. */
 function licences(): void {

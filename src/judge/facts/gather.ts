@@ -32,8 +32,11 @@ import {
   gpuTable,
   loadavgTable,
   powerTable,
+  processEndTable,
+  processStartTable,
   processTable,
   processTotalTable,
+  threadEndTable,
 } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 import { rules } from '../rules/index.ts';
@@ -57,7 +60,9 @@ const overTime = rules.flatMap((rule) => rule.overTime ?? []);
 /** What the report is made of, and the columns that rules need. */
 const WANTED_COLUMNS = new Map(REPORT_COLUMNS);
 const needed = needs.flatMap((need): readonly TableColumn[] => (isColumn(need) ? [need] : (need.columns ?? [])));
-for (const { table, name } of [...needed, ...overTime])
+/** Events have no statistics: who asks for processes has them. */
+const EVENTS: ReadonlySet<string> = new Set([processEndTable.name, processStartTable.name, threadEndTable.name]);
+for (const { table, name } of [...needed, ...overTime].filter((column) => !EVENTS.has(column.table)))
   WANTED_COLUMNS.set(table, [...(WANTED_COLUMNS.get(table) ?? []), name]);
 
 /** Of these, and of what rules need, also how their values are spread. */
