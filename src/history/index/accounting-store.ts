@@ -32,11 +32,16 @@ export class AccountingStore {
 
   /** All runs of a job. */
   find(job: string): Accounted[] {
-    const file = this.file(shardOf(job));
+    const text = textOf(this.file(shardOf(job)));
     // most lines of a file are of other jobs: they are not parsed
-    const own = textOf(file)
-      .split('\n')
-      .filter((line) => line.includes(JSON.stringify(job).slice(1, -1)));
+    const mark = `:${JSON.stringify(job).slice(1, -1)}:`;
+    const own: string[] = [];
+    for (let at = text.indexOf(mark); at >= 0; ) {
+      const end = text.indexOf('\n', at);
+      const to = end < 0 ? text.length : end;
+      own.push(text.slice(text.lastIndexOf('\n', at) + 1, to));
+      at = text.indexOf(mark, to);
+    }
     return [...latest(own).values()].filter(({ summaries }) => summaries.jobs[0]!.job === job);
   }
 

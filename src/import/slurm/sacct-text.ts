@@ -106,12 +106,19 @@ export function parseSacctText(text: string, from: string, zone: Zone): SacctOut
   };
 }
 
+/** The steps of a job come soon after it; those of a job that is not there belong to none. */
+const NEAR = 50;
+
 /** Puts a line among jobs, or as a step into the last one of its id; false: it has no id of a job. */
 export function addLine(jobs: SacctJob[], line: Line, zone: Zone): boolean {
   const id = parseId(line('JobID') ?? '');
   if (id === undefined) return false;
   if (id.step === undefined) jobs.push(jobOf(line, id, zone));
-  else jobs.findLast((job) => job.id === id.id && job.component === id.component)?.steps.push(stepOf(line, id, zone));
+  else
+    jobs
+      .slice(-NEAR)
+      .findLast((job) => job.id === id.id && job.component === id.component)
+      ?.steps.push(stepOf(line, id, zone));
   return true;
 }
 
