@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import type { Command } from 'commander';
 import { code, Fault, usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
+import { makeFolder } from '../base/folder.ts';
 import { ours } from '../base/ours.ts';
 import { theirEnvironment } from '../base/own-node.ts';
 import { CORES_TAG } from '../judge/scale/run.ts';
@@ -118,7 +119,7 @@ function emptyFolder(given: string | undefined): string {
   } catch (error) {
     if (code(error) !== 'ENOENT') throw error;
   }
-  fs.mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   return folder;
 }
 

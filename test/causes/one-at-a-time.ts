@@ -4,18 +4,22 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const FILE = path.join(os.tmpdir(), 'tacho-causes.lock');
+/** Of half a second each. */
+const MOST_TRIES = 7200;
 
 /** Cases of two runs would take each other's CPUs: waits until no other run is left on this machine. */
 export async function oneAtATime(waiting: (pid: number) => void): Promise<void> {
-  for (let isTold = false; !isTaken(); ) {
+  let told: number | undefined;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    if (isTaken()) return void process.on('exit', () => fs.rmSync(FILE, { force: true }));
     const owner = ownerOf();
     if (owner !== undefined && isRunning(owner)) {
-      if (!isTold) waiting(owner);
-      isTold = true;
+      if (told !== owner) waiting(owner);
+      told = owner;
       await sleep(500);
     } else fs.rmSync(FILE, { force: true });
   }
-  process.on('exit', () => fs.rmSync(FILE, { force: true }));
+  throw new Error(`process ${told} has been running causes for an hour: ${FILE}`);
 }
 
 function isTaken(): boolean {

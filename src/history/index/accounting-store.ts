@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import type { JobSummary, RecordingSummaries } from '../tables/summary.ts';
 import { accountingId, shardOf } from './entry.ts';
 
@@ -60,7 +61,7 @@ export class AccountingStore {
       ({ shard }) => shard,
     );
     try {
-      fs.mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+      makeFolder(this.folder, 0o700);
       for (const [shard, own] of lines) {
         const file = this.file(shard);
         const there = textOf(file).split('\n');

@@ -1,6 +1,6 @@
-import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import type { JobSummary, RecordingSummaries } from '../tables/summary.ts';
 import { fileRuns, recordedIn } from './accounting-rows.ts';
 import { type Accounted, AccountingStore } from './accounting-store.ts';
@@ -25,7 +25,7 @@ export async function addAccounting(
   all: readonly Pick<RecordingSummaries, 'jobs' | 'job_nodes'>[],
 ): Promise<AddedAccounting> {
   try {
-    fs.mkdirSync(archive, { recursive: true });
+    makeFolder(archive);
   } catch (error) {
     throw new Fault(`cannot write ${archive}: ${reason(error)}`, { hint: 'choose another folder with --archive' });
   }

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import { type Listed, shardOf } from './entry.ts';
 
 /**
@@ -43,7 +44,7 @@ export class Catalogue {
 
   /** Lines behind those that are there; twice the same does no harm. */
   append(lines: readonly (Listed | Gone)[]): void {
-    fs.mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.folder, 0o700);
     for (const [shard, own] of Map.groupBy(lines, ({ id }) => shardOf(id))) {
       const text = own.map((line) => `${JSON.stringify(line)}\n`).join('');
       fs.appendFileSync(path.join(this.folder, `${shard}.jsonl`), text, { mode: 0o600 });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { Catalogue, type Gone } from './catalogue.ts';
@@ -98,7 +99,7 @@ export class IndexWriter {
       }
     if (rows.length === 0) return;
     const name = `${where}/part-${rows.length}-${randomBytes(6).toString('hex')}.parquet`;
-    fs.mkdirSync(path.join(this.folder, where), { recursive: true, mode: 0o700 });
+    makeFolder(path.join(this.folder, where), 0o700);
     journal.add.push([`${name}.tmp`, name]);
     writeRows(path.join(this.folder, `${name}.tmp`), SUMMARY_TABLES[table], rows);
   }

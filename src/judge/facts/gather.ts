@@ -31,6 +31,7 @@ import {
   cpuTable,
   gpuTable,
   loadavgTable,
+  markerTable,
   powerTable,
   processEndTable,
   processStartTable,
@@ -61,7 +62,9 @@ const overTime = rules.flatMap((rule) => rule.overTime ?? []);
 const WANTED_COLUMNS = new Map(REPORT_COLUMNS);
 const needed = needs.flatMap((need): readonly TableColumn[] => (isColumn(need) ? [need] : (need.columns ?? [])));
 /** Events have no statistics: who asks for processes has them. */
-const EVENTS: ReadonlySet<string> = new Set([processEndTable.name, processStartTable.name, threadEndTable.name]);
+const EVENTS: ReadonlySet<string> = new Set(
+  [markerTable, processEndTable, processStartTable, threadEndTable].map(({ name }) => name),
+);
 for (const { table, name } of [...needed, ...overTime].filter((column) => !EVENTS.has(column.table)))
   WANTED_COLUMNS.set(table, [...(WANTED_COLUMNS.get(table) ?? []), name]);
 
