@@ -148,7 +148,10 @@ function residentOf(pid: number): number {
 }
 
 const filesOf = (release: string): string[] =>
-  fs.globSync('{bin,lib,native/build}/*', { cwd: release }).map((name) => path.join(release, name));
+  fs
+    .globSync('{bin,lib,native/build}/*', { cwd: release, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
 
 /** As on a node where nobody has used Tacho yet. */
 function dropFromCache(release: string): void {
