@@ -89,6 +89,37 @@ test('less of everything, and what it saves', () => {
   ]);
 });
 
+test('what fits is no reason to ask for more, however coarse the steps', () => {
+  const MIB = 2 ** 20;
+  const small = only(
+    runs(5, () => ({
+      asked_memory_bytes: 200 * MIB,
+      memory_limit_bytes: 200 * MIB,
+      memory_peak_bytes: 15 * MIB,
+      time_limit_seconds: 120,
+      wall_seconds: 20,
+    })),
+  );
+  assert.deepEqual(
+    [of(small, 'memory').verdict, of(small, 'memory').advised, of(small, 'time').verdict, of(small, 'time').advised],
+    ['keep', 200 * MIB, 'keep', 120],
+  );
+  assert.match(of(small, 'memory').why, /at most 15\.0 MiB, .* with a margin of 20 %$/);
+  // what does not fit with the margin is
+  const tight = only(runs(5, () => ({ time_limit_seconds: 120, wall_seconds: 110 })));
+  assert.deepEqual([of(tight, 'time').verdict, of(tight, 'time').advised], ['more', 300]);
+});
+
+test('CPUs: the 95th percentile and the margin, never below any run, and the tail', () => {
+  const advice = only(runs(40, (i) => ({ cpus_busy: i === 7 ? 8.5 : 3.6 })));
+  const cpus = of(advice, 'CPUs');
+  assert.deepEqual([cpus.advised, cpus.usual, cpus.tail], [9, 4, [{ job: '8', value: 8.5 }]]);
+  assert.match(cpus.why, /on average, with a margin of 10 %$/);
+  const serial = of(only(runs(5, () => ({ cpus_busy: 0.99 }))), 'CPUs');
+  assert.deepEqual([serial.advised, serial.tail], [1, []]);
+  assert.match(serial.why, /1 CPU.* on average: one CPU at a time is enough$/);
+});
+
 test('the tail is named: most would need less', () => {
   const advice = only(runs(40, (i) => ({ memory_peak_bytes: (i === 7 ? 48 : 8) * GIB })));
   const memory = of(advice, 'memory');
@@ -200,8 +231,9 @@ test('Flux and PBS say the same in their own words', () => {
   ]);
   assert.deepEqual(only(jobs, { system: 'flux' }).script, [
     '# flux: --nodes=2',
-    '# flux: --nslots=8',
-    '# flux: --cores-per-slot=2',
+    // four GPUs, not eight: two ranks share a slot
+    '# flux: --nslots=4',
+    '# flux: --cores-per-slot=4',
     '# flux: --gpus-per-slot=1',
     '# flux: --time-limit=600m',
   ]);

@@ -41,10 +41,20 @@ interface Need {
   all: number;
 }
 
+interface Margin {
+  margin: number;
+  /** Up to what people write. */
+  round: (value: number) => number;
+  asked: number | undefined;
+}
+
 /** The 95th percentile and the margin; never below what any run used, completed or not. */
-function needOf(evidence: Evidence, margin: number, rounded: (value: number) => number): Need | undefined {
+function needOf(evidence: Evidence, { margin, round, asked }: Margin): Need | undefined {
   const most = mostUsed(evidence);
   if (most === undefined) return undefined;
+  // what fits into the request is no reason to ask for more, however coarse the steps are
+  const rounded = (value: number): number =>
+    asked !== undefined && value <= asked ? Math.min(round(value), asked) : round(value);
   const beyond = evidence.at_least.map(({ value }) => rounded(value * margin));
   const usual = evidence.p95 === undefined ? rounded(most * margin) : rounded(evidence.p95 * margin);
   return { usual, all: Math.max(usual, rounded(most), ...beyond.filter((value) => value > (evidence.max ?? 0))) };
@@ -86,7 +96,8 @@ function judged(
     const near = bound === undefined ? `: too near to ${words(asked)}` : bound;
     return { ...base, ...extra, advised: need.all, verdict: 'more', why: used + near };
   }
-  if (need.all >= asked * (1 - WORTH)) return { ...base, ...extra, advised: asked, verdict: 'keep', why: used };
+  if (need.all >= asked * (1 - WORTH))
+    return { ...base, ...extra, advised: asked, verdict: 'keep', why: `${used}, ${how}` };
   return { ...base, ...extra, advised: need.all, verdict: 'less', why: `${used}, ${how}${bound ?? ''}` };
 }
 
@@ -97,6 +108,8 @@ function boundWords({ at_least, max }: Evidence, { all }: Need, words: (value: n
   const { job, value, why } = beyond.reduce((a, b) => (b.value > a.value ? b : a));
   return `; job ${job} was ${why} at ${words(value)}: it needed at least that, how much more is not known`;
 }
+
+const marginWords = (margin: number): string => `with a margin of ${percent(margin - 1)}`;
 
 const usedWords = ({ runs, p95, max, max_job: job }: Evidence, words: (value: number) => string): string =>
   runs === 1
@@ -147,9 +160,9 @@ export function timeAdvice({ jobs, newest }: JobGroup): ResourceAdvice {
       resource: 'time',
       asked: newest.time_limit_seconds,
       evidence,
-      need: needOf(evidence, TIME_MARGIN, roundedSeconds),
+      need: needOf(evidence, { margin: TIME_MARGIN, round: roundedSeconds, asked: newest.time_limit_seconds }),
       words: formatDuration,
-      how: `with a margin of ${percent(TIME_MARGIN - 1)}`,
+      how: marginWords(TIME_MARGIN),
       uncertain,
     },
     kept,
@@ -185,9 +198,9 @@ export function memoryAdvice({ jobs, newest }: JobGroup, nodes: number | undefin
       resource: 'memory',
       asked: perNode(newest),
       evidence,
-      need: needOf(evidence, MARGIN, roundedUp),
+      need: needOf(evidence, { margin: MARGIN, round: roundedUp, asked: perNode(newest) }),
       words: formatBytes,
-      how: `with a margin of ${percent(MARGIN - 1)}`,
+      how: marginWords(MARGIN),
       uncertain,
     },
     jobs,
@@ -221,7 +234,8 @@ export function cpuAdvice({ jobs, newest }: JobGroup): ResourceAdvice {
   const evidence = evidenceOf(jobs, busyCpus);
   const asked = newest.asked_cpus ?? newest.cpus;
   const base = { resource: 'CPUs' as const, evidence, tail: [], ...(asked === undefined ? {} : { asked }) };
-  if (evidence.runs === 0 || asked === undefined)
+  const need = needOf(evidence, { margin: CPU_MARGIN, round: Math.ceil, asked });
+  if (evidence.runs === 0 || asked === undefined || need === undefined)
     return {
       ...base,
       verdict: 'unknown',
@@ -229,29 +243,28 @@ export function cpuAdvice({ jobs, newest }: JobGroup): ResourceAdvice {
       uncertain: [],
     };
   const busy = mostUsed(evidence)!;
-  const used = usedWords(evidence, (value) => count(Number(value.toFixed(1)), 'CPU'));
+  const used = `${usedWords(evidence, (value) => count(Number(value.toFixed(1)), 'CPU'))} on average`;
+  const why = `${used}, ${marginWords(CPU_MARGIN)}`;
+  const keep = { ...base, advised: asked, verdict: 'keep' as const, why, uncertain: [] };
   const held = jobs.filter((job) => WANTED_MORE.test(job.findings ?? ''));
   if (held.length > 0)
     return {
-      ...base,
-      advised: asked,
-      verdict: 'keep',
+      ...keep,
       why: `${used}; but threads waited for CPUs in ${count(held.length, 'run')}: see their findings first`,
-      uncertain: [],
     };
-  if (busy >= LOW_CPU * asked) return { ...base, advised: asked, verdict: 'keep', why: used, uncertain: [] };
+  if (busy >= LOW_CPU * asked) return { ...keep, why: `${why}: most of them were busy` };
   const isSerial = busy <= SERIAL_BUSY;
-  const enough = isSerial ? 1 : Math.ceil(busy * CPU_MARGIN);
-  const advised = Math.min(asked, evenly(enough, jobs, newest.asked_nodes ?? newest.nodes ?? 1));
-  if (advised >= asked) return { ...base, advised: asked, verdict: 'keep', why: used, uncertain: [] };
+  const on = (cpus: number): number => Math.min(asked, evenly(cpus, jobs, newest.asked_nodes ?? newest.nodes ?? 1));
+  const [advised, usual] = [on(isSerial ? 1 : need.all), on(need.usual)];
+  if (advised >= asked) return keep;
+  const tail = usual < advised ? tailOf(evidence, need, jobs, 'CPUs') : [];
   const gpu = (newest.asked_gpus ?? newest.gpus ?? 0) > 0;
   return {
     ...base,
     advised,
+    ...(tail.length > 0 ? { tail, usual } : {}),
     verdict: 'less',
-    why: isSerial
-      ? `${used}: the program ran as if serial`
-      : `${used} on average, with a margin of ${percent(CPU_MARGIN - 1)}`,
+    why: isSerial ? `${used}: one CPU at a time is enough` : why,
     uncertain: [
       ...(isSerial
         ? []

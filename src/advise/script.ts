@@ -42,9 +42,12 @@ function slurm({ nodes, cpus, ranks, gpus, memory_bytes: memory, time_seconds: t
   ].map((option) => `#SBATCH ${option}`);
 }
 
-/** Flux gives out slots, and has no limits of memory. */
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+
+/** Flux gives out slots, and has no limits of memory. Where ranks share GPUs, so do they share a slot. */
 function flux({ nodes, cpus, ranks, gpus, time_seconds: time }: Request): string[] {
-  const slots = ranks ?? nodes ?? 1;
+  const each = ranks ?? nodes ?? 1;
+  const slots = gpus ? Math.max(nodes ?? 1, divisor(each, gpus)) : each;
   return [
     ...(nodes === undefined ? [] : [`--nodes=${nodes}`]),
     ...(cpus === undefined ? [] : [`--nslots=${slots}`, `--cores-per-slot=${shared(cpus, slots)}`]),

@@ -17,12 +17,23 @@ export function adviseText(all: readonly Advice[], options: AdviseTextOptions = 
   const { stream = {} } = options;
   const width = Math.min(options.width ?? 80, 100);
   const pen = paint(stream);
-  const text = `${all.map((one) => adviceLines(one, width, pen).join('\n')).join('\n\n')}\n`;
+  const text = `${all.map((one) => adviceLines(one, titleOf(one, all), width, pen).join('\n')).join('\n\n')}\n`;
   return stream.isTTY ? text : ascii(text);
 }
 
-function adviceLines(one: Advice, width: number, pen: ReturnType<typeof paint>): string[] {
-  const lines = wrap(headOf(one), width);
+/** What the jobs are called; where others are called the same, with their size. */
+function titleOf(one: Advice, all: readonly Advice[]): string {
+  const { name, user } = one;
+  if (!all.some((other) => other !== one && other.name === name && other.user === user)) return `${name} (${user})`;
+  const size = (['nodes', 'CPUs', 'GPUs'] as const).flatMap((resource) => {
+    const asked = one.resources.find((each) => each.resource === resource)?.asked;
+    return asked === undefined || asked === 0 ? [] : count(asked, resource.slice(0, -1));
+  });
+  return `${name} (${[user, ...size].join(', ')})`;
+}
+
+function adviceLines(one: Advice, title: string, width: number, pen: ReturnType<typeof paint>): string[] {
+  const lines = wrap(headOf(one, title), width);
   lines[0] = pen.bold(lines[0]!);
   lines.push('');
   const cells = one.resources.map((resource) => ({
@@ -64,11 +75,11 @@ function adviceLines(one: Advice, width: number, pen: ReturnType<typeof paint>):
   return lines;
 }
 
-function headOf({ name, user, runs, completed, not_completed: others, arrays }: Advice): string {
+function headOf({ runs, completed, not_completed: others, arrays }: Advice, title: string): string {
   const rest = Object.entries(others).map(([state, number]) => `${figure(number)} ${state.replaceAll('_', ' ')}`);
   const array = arrays.length === 0 ? '' : `; ${arrays.length === 1 ? 'array' : 'arrays'} ${listed(arrays, 4)}`;
   return printable(
-    `${name} (${user}): ${count(runs, 'run')}, ${listed([`${figure(completed)} completed`, ...rest], 8)}${array}`,
+    `${title}: ${count(runs, 'run')}, ${listed([`${figure(completed)} completed`, ...rest], 8)}${array}`,
   );
 }
 
@@ -109,7 +120,7 @@ export const adviseJson = (all: readonly Advice[]): string => `${JSON.stringify(
 
 /** The heads of scripts alone. */
 export const adviseScript = (all: readonly Advice[]): string =>
-  `${all.map(({ name, script }) => [...(all.length > 1 ? [`# ${printable(name)}`] : []), ...script].join('\n')).join('\n\n')}\n`;
+  `${all.map((one) => [...(all.length > 1 ? [`# ${printable(titleOf(one, all))}`] : []), ...one.script].join('\n')).join('\n\n')}\n`;
 
 // biome-ignore format: as they come
 const COLUMNS = ['user', 'name', 'runs', 'completed', 'resource', 'asked', 'advised', 'verdict', 'p50', 'p95', 'max', 'max_job', 'why'];
