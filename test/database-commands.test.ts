@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect } from '../src/database/connect.ts';
-import { SUBMITTING } from '../src/database/submit.ts';
+import { SUBMITTING } from '../src/database/submitting.ts';
 import { watch } from '../src/database/watch.ts';
 import { importEpmt } from '../src/import/epmt/import.ts';
 import type { Job } from '../src/recording/folder/job.ts';
@@ -285,6 +285,21 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     const count = (who: string): string =>
       execFileSync('psql', ['-XAtc', 'select count(*) from tacho.threads', who], { encoding: 'utf8' });
     assert.deepEqual([count(ada), count(bob)], ['1\n', '1\n']);
+    // the history of others is as closed as their jobs
+    const known = (who: string): string[] =>
+      JSON.parse(tacho(['jobs', '--db', who, '--format', 'json']).out).map(({ job }: { job: string }) => job);
+    assert.deepEqual([known(ada), known(bob), known(url).sort()], [['17'], ['18'], ['17', '18']]);
+    const tables = ['job_nodes', 'findings', 'node_hours'].map(
+      (table) => `select count(*) from tacho.summary_${table}`,
+    );
+    const rows = (who: string): number[] =>
+      tables.map((sql) => Number(execFileSync('psql', ['-XAtc', sql, who], { encoding: 'utf8' })));
+    const [all, hers, his] = [rows(url), rows(ada), rows(bob)] as [number[], number[], number[]];
+    assert.ok(all[0]! > hers[0]! && hers[0]! > 0, String(all));
+    assert.deepEqual(
+      hers.map((number, i) => number + his[i]!),
+      all,
+    );
     const own = await make('19', { user: 'bob' });
     assert.match(tacho(['submit', own, '--db', bob]).out, /job 19 stored \(#\d+, 1 process, 1 thread\)/);
     assert.deepEqual(ids(bob), ['18', '19']);

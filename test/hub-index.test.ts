@@ -44,6 +44,53 @@ test('a hub keeps the index of its archive; rows of recordings that are gone sta
   await keeper.close();
 });
 
+test('users find what accounting knows of their own jobs in their own index', {
+  skip: process.getuid!() !== 0 && 'needs root',
+}, async () => {
+  const archive = temporary();
+  fs.chmodSync(archive, 0o755);
+  addJob(archive, 'ada', '1');
+  give(path.join(archive, 'user=ada'), ADA);
+  const { importSlurm } = await import('../src/history/index/import-slurm.ts');
+  const { readRows } = await import('../src/history/index/row-file.ts');
+  const { jobsTable } = await import('../src/history/tables/jobs.ts');
+  const start = jobOf({}).start / 1e6;
+  const line = (id: string, user: string): string =>
+    `${id}|${user}|physics|COMPLETED|${start - 60}|${start}|${start + 3600}|3600|cpu=4,mem=8G,node=1|c1|02:00:00`;
+  const file = path.join(temporary(), 'sacct.txt');
+  const head = 'JobID|User|Account|State|Submit|Start|End|ElapsedRaw|AllocTRES|NodeList|TotalCPU';
+  const lines = [line('1', 'ada'), line('2', 'ada'), line('3', 'eve'), line('4', 'root')];
+  fs.writeFileSync(file, `${[head, ...lines].join('\n')}\n`);
+  await importSlurm([file], { archive });
+  const rowsOf = (folder: string): unknown[] =>
+    filesIn(path.join(archive, folder, '.tacho-index'))
+      .flatMap((one) => readRows(one, jobsTable))
+      .map(({ job, account, origin, recording }) => [job, account, origin, recording])
+      .sort();
+  const hers = [
+    ['1', 'physics', 'recorded', 'job=1'],
+    ['2', 'physics', 'accounting', undefined],
+  ];
+  assert.deepEqual(rowsOf('user=ada'), hers);
+  assert.equal(rowsOf('').length, 4);
+  for (const name of ['.tacho-index', '.tacho-accounting'])
+    assert.equal(fs.statSync(path.join(archive, 'user=ada', name)).uid, ADA);
+  // who comes later gets it with the first recording; a recording takes the place of the row
+  addJob(archive, 'eve', '5');
+  give(path.join(archive, 'user=eve'), ADA + 1);
+  fs.cpSync(path.join(archive, 'user=ada/job=1'), path.join(archive, 'user=ada/job=2'), { recursive: true });
+  fs.writeFileSync(path.join(archive, 'user=ada/job=2/job.json'), JSON.stringify(jobOf({ id: '2', user: 'ada' })));
+  give(path.join(archive, 'user=ada/job=2'), ADA);
+  const keeper = new IndexKeeper(archive, () => {});
+  await keeper.look();
+  await keeper.close();
+  assert.deepEqual(rowsOf('user=eve'), [
+    ['3', 'physics', 'accounting', undefined],
+    ['5', undefined, 'recorded', 'job=5'],
+  ]);
+  assert.deepEqual(rowsOf('user=ada'), [hers[0], ['2', 'physics', 'recorded', 'job=2']]);
+});
+
 test('what belongs to a user is read with the rights of the user, who has an index of the own jobs', {
   skip: process.getuid!() !== 0 && 'needs root',
 }, async () => {

@@ -302,8 +302,10 @@ function defineRetire(command: Command): void {
       if (given.format === 'json') json({ ...gone, before, dry_run: given.dryRun === true });
       else {
         const words = given.dryRun ? 'would go' : 'removed';
+        const accounted =
+          gone.accounted === undefined ? '' : `, ${count(gone.accounted, 'job')} known from accounting only`;
         print(
-          `${words}: ${count(gone.jobs, 'job')} that ended before ${formatMoment(before)} (${count(gone.processes, 'process', 'processes')}, ${count(gone.threads, 'thread')})\n`,
+          `${words}: ${count(gone.jobs, 'job')} that ended before ${formatMoment(before)} (${count(gone.processes, 'process', 'processes')}, ${count(gone.threads, 'thread')})${accounted}\n`,
         );
       }
     });

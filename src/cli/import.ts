@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
+import { shownAddress } from '../base/address.ts';
 import { Fault, usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { parseMoment } from '../base/moment.ts';
 import { nodeList } from '../base/node-list.ts';
 import { stated } from '../base/stated.ts';
-import type { AddedAccounting } from '../history/index/add-accounting.ts';
+import type { AddedAccounting } from '../history/index/accounting-store.ts';
 import type { ImportedAccounting } from '../history/index/import-slurm.ts';
 import type { Imported, Refused } from '../import/epmt/import.ts';
 import type { SacctJob } from '../import/slurm/sacct-job.ts';
@@ -12,6 +13,7 @@ import type { ImportedSonar } from '../import/sonar/import.ts';
 import type { Imported as ImportedSeries } from '../import/victoria/own.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { printable } from '../show/terminal/text-table.ts';
+import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
 import { tell } from './failure.ts';
 
 /** Names of nodes that would fill more than this are counted. */
@@ -166,7 +168,7 @@ Examples:
     });
 }
 
-interface SlurmFlags {
+interface SlurmFlags extends DatabaseOptions {
   archive?: string;
   output?: string;
   from?: number;
@@ -176,8 +178,7 @@ interface SlurmFlags {
 }
 
 function defineSlurm(command: Command): void {
-  command
-    .command('slurm')
+  databaseOption(command.command('slurm'))
     .summary('jobs that Slurm’s accounting knows')
     .description(
       'Bring jobs that were never recorded into the history, from Slurm’s accounting: what they asked for, how long they ran, how they ended, and bounds of what they used.',
@@ -204,6 +205,7 @@ the figures mean, and how sure they are.
 
 Examples:
   tacho import slurm --from -90d --archive /archive/tacho
+  tacho import slurm --from -90d --db postgres://db.site/tacho
   tacho import slurm sacct.txt --timezone Europe/Oslo
   sacct -aD --json -S 2026-11-01 | tacho import slurm - --archive runs
 `,
@@ -211,17 +213,29 @@ Examples:
     .action(async (files: string[], options: SlurmFlags) => {
       if (options.archive !== undefined && options.output !== undefined)
         throw usage('--archive and -o mean the same', 'give one of them');
-      const archive = options.archive ?? options.output ?? '.';
-      const { importSlurm } = await import('../history/index/import-slurm.ts');
+      const archive = options.archive ?? options.output;
+      if (archive !== undefined && options.db !== undefined)
+        throw usage('name an archive or a database, not both', 'leave out --db, or the archive');
+      const { accountedRows, importSlurm } = await import('../history/index/import-slurm.ts');
+      const database = await namedDatabase(options);
       const bar = progress('importing');
-      const result = await importSlurm(files, {
-        archive,
+      const reading = {
         ...stated({ from: options.from, to: options.to, zone: options.timezone }),
         signal: interruption(),
         progress: () => bar.advance(1),
-      }).finally(() => bar.done());
+      };
+      const toDatabase = async (): Promise<ImportedAccounting> => {
+        const { storeAccounting } = await import('../database/store-accounting.ts');
+        const { rows, versions, notes } = await accountedRows(files, reading);
+        return { ...(await storeAccounting(database!, rows)), versions, notes };
+      };
+      const result = await (database === undefined
+        ? importSlurm(files, { archive: archive ?? '.', ...reading })
+        : toDatabase()
+      ).finally(() => bar.done());
+      const place = database === undefined ? (archive ?? '.') : shownAddress(database.address);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(result, null, 1)}\n`);
-      else process.stdout.write(slurmText(archive, result));
+      else process.stdout.write(slurmText(place, result));
     });
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from './connect.ts';
-import { SUBMITTING } from './submit.ts';
+import { SUBMITTING } from './submitting.ts';
 
 /** So much is deleted at once: others can work in between, and what was interrupted is not undone. */
 const PROCESSES = 200_000;
@@ -9,6 +9,8 @@ export interface Retired {
   jobs: number;
   processes: number;
   threads: number;
+  /** Jobs that only accounting knew, where there were some. */
+  accounted?: number;
 }
 
 export interface RetireOptions {
@@ -47,8 +49,21 @@ export async function retire(database: Database, options: RetireOptions): Promis
     options.progress?.(chunk.length);
     from = to;
   }
+  const accounted = await retireAccounted(database, options);
+  if (accounted > 0) retired.accounted = accounted;
   if (retired.jobs > 0 && options.dryRun !== true) await forget(database);
   return retired;
+}
+
+/** What accounting knows goes at the same age; counted are those that were never recorded. */
+async function retireAccounted(database: Database, { before, dryRun }: RetireOptions): Promise<number> {
+  const old = 'coalesce(a.end_time, a.start_time) < $1::bigint';
+  const { rows } = await database.query<{ number: string }>(
+    `select count(*) as number from tacho.accounting a join tacho.summary_jobs j on j.accounted = a.id where ${old}`,
+    [Math.round(before)],
+  );
+  if (dryRun !== true) await database.query(`delete from tacho.accounting a where ${old}`, [Math.round(before)]);
+  return Number(rows[0]!.number);
 }
 
 /** Removes users and hosts without a job, while nobody submits one of theirs. */

@@ -5,20 +5,26 @@ import { storableJson } from './copy-write.ts';
 
 /** Stores what the history has of a job: rows go with their job. */
 export async function storeSummaries(database: Database, job: number, summaries: RecordingSummaries): Promise<void> {
-  for (const name of Object.keys(SUMMARY_TABLES) as SummaryTableName[]) {
-    const rows = summaries[name].map((row) => rowOf(job, row, SUMMARY_TABLES[name]));
-    if (rows.length === 0) continue;
-    await database.query(
-      `insert into tacho.summary_${name} select * from jsonb_populate_recordset(null::tacho.summary_${name}, $1::jsonb)`,
-      [storableJson(rows)],
+  for (const name of Object.keys(SUMMARY_TABLES) as SummaryTableName[])
+    await storeRows(
+      database,
+      name,
+      summaries[name].map((row) => ({ ...row, stored: job })),
     );
-  }
+}
+
+export async function storeRows(database: Database, name: SummaryTableName, rows: readonly object[]): Promise<void> {
+  if (rows.length === 0) return;
+  await database.query(
+    `insert into tacho.summary_${name} select * from jsonb_populate_recordset(null::tacho.summary_${name}, $1::jsonb)`,
+    [storableJson(rows.map((row) => rowOf(row, SUMMARY_TABLES[name])))],
+  );
 }
 
 /** As the columns are: times as text, whole numbers without a fraction. */
-function rowOf(job: number, row: object, { columns }: Table): object {
+function rowOf(row: object, { columns }: Table): object {
   const given = row as Record<string, unknown>;
-  const stored: Record<string, unknown> = { ...given, stored: job, time: timeText(given.time as number) };
+  const stored: Record<string, unknown> = { ...given, time: timeText(given.time as number) };
   for (const { name, type } of columns)
     if (type === 'int' && typeof given[name] === 'number') stored[name] = Math.round(given[name]);
   return stored;

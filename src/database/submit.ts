@@ -16,7 +16,9 @@ import type { Database } from './connect.ts';
 import { type Copy, copyIn, pausesOf } from './copy.ts';
 import { storable, storableJson } from './copy-write.ts';
 import { operationColumns, processColumns, threadColumns } from './job-rows.ts';
+import { withAccounted } from './store-accounting.ts';
 import { storeSummaries } from './store-summaries.ts';
+import { SUBMITTING } from './submitting.ts';
 
 export interface Submitted {
   /** stored: it is new there. present: it was there already, and nothing was changed. replaced: as asked, or it has ended since. */
@@ -32,9 +34,6 @@ export interface Submitted {
   /** Set when the job is there without something that could not be read, and that is no trouble of the recording now. */
   mended?: true;
 }
-
-/** Held by all who submit: users and hosts that they need are not removed meanwhile. */
-export const SUBMITTING = 7_422_411_002;
 
 /** Long arguments are compressed: lz4 takes a fraction of the usual time, where the database has it. */
 const QUICK_COMPRESSION = `select set_config(name, 'lz4', true) from pg_settings
@@ -239,7 +238,7 @@ async function store(
       [...troubles].map(storable),
     ],
   );
-  await storeSummaries(database, job, summaries);
+  await storeSummaries(database, job, await withAccounted(database, summaries));
   return { job, threads: threads.length };
 }
 

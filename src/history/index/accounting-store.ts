@@ -14,6 +14,17 @@ export interface Accounted {
   summaries: Pick<RecordingSummaries, 'jobs' | 'job_nodes'>;
 }
 
+/** What became of an import. */
+export interface AddedAccounting {
+  /** Runs that were named. */
+  jobs: number;
+  /** Rows of the index that are new or have changed. */
+  added: number;
+  unchanged: number;
+  /** Runs that are recorded: their recording has the row. */
+  recorded: number;
+}
+
 type Line = Accounted | { id: string; gone: true };
 
 /**

@@ -5,6 +5,7 @@ import { foldersBelow } from '../../recording/folder/open.ts';
 import { fileUnrecorded, withAccounting } from './accounting-rows.ts';
 import { AccountingStore } from './accounting-store.ts';
 import { changeIndex, type IndexWriter } from './index-writer.ts';
+import { shareWithNewUsers } from './share-accounting.ts';
 import { stampOf } from './stamp.ts';
 import { summariseAll } from './summarise-all.ts';
 import type { Found } from './summarise-one.ts';
@@ -71,6 +72,7 @@ async function fill(
   await summariseAll(archive, news, file, { done, ...(workers === undefined ? {} : { workers }) });
   if (accounting.exists && (isNew || gone.length > 0))
     await fileUnrecorded(accounting, index, isNew ? undefined : new Set(gone.flatMap(({ days }) => days.jobs ?? [])));
+  if (accounting.exists) await shareWithNewUsers(archive, () => accounting.all());
   if (news.length > 1000) index.compact();
   const asked =
     only === undefined ? [...index.catalogue.all()] : news.flatMap(({ id }) => index.catalogue.get(id) ?? []);

@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -7,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { NODE_FLAGS, ownNodeEnvironment } from '../../base/own-node.ts';
 import { stated } from '../../base/stated.ts';
 import { nodeName } from '../../recording/folder/node-folder.ts';
+import type { Accounted } from './accounting-store.ts';
 import { checkedEntry } from './checked-entry.ts';
 import type { Entry } from './entry.ts';
 import { type Found, summariseOne } from './summarise-one.ts';
@@ -148,11 +150,14 @@ async function inWorker(archive: string, lane: Lane, take: (made: Entry) => Prom
   }
 }
 
-async function oneWorker(
-  archive: string,
-  { found, owner, folder, user }: Lane,
-  take: (made: Entry) => Promise<void>,
-): Promise<{ answered: number; why: string }> {
+const orderOf = (archive: string): SummariseOrder => ({
+  parent: process.pid,
+  archive: path.resolve(archive),
+  dataBytes: MEMORY.data * 2 ** 20,
+});
+
+/** `ended` is why, in words. */
+function startWorker(): { child: ChildProcessWithoutNullStreams; ended: Promise<string> } {
   const heap = `--max-old-space-size=${MEMORY.heap}`;
   const child = spawn(process.execPath, [...NODE_FLAGS, heap, entry(), SUMMARISE_MARK], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -167,10 +172,17 @@ async function oneWorker(
     child.once('error', (problem) => resolve(problem.message));
     child.once('close', (_status, signal) => resolve(whyEnded(said, signal)));
   });
+  return { child, ended };
+}
+
+async function oneWorker(
+  archive: string,
+  { found, owner, folder, user }: Lane,
+  take: (made: Entry) => Promise<void>,
+): Promise<{ answered: number; why: string }> {
+  const { child, ended } = startWorker();
   const order: SummariseOrder = {
-    parent: process.pid,
-    archive: path.resolve(archive),
-    dataBytes: MEMORY.data * 2 ** 20,
+    ...orderOf(archive),
     ...stated({ owner, ownIndex: owner === undefined ? undefined : folder }),
   };
   const send = (line: object): void => void child.stdin.write(`${JSON.stringify(line)}\n`);
@@ -192,6 +204,23 @@ async function oneWorker(
   }
   clearTimeout(alarm);
   return { answered, why: await ended };
+}
+
+/** Brings what accounting knows of a user's jobs into the index of that user. */
+export async function toOwner(
+  archive: string,
+  { owner, folder }: { owner: number; folder: string },
+  runs: readonly Accounted[],
+): Promise<void> {
+  const { child, ended } = startWorker();
+  child.stdout.resume();
+  const order: SummariseOrder = { ...orderOf(archive), owner, ownIndex: folder, accounting: true };
+  const alarm = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  for (const line of [order, ...runs])
+    if (!child.stdin.write(`${JSON.stringify(line)}\n`)) await Promise.race([once(child.stdin, 'drain'), ended]);
+  child.stdin.end();
+  await ended;
+  clearTimeout(alarm);
 }
 
 const patience = (child: ChildProcess): NodeJS.Timeout => setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);

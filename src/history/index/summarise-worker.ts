@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as readline from 'node:readline';
 import { groupOf } from '../../recording/folder/as-owner.ts';
+import type { Accounted } from './accounting-store.ts';
 import type { Entry } from './entry.ts';
 import type { Found } from './summarise-one.ts';
 
@@ -22,9 +23,9 @@ export interface SummariseOrder {
   owner?: number;
   /** The folder below the archive that gets an index of its own, for its owner to read. */
   ownIndex?: string;
+  /** The other lines are what accounting knows of the owner's jobs (`Accounted`), for that index alone. */
+  accounting?: true;
 }
-
-type ChangeIndex = typeof import('./index-writer.ts').changeIndex;
 
 /** So many are filed at once in the index of their owner. */
 const AT_ONCE = 500;
@@ -34,23 +35,29 @@ export async function runSummariseWorker(): Promise<void> {
   const lines = readline.createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
   let order: SummariseOrder | undefined;
   // the owner may not read what Tacho is made of: it is loaded before
-  const [{ summariseOne }, { changeIndex }] = await Promise.all([
+  const [{ summariseOne }, { fileOwnEntries, fileOwnAccounting }] = await Promise.all([
     import('./summarise-one.ts'),
-    import('./index-writer.ts'),
+    import('./own-index.ts'),
   ]);
-  const file = (folder: string, entries: readonly Entry[]): Promise<void> => fileOwn(changeIndex, folder, entries);
   const own: Entry[] = [];
+  const runs: Accounted[] = [];
   for await (const line of lines) {
     if (order === undefined) {
       order = JSON.parse(line) as SummariseOrder;
       await confine(order);
       continue;
     }
+    if (order.accounting === true) {
+      runs.push(JSON.parse(line) as Accounted);
+      continue;
+    }
     const entry = summariseOne('.', JSON.parse(line) as Found);
     fs.writeSync(1, `${JSON.stringify(entry)}\n`);
-    if (order.ownIndex !== undefined && own.push(entry) >= AT_ONCE) await file(order.ownIndex, own.splice(0));
+    if (order.ownIndex !== undefined && own.push(entry) >= AT_ONCE) await fileOwnEntries(order.ownIndex, own.splice(0));
   }
-  if (order?.ownIndex !== undefined) await file(order.ownIndex, own);
+  if (order?.ownIndex === undefined) return;
+  if (order.accounting === true) await fileOwnAccounting(order.ownIndex, runs);
+  else await fileOwnEntries(order.ownIndex, own);
 }
 
 async function confine({ parent, archive, dataBytes, owner }: SummariseOrder): Promise<void> {
@@ -70,27 +77,6 @@ async function confine({ parent, archive, dataBytes, owner }: SummariseOrder): P
   }
   prctl(PR_SET_PDEATHSIG, os.constants.signals.SIGKILL);
   if (process.ppid !== parent) process.exit(1);
-}
-
-/** The same entries for the owner alone, below their own folder. */
-async function fileOwn(changeIndex: ChangeIndex, folder: string, entries: readonly Entry[]): Promise<void> {
-  try {
-    await changeIndex(folder, (index) => index.change(entries.map((entry) => below(folder, entry))));
-  } catch (error) {
-    // what a user does to an index of their own is nobody else's trouble
-    process.stderr.write(`${(error as Error).message}\n`);
-  }
-}
-
-/** In the owner's index paths begin in the owner's folder. */
-function below(folder: string, { id, summaries, ...rest }: Entry): Entry {
-  const own = id.slice(folder.length + 1);
-  if (summaries === undefined) return { id: own, ...rest };
-  const moved = Object.entries(summaries).map(([table, rows]: [string, object[]]) => [
-    table,
-    rows.map((row) => ({ ...row, recording: own })),
-  ]);
-  return { id: own, ...rest, summaries: Object.fromEntries(moved) };
 }
 
 if (process.argv[1]?.endsWith('summarise-worker.ts') === true && process.argv[2] === SUMMARISE_MARK)
