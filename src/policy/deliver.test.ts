@@ -3,9 +3,11 @@ import * as fs from 'node:fs';
 import * as http from 'node:http';
 import type * as net from 'node:net';
 import type { AddressInfo } from 'node:net';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { issue, makeAuthority, whyNoCertificates } from '../../test/hub/certificates.ts';
 import { HOUR, pastJob } from '../../test/made/policy-history.ts';
 import { temporary } from '../../test/make-recording.ts';
 import { Fault } from '../base/fault.ts';
@@ -51,7 +53,7 @@ type Hooks = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo' | 'onAuth'> & {
 };
 
 /** A real SMTP server; it can be stopped, and started again at the same port. */
-async function mailServer(t: TestContext, hooks: Hooks = {}, options: SMTPServerOptions = {}) {
+async function mailServer(t: TestContext, hooks: Hooks = {}, options: SMTPServerOptions = {}, host = '127.0.0.1') {
   const mails: Mail[] = [];
   const sockets = new Set<net.Socket>();
   let server: SMTPServer | undefined;
@@ -87,7 +89,7 @@ async function mailServer(t: TestContext, hooks: Hooks = {}, options: SMTPServer
       sockets.add(socket);
       socket.on('close', () => sockets.delete(socket));
     });
-    await new Promise<void>((resolve) => server!.listen(port, '127.0.0.1', () => resolve()));
+    await new Promise<void>((resolve) => server!.listen(port, host, () => resolve()));
     return (server.server.address() as AddressInfo).port;
   };
   const stop = (): Promise<void> =>
@@ -124,6 +126,12 @@ function runAt(
     return deliver([{ policy, judged: judge(policy, jobs) }], ledger, { now: () => now, senders });
   });
 }
+
+/** Why messages were not taken. */
+const errorsIn = (state: string): string[] =>
+  Ledger.read(state)
+    .messages()
+    .flatMap(({ message }) => message.sendings.mail?.error ?? []);
 
 const states = (state: string): (Delivery | undefined)[] =>
   Ledger.read(state)
@@ -287,6 +295,59 @@ test('a server that wants a password', async (t) => {
   assert.deepEqual([states(state), mails.length], [['sent'], 1]);
   fs.chmodSync(file, 0o644);
   await assert.rejects(runAt(state, await mailConfig(port, values), POLICY, START, jobs), /can be read by others/);
+});
+
+test('over TLS: smtps and STARTTLS, by the certificates of mail.ca; who is somebody else gets nothing', {
+  skip: whyNoCertificates(),
+}, async (t) => {
+  const folder = temporary();
+  const ca = makeAuthority(folder, 'site');
+  const strangers = makeAuthority(folder, 'other');
+  const own = issue(folder, 'site', 'IP:127.0.0.1');
+  const [key, cert] = [fs.readFileSync(own.key), fs.readFileSync(own.certificate)];
+  const seen: boolean[] = [];
+  const hooks: Hooks = {
+    onMailFrom: (_, session, done) => {
+      seen.push(session.secure);
+      done();
+    },
+  };
+  const jobs = [pastJob('1', START - HOUR, 10, 10)];
+  for (const [scheme, options] of [
+    ['smtps', { secure: true, key, cert }],
+    ['smtp', { key, cert, disabledCommands: [] }],
+  ] as const) {
+    const { port, mails } = await mailServer(t, hooks, options as SMTPServerOptions);
+    const server = { 'mail.server': `${scheme}://127.0.0.1:${port}` };
+    const state = temporary();
+    await runAt(state, await mailConfig(port, { ...server, 'mail.ca': strangers }), POLICY, START, jobs);
+    assert.deepEqual([states(state), mails.length], [['waiting'], 0], scheme);
+    assert.match(errorsIn(state)[0]!, /certificate/, scheme);
+    await runAt(state, await mailConfig(port, { ...server, 'mail.ca': ca }), POLICY, START + HOUR, jobs);
+    assert.deepEqual([states(state), mails.length], [['sent'], 1], scheme);
+  }
+  assert.deepEqual(seen, [true, true]);
+});
+
+test('no password goes over a network without TLS', async (t) => {
+  const outward = Object.values(os.networkInterfaces())
+    .flat()
+    .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
+  if (outward === undefined) return t.skip('this machine has no network');
+  let asked = 0;
+  const onAuth: Hooks['onAuth'] = (_, __, done) => {
+    asked++;
+    done(null, { user: 'tacho' });
+  };
+  const options = { authOptional: false, allowInsecureAuth: true };
+  const { port, mails } = await mailServer(t, { onAuth }, options, outward);
+  const file = path.join(temporary(), 'password');
+  fs.writeFileSync(file, 's3cret\n', { mode: 0o600 });
+  const values = { 'mail.server': `smtp://tacho@${outward}:${port}`, 'mail.password_file': file };
+  const state = temporary();
+  await runAt(state, await mailConfig(port, values), POLICY, START, [pastJob('1', START - HOUR, 10, 10)]);
+  assert.deepEqual([states(state), asked, mails.length], [['waiting'], 0, 0]);
+  assert.match(errorsIn(state)[0]!, /STARTTLS/);
 });
 
 test('killed between sending and noting: not sent again in the period, and not lost', async (t) => {

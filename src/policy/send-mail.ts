@@ -47,6 +47,8 @@ export async function openMailer(config: Config): Promise<Sender> {
       host: server.host,
       port: server.port,
       secure: server.secure,
+      // no password goes over a network in the clear
+      requireTLS: server.user !== undefined && !isLoopback(server.host),
       name: os.hostname(),
       connectionTimeout: PATIENCE_MS,
       greetingTimeout: PATIENCE_MS,
@@ -110,6 +112,8 @@ function outcomeOf(error: SmtpError, isOut: boolean): Awaited<ReturnType<Sender>
   const isFinal = answer >= 500 && (command === 'RCPT TO' || command === 'DATA');
   return { state: isFinal ? 'refused' : 'waiting', error: what };
 }
+
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|::1)$/.test(host);
 
 interface Server {
   host: string;
