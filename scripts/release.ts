@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { formatBytes } from '../src/base/size.ts';
 import { VERSION } from '../src/base/version.ts';
+import { writeDemo } from '../src/demo/demo.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../test/made/epmt-archive.ts';
 import { buildWeb } from './build-web.ts';
 import { bundle, DUCKDB_PACKAGE, PARTS } from './bundle.ts';
@@ -14,6 +15,7 @@ import { bundle, DUCKDB_PACKAGE, PARTS } from './bundle.ts';
  *     tacho scripts/          the launcher
  *     bin/node                the run time
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
+ *     lib/tacho.report.compiled  the compiled code of reports
  *     lib/job.cjs …           parts of it that run inside jobs or are quick, with their compiled code
  *     web/                    the page of tacho serve
  *     lib/duckdb/             the library of DuckDB, which only who asks the history loads (docs/decisions/duckdb.md)
@@ -61,7 +63,7 @@ fs.cpSync(from('packaging'), at('packaging'), { recursive: true });
 fs.cpSync(from('python'), at('python'), { recursive: true, filter: (file) => !/__pycache__|egg-info/.test(file) });
 for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) fs.copyFileSync(from(file), at(file));
 licences();
-compile();
+await compile();
 
 const archive = path.join(DIST, `${NAME}.tar.gz`);
 execFileSync('tar', ['-C', DIST, '--owner=0', '--group=0', '--sort=name', '-czf', archive, NAME]);
@@ -69,17 +71,21 @@ console.log(`${path.relative(process.cwd(), archive)}: ${formatBytes(fs.statSync
 console.log(`start-up (tacho --version, median of ${STARTS}): ${startUp()} ms`);
 
 /** Real runs show V8 which functions are needed; what it compiled is kept. */
-function compile(): void {
+async function compile(): Promise<void> {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-release-'));
   const archive = path.join(scratch, 'job.tgz');
   writeArchive(archive);
   const started = path.join(scratch, 'started');
   const recording = path.join(scratch, 'recording');
+  const demo = await writeDemo({ folder: path.join(scratch, 'demo'), nodes: 4, gpus: 4, seconds: 3600, interval: 10 });
   const columns = ['--layout', 'wide', '--table', 'cpu', '--interval', '1s'];
   // no process has the number 0: the agent ends after a second
   const runs = [
     ['run', '-o', recording, '--', 'true'],
     ['seal', '--parquet', recording],
+    ['report', recording],
+    ['report', demo],
+    ['report', '--phases', demo],
     ['export', recording, ...columns, '--to', path.join(scratch, 'columns')],
     ['export', recording, '--layout', 'wide', '--to', path.join(scratch, 'wide')],
     ['import', 'epmt', archive, '-o', scratch],
@@ -96,7 +102,7 @@ function compile(): void {
     if (done.status !== 0) throw new Error(`the bundled program does not run:\n${done.stderr}`);
   }
   fs.rmSync(scratch, { recursive: true });
-  for (const name of ['tacho', ...Object.keys(PARTS)])
+  for (const name of ['tacho', 'tacho.report', ...Object.keys(PARTS)])
     if (!fs.existsSync(at(`lib/${name}.compiled`))) throw new Error('V8 left no compiled code');
 }
 

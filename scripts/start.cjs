@@ -23,11 +23,12 @@ const filename = path.join(__dirname, `${name}.cjs`);
 const text = fs.readFileSync(filename, 'latin1');
 // V8 compares the length alone: compiled code ends with the hash that its bundle ends with (scripts/bundle.ts)
 const hash = text.slice(-16);
-// in a checkout, whose bundles change, each verb keeps what it needed
+// in a checkout, whose bundles change, each verb keeps what it needed; in a release, reports have what only they need
 const isCheckout = fs.existsSync(path.join(__dirname, 'sources'));
+const isOwn = isCheckout || process.argv[2] === 'report';
 const compiled = path.join(
   __dirname,
-  `${name}${isCheckout ? `.${process.argv[2]?.replaceAll(/[^a-z-]/g, '')}` : ''}.compiled`,
+  `${name}${isOwn ? `.${process.argv[2]?.replaceAll(/[^a-z-]/g, '')}` : ''}.compiled`,
 );
 const script = new vm.Script(text, {
   filename,
