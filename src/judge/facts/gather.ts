@@ -68,11 +68,12 @@ const EVENTS: ReadonlySet<string> = new Set(
 for (const { table, name } of [...needed, ...overTime].filter((column) => !EVENTS.has(column.table)))
   WANTED_COLUMNS.set(table, [...(WANTED_COLUMNS.get(table) ?? []), name]);
 
-/** Of these, and of what rules need, also how their values are spread. */
+/** Of these also how their values are spread. */
 const SPREAD: WantedColumns = new Map(
-  [...Map.groupBy<string, TableColumn>([...needs.filter(isColumn), ...SPREAD_COLUMNS], ({ table }) => table)].map(
-    ([table, columns]) => [table, columns.map(({ name }) => name)],
-  ),
+  [...Map.groupBy<string, TableColumn>(SPREAD_COLUMNS, ({ table }) => table)].map(([table, columns]) => [
+    table,
+    columns.map(({ name }) => name),
+  ]),
 );
 
 /** Columns whose samples rules may look at. */

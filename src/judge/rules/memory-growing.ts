@@ -3,7 +3,7 @@ import { nodeList } from '../../base/node-list.ts';
 import { formatBytes } from '../../base/size.ts';
 import { count } from '../../base/words.ts';
 import type { ColumnSeries } from '../../query/series/series.ts';
-import type { Statistics } from '../../recording/sealed/statistics.ts';
+import type { Figures } from '../../recording/sealed/statistics.ts';
 import { processTable } from '../../sources/tables.ts';
 import type { NodeReport, ProcessReport } from '../report-schema.ts';
 import { medium } from './shared/confidence.ts';
@@ -105,7 +105,7 @@ const nearNodes = ({ nodes }: RuleContext, near: number): NodeReport[] =>
 
 /** Whether it had as much as ever at any time, as far as statistics tell. */
 function neverFell({ statistics }: RuleContext, { node, pid }: ProcessReport, fell: number): boolean {
-  const of = (column: typeof rss_bytes | typeof rss_peak_bytes): Statistics | undefined =>
+  const of = (column: typeof rss_bytes | typeof rss_peak_bytes): Figures | undefined =>
     statistics(column, { pid }).find((one) => one.node === node)?.statistics;
   const [rss, mark] = [of(rss_bytes), of(rss_peak_bytes)];
   return rss !== undefined && mark !== undefined && mark.mean - rss.mean <= fell * (rss.max - rss.min);

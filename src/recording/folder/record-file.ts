@@ -1,7 +1,6 @@
-import { zstdDecompressSync } from 'node:zlib';
 import { code } from '../../base/fault.ts';
 import { NotPlain, readPlain } from '../../base/plain-file.ts';
-import { contentSize } from '../sealed/unpack.ts';
+import { unpackWhole } from '../sealed/unpack.ts';
 
 /**
  * How large records may be, in bytes of JSON: whoever owns a recording may have put anything there, and `{}` takes twenty
@@ -36,7 +35,7 @@ export function readJsonText(file: string, most: number, as = file): string {
 
 function unpacked(bytes: Buffer, most: number): Buffer {
   try {
-    return zstdDecompressSync(bytes, { maxOutputLength: most, chunkSize: Math.min(most, contentSize(bytes)) });
+    return unpackWhole(bytes, most);
   } catch (error) {
     if (code(error) === 'ERR_BUFFER_TOO_LARGE') {
       throw new NotPlain(`it unpacks to more than ${most} bytes, which are not read`, { cause: error });

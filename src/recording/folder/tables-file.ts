@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { packText } from '../sealed/pack-text.ts';
 import { AGENT_NEEDS, type AgentRecord, TABLES } from './agent-record.ts';
-import { MOST_BYTES, readJson } from './record-file.ts';
+import { MOST_BYTES, readJson, readJsonText } from './record-file.ts';
 import { replaceLast } from './replace.ts';
 import { shaped, wrongWords } from './shape.ts';
 import { syncFolder, writeSynced } from './synced.ts';
@@ -16,15 +16,21 @@ export const TABLES_FILE = 'tables.json.zst';
 
 type Tables = AgentRecord['tables'];
 
+/** The last one that was read: those of all nodes are mostly the same. */
+let known: { text: string; tables: Tables } | undefined;
+
 /** What seal left; undefined (and a word in `troubles`) when it is damaged. */
 export function readTables(folder: string, troubles: string[]): Tables | undefined {
   const file = path.join(folder, TABLES_FILE);
   try {
-    const { tables } = readJson(file, MOST_BYTES.tables) as { tables: unknown };
+    const text = readJsonText(file, MOST_BYTES.tables);
+    if (text === known?.text) return known.tables;
+    const { tables } = JSON.parse(text) as { tables: unknown };
     if (!Array.isArray(tables)) throw new SyntaxError('no list');
     const wrong: string[] = [];
     const usable = TABLES(tables, wrong) as Tables;
     if (wrong.length > 0) troubles.push(`${file}: of its tables ${wrongWords(wrong)} cannot be used`);
+    else known = { text, tables: usable };
     return usable;
   } catch (error) {
     troubles.push(

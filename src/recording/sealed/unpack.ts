@@ -1,20 +1,32 @@
 import { constants, zstdDecompressSync } from 'node:zlib';
 import { code, reason } from '../../base/fault.ts';
+import { unzstd } from '../../base/unzstd.ts';
 
 const MOST_GUESSED = 8 << 20;
 
 /** Agents begin a new part at 64 MiB: what is, or unpacks to, much more than that is none of theirs. */
 export const MOST_PART_BYTES = 256 << 20;
 
-/** How long a compressed part will be, as its first frame says; else a guess. One buffer of that size is enough. */
-export function contentSize(packed: Buffer): number {
-  const guess = Math.min(MOST_GUESSED, Math.max(1024, packed.length * 4));
-  if (packed.length < 14) return guess;
+/** How long a compressed part will be, as its first frame says. */
+function statedSize(packed: Buffer): number | undefined {
+  if (packed.length < 14) return undefined;
   const head = packed[4]!;
   const single = (head >> 5) & 1;
   const at = 6 - single + [0, 1, 2, 4][head & 3]!;
-  const size = [single === 1 ? packed[at]! : guess, packed.readUInt16LE(at) + 256, packed.readUInt32LE(at), guess];
-  return Math.min(MOST_PART_BYTES, Math.max(64, size[head >> 6]!));
+  if (head >> 6 === 0) return single === 1 ? packed[at] : undefined;
+  if (head >> 6 === 1) return packed.readUInt16LE(at) + 256;
+  return head >> 6 === 2 ? packed.readUInt32LE(at) : undefined;
+}
+
+/** The same; else a guess. One buffer of that size is enough. */
+export function contentSize(packed: Buffer): number {
+  const guess = Math.min(MOST_GUESSED, Math.max(1024, packed.length * 4));
+  return Math.min(MOST_PART_BYTES, Math.max(64, statedSize(packed) ?? guess));
+}
+
+/** All of what was compressed; throws when it is damaged, or more than `most` bytes. */
+export function unpackWhole(packed: Buffer, most = MOST_PART_BYTES): Buffer {
+  return unzstd(packed, statedSize(packed), { chunkSize: Math.min(most, contentSize(packed)), maxOutputLength: most });
 }
 
 /** What a compressed file holds that may be relied on, if it is at most `most` bytes, and why that is not all of it. */
@@ -31,10 +43,6 @@ export function unpackFile(packed: Buffer, most = MOST_PART_BYTES): { bytes: Buf
     return { bytes: Buffer.alloc(0), unreadable: why(`${damaged}; nothing of it is used`) };
   }
 }
-
-/** All of a compressed part; throws when it is damaged, or too large to be one. */
-export const unpackWhole = (packed: Buffer, most = MOST_PART_BYTES): Buffer =>
-  zstdDecompressSync(packed, { chunkSize: Math.min(most, contentSize(packed)), maxOutputLength: most });
 
 const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE';
 

@@ -4,19 +4,23 @@ import { processSeries } from '../../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../../query/processes/set.ts';
 import type { AllThreads } from '../../../query/processes/threads.ts';
 import type { World } from '../../../query/ranks/ranks.ts';
+import type { ReportFigures } from '../../../query/report-columns.ts';
 import type { ColumnSeries } from '../../../query/series/series.ts';
 import type { Span, SpanKind } from '../../../query/spans/span.ts';
 import { spansOf } from '../../../query/spans/spans.ts';
 import type { BoundedUse } from '../../../query/use/curve.ts';
 import { type Resource, rateInSteps, usedBetween } from '../../../query/use/use.ts';
-import type { Statistics } from '../../../recording/sealed/statistics.ts';
+import type { Figures } from '../../../recording/sealed/statistics.ts';
 import type { KeyValues, TableColumn } from '../../../table/table.ts';
 import { worldsIn } from '../../facts/ranks.ts';
 
 /** What a rule may ask beyond the facts of the report; each is worked out when it is asked for. */
 export interface Questions {
-  /** A column over the job: one for each node and key that has values. */
-  statistics<K extends string>(column: TableColumn<string, string, K>, keys?: KeyValues<K>): NodeStatistics[];
+  /** A column over the job: one for each node and key that has values. Of SPREAD_COLUMNS also how values are spread. */
+  statistics<T extends string, N extends string, K extends string>(
+    column: TableColumn<T, N, K>,
+    keys?: KeyValues<K>,
+  ): NodeStatistics<ReportFigures<T, N>>[];
   /** A column over time: count, least, mean and greatest of each step; counters as rates. Of the columns of `overTime`. */
   series<K extends string>(column: TableColumn<string, string, K>, options?: AskedSeries<K>): ColumnSeries[];
   /** What the job used up between two moments, by samples: seconds of CPUs or GPUs, joules, bytes. */
@@ -43,10 +47,10 @@ export interface NodeText {
   end: number;
 }
 
-export interface NodeStatistics {
+export interface NodeStatistics<F = Figures> {
   node: string;
   keys: Readonly<Record<string, string>>;
-  statistics: Statistics;
+  statistics: F;
 }
 
 export const questionsOf = (material: Material): Questions => ({
@@ -59,10 +63,13 @@ export const questionsOf = (material: Material): Questions => ({
         return text === undefined || text === '' ? [] : [{ node: node.node, keys, text, end }];
       }),
     ),
-  statistics: ({ table, name }, wanted) =>
+  statistics: <T extends string, N extends string, K extends string>(
+    { table, name }: TableColumn<T, N, K>,
+    wanted?: KeyValues<K>,
+  ) =>
     material.nodes.flatMap((node) =>
       matching(node, table, wanted).flatMap(({ keys, columns }) => {
-        const statistics = columns[name];
+        const statistics = columns[name] as ReportFigures<T, N> | undefined;
         return statistics === undefined || statistics.count === 0 ? [] : [{ node: node.node, keys, statistics }];
       }),
     ),

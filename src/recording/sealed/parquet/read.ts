@@ -1,8 +1,9 @@
 import * as fs from 'node:fs';
-import { crc32, zstdDecompressSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import { reason } from '../../../base/fault.ts';
 import { openPlain, readPlain } from '../../../base/plain-file.ts';
 import { stated } from '../../../base/stated.ts';
+import { unzstd } from '../../../base/unzstd.ts';
 import type { Column, Table } from '../../../table/table.ts';
 import { TABLES } from '../../folder/agent-record.ts';
 import { guessColumn } from '../../folder/describe.ts';
@@ -10,7 +11,7 @@ import { MOST_BYTES } from '../../folder/record-file.ts';
 import { wrongWords } from '../../folder/shape.ts';
 import { Rows } from '../../read/rows.ts';
 import { SMALL_BYTES } from '../statistics-file.ts';
-import { MOST_PART_BYTES, unpackFile } from '../unpack.ts';
+import { MOST_PART_BYTES, unpackFile, unpackWhole } from '../unpack.ts';
 import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
 import { Codec, Encoding, MAGIC, PACKED_TABLE_KEY, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
 import { type ReadStruct, ThriftReader } from './thrift.ts';
@@ -89,25 +90,27 @@ export function readFooter(fd: number, size: number): ParquetFooter {
   return { rows, columns, ...stated({ table }) };
 }
 
-/** The last description that was read: those of all nodes are mostly the same. */
-let known: { pair: Buffer; table: Table } | undefined;
+/** The last descriptions that were read, by their bytes: those of all nodes are mostly the same. */
+const known = new Map<string, Table>();
+const MOST_KNOWN = 64;
 
 function tableIn(pairs: readonly ReadStruct[]): Table | undefined {
   for (const { 1: key, 2: value } of pairs) {
     if (!Buffer.isBuffer(key) || !Buffer.isBuffer(value)) continue;
     const packed = text(key) === PACKED_TABLE_KEY;
     if (!packed && text(key) !== TABLE_KEY) continue;
-    if (known?.pair.equals(value) !== true) {
-      const plain = packed
-        ? zstdDecompressSync(Buffer.from(text(value), 'base64'), { maxOutputLength: MOST_BYTES.tables })
-        : value;
+    const described = value.toString('latin1');
+    let table = known.get(described);
+    if (table === undefined) {
+      const plain = packed ? unpackWhole(Buffer.from(described, 'base64'), MOST_BYTES.tables) : value;
       const wrong: string[] = [];
-      const [table] = TABLES([JSON.parse(text(plain))], wrong) as Table[];
+      [table] = TABLES([JSON.parse(text(plain))], wrong) as Table[];
       if (table === undefined || wrong.length > 0)
         throw new Error(`its description of the table is damaged (${wrongWords(wrong)})`);
-      known = { pair: Buffer.copyBytesFrom(value), table };
+      if (known.size >= MOST_KNOWN) known.clear();
+      known.set(described, table);
     }
-    return known.table;
+    return table;
   }
   return undefined;
 }
@@ -282,7 +285,7 @@ function readTexts(
 /** One output buffer of the right size: zlib would collect small ones. */
 function unpack(bytes: Buffer, size: number): Buffer {
   if (!isCount(size) || size > MOST_PART_BYTES) throw new Error('a page is not what its header says');
-  return zstdDecompressSync(bytes, { chunkSize: Math.max(64, size), maxOutputLength: Math.max(64, size) });
+  return unzstd(bytes, size, { chunkSize: Math.max(64, size), maxOutputLength: Math.max(64, size) });
 }
 
 function pageRows(facts: ReadStruct, chunk: ParquetChunk): number {

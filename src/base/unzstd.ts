@@ -1,0 +1,42 @@
+import { constants, ZstdDecompress, type ZstdOptions, zstdDecompressSync } from 'node:zlib';
+
+/** What Node's own functions work with; it makes a new one for each call, which takes longer than a small text. */
+interface Decompressor {
+  _handle?: {
+    reset(): void;
+    writeSync(flush: number, from: Buffer, at: number, bytes: number, to: Buffer, start: number, room: number): void;
+  } | null;
+  /** Room that was left, and bytes that were not used. */
+  _writeState?: Uint32Array;
+  destroyed: boolean;
+  on(event: 'error', heard: () => void): void;
+}
+
+let kept: Decompressor | undefined;
+
+/**
+ * The same as zstdDecompressSync, for many small texts. `size`: how many bytes will come, if that is known exactly; then
+ * one decompressor does them all. What is not as expected, or damaged, is left to zstdDecompressSync, which says why.
+ */
+export function unzstd(packed: Buffer, size: number | undefined, options: ZstdOptions): Buffer {
+  const isKnown = size !== undefined && size > 0 && size <= (options.maxOutputLength ?? 0);
+  return (isKnown ? unpackedTo(packed, size) : undefined) ?? zstdDecompressSync(packed, options);
+}
+
+function unpackedTo(packed: Buffer, size: number): Buffer | undefined {
+  if (kept === undefined) {
+    kept = new ZstdDecompress() as unknown as Decompressor;
+    // damage is found by who asked
+    kept.on('error', () => {});
+  }
+  const { _handle: handle, _writeState: state } = kept;
+  if (!handle || state === undefined) return undefined;
+  // one byte more: what is longer than it says does not fit
+  const bytes = Buffer.allocUnsafe(size + 1);
+  handle.reset();
+  handle.writeSync(constants.ZSTD_e_end, packed, 0, packed.length, bytes, 0, size + 1);
+  const [room, unused] = state;
+  if (!kept.destroyed && room === 1 && unused === 0) return bytes.subarray(0, size);
+  kept = undefined;
+  return undefined;
+}
