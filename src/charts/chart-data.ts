@@ -3,6 +3,14 @@ import { z } from 'zod';
 const words = z.string();
 const values = z.array(z.number().nullable());
 
+const series = z.strictObject({
+  node: words,
+  key: words.exactOptional(),
+  mean: values,
+  min: values.exactOptional(),
+  max: values.exactOptional(),
+});
+
 /** The values of a chart as they are sent and drawn. Times are epoch microseconds; a value that is missing is null. */
 export const chartData = z.strictObject({
   id: words,
@@ -14,15 +22,9 @@ export const chartData = z.strictObject({
   step: z.number(),
   as: z.enum(['lines', 'band', 'heat']),
   count: z.number().describe('How many series there are.'),
-  series: z.array(
-    z.strictObject({
-      node: words,
-      key: words.exactOptional(),
-      mean: values,
-      min: values.exactOptional(),
-      max: values.exactOptional(),
-    }),
-  ),
+  series: z.array(series),
+  focus: z.array(series).exactOptional().describe('The series that were asked for by name, in front of the others.'),
   band: z.strictObject({ min: values, mean: values, max: values, sum: values }).exactOptional(),
 });
 export type ChartData = z.infer<typeof chartData>;
+export type ChartSeries = ChartData['series'][number];

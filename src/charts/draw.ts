@@ -137,7 +137,7 @@ function drawColumn(
     const held = source.sum === true ? HOLDS : 0;
     const values = onGrid(one, begin, step, steps, factor, held);
     const of = wholes.find(({ node }) => node === one.node);
-    const key = chart.key === undefined ? {} : { key: one.keys[chart.key] ?? '' };
+    const key = chart.key === undefined ? {} : { key: keyOf(one.keys, chart.key) };
     const rest = of === undefined ? values : lessThan(onGrid(of, begin, step, steps, factor, 0), values);
     return { node: one.node, ...key, ...rest };
   });
@@ -145,6 +145,12 @@ function drawColumn(
   const isSome = ({ mean }: DrawnSeries): boolean => mean.some((value) => !Number.isNaN(value));
   return { chart, source, from: begin, step, steps, series: series.filter(isSome) };
 }
+
+const keyOf = (keys: Readonly<Record<string, string>>, names: string): string =>
+  names
+    .split(' ')
+    .map((name) => keys[name] ?? '')
+    .join(' ');
 
 /** A process that changes nothing is written again after a minute at the latest: until then what was last written holds. */
 const HOLDS = 61e6;

@@ -12,9 +12,9 @@ import {
 import type { TableColumn } from '../table/table.ts';
 
 /** What the values of a chart are, after counters have become rates. */
-export type ChartUnit = 'CPUs' | 'bytes' | 'bytes/s' | '%' | 'W' | '°C' | 'MHz' | 'threads';
+export type ChartUnit = 'CPUs' | 'bytes' | 'bytes/s' | '%' | 'W' | 'J' | '°C' | 'MHz' | 'threads' | 's' | '1/s' | '';
 
-export const CHART_GROUPS = ['CPU', 'Memory', 'GPU', 'I/O', 'Network', 'Power', 'Waiting'] as const;
+export const CHART_GROUPS = ['CPU', 'Memory', 'GPU', 'I/O', 'Network', 'Power', 'Waiting', 'Columns'] as const;
 export type ChartGroup = (typeof CHART_GROUPS)[number];
 
 /** A column over time, one series for each node and key. */
@@ -51,8 +51,12 @@ export interface JobChart {
   unit: ChartUnit;
   /** The first of these that a recording has is drawn. */
   sources: readonly ChartSource[];
-  /** What tells the series of one node apart (`gpu`, `cpu`); not there: a node has one. */
+  /** What tells the series of one node apart (`gpu`, `cpu`; `pid start` are two keys); not there: a node has one. */
   key?: string;
+  /** One sentence: what the values are. */
+  help: string;
+  /** Columns that it does not draw, but of which it shows the effect: evidence that names them is shown here. */
+  about?: readonly string[];
   /** Its series add up to something that means something. */
   adds?: true;
   /** The largest value that there can be. */
@@ -71,33 +75,37 @@ const MEMORY_IN_USE: ColumnSource = {
 /** Every chart that a job may have, in the order of the page. */
 // biome-ignore format: one chart, one line
 export const JOB_CHARTS: readonly JobChart[] = [
-  { id: 'cpu', group: 'CPU', title: 'CPUs used', unit: 'CPUs', adds: true, sources: [used('CPU', 'job')] },
-  { id: 'cores', group: 'CPU', title: 'Each CPU of the nodes', unit: '%', key: 'cpu', top: 100,
+  { id: 'cpu', group: 'CPU', title: 'CPUs used', help: 'CPU time of the job in each second of it: 2 is two CPUs busy all the time.', about: ['cgroup.usage_us', 'wait4'], unit: 'CPUs', adds: true, sources: [used('CPU', 'job')] },
+  { id: 'cores', group: 'CPU', title: 'Each CPU of the nodes', help: "How busy each CPU of the nodes was, with everybody's work.", unit: '%', key: 'cpu', top: 100,
     sources: [{ column: cpuTable.col.busy_ms, without: { cpu: 'all' }, factor: 0.1, scope: 'node' }] },
-  { id: 'runnable', group: 'CPU', title: 'Threads that want to run', unit: 'threads', sources: [{ column: loadavgTable.col.runnable, scope: 'node' }] },
-  { id: 'memory', group: 'Memory', title: 'Memory used', unit: 'bytes', adds: true, sources: [
+  { id: 'runnable', group: 'CPU', title: 'Threads that want to run', help: 'Threads that ran or waited for a CPU, of everybody on the node.', about: ['loadavg', 'loadavg.load1'], unit: 'threads', sources: [{ column: loadavgTable.col.runnable, scope: 'node' }] },
+  { id: 'memory', group: 'Memory', title: 'Memory used', help: 'Memory of the job on each node, as its cgroup counts it; else of its processes.', about: ['cgroup.memory_peak_bytes', 'cgroup.memory_anon_bytes', 'cgroup.memory_file_bytes', 'cgroup.oom_kills'], unit: 'bytes', adds: true, sources: [
     { column: cgroupTable.col.memory_current_bytes, keys: IN_JOB, own: true, scope: 'job' },
     { column: processMemoryTable.col.pss_bytes, scope: 'job' },
     { column: processTable.col.rss_bytes, sum: true, scope: 'job' },
     MEMORY_IN_USE,
   ] },
-  { id: 'memory-node', group: 'Memory', title: 'Memory in use on the nodes', unit: 'bytes', adds: true, sources: [MEMORY_IN_USE] },
-  { id: 'gpu', group: 'GPU', title: 'GPU use', unit: '%', key: 'gpu', top: 100, sources: gpu(gpuTable.col.utilization_percent) },
-  { id: 'gpu-memory', group: 'GPU', title: 'GPU memory used', unit: 'bytes', key: 'gpu', adds: true, sources: gpu(gpuTable.col.memory_used_bytes) },
-  { id: 'gpu-power', group: 'GPU', title: 'GPU power', unit: 'W', key: 'gpu', adds: true, sources: gpu(gpuTable.col.power_watts) },
-  { id: 'gpu-temperature', group: 'GPU', title: 'GPU temperature', unit: '°C', key: 'gpu', sources: gpu(gpuTable.col.temperature_celsius) },
-  { id: 'gpu-clock', group: 'GPU', title: 'GPU clock', unit: 'MHz', key: 'gpu', sources: gpu(gpuTable.col.clock_mhz) },
-  { id: 'read', group: 'I/O', title: 'Read from local disks', unit: 'bytes/s', adds: true, sources: [used('job, local disks in', 'job'), used('disk in')] },
-  { id: 'written', group: 'I/O', title: 'Written to local disks', unit: 'bytes/s', adds: true, sources: [used('job, local disks out', 'job'), used('disk out')] },
-  { id: 'lustre-read', group: 'I/O', title: 'Read from Lustre', unit: 'bytes/s', adds: true, sources: [used('Lustre in')] },
-  { id: 'lustre-written', group: 'I/O', title: 'Written to Lustre', unit: 'bytes/s', adds: true, sources: [used('Lustre out')] },
-  { id: 'nfs-read', group: 'I/O', title: 'Read from NFS', unit: 'bytes/s', adds: true, sources: [used('NFS in')] },
-  { id: 'nfs-written', group: 'I/O', title: 'Written to NFS', unit: 'bytes/s', adds: true, sources: [used('NFS out')] },
-  { id: 'received', group: 'Network', title: 'Received', unit: 'bytes/s', adds: true, sources: [used('network in')] },
-  { id: 'sent', group: 'Network', title: 'Sent', unit: 'bytes/s', adds: true, sources: [used('network out')] },
-  { id: 'power', group: 'Power', title: 'Power', unit: 'W', adds: true, sources: [used('energy')] },
-  { id: 'pressure', group: 'Waiting', title: 'Time in which threads were held up', unit: '%', key: 'resource', top: 100,
-    sources: [{ column: pressureTable.col.some_total_us, factor: 1e-4, scope: 'node' }] },
+  { id: 'memory-node', group: 'Memory', title: 'Memory in use on the nodes', help: 'Memory in use on each node, by everybody: what it has minus what is available.', about: ['meminfo.MemFree_bytes', 'vmstat.oom_kill'], unit: 'bytes', adds: true, sources: [MEMORY_IN_USE] },
+  { id: 'gpu', group: 'GPU', title: 'GPU use', help: 'Part of the time in which the GPU worked at anything at all.', unit: '%', key: 'gpu', top: 100, sources: gpu(gpuTable.col.utilization_percent) },
+  { id: 'gpu-memory', group: 'GPU', title: 'GPU memory used', help: 'Memory of each GPU that is taken.', unit: 'bytes', key: 'gpu', adds: true, sources: gpu(gpuTable.col.memory_used_bytes) },
+  { id: 'gpu-power', group: 'GPU', title: 'GPU power', help: 'Power of each GPU.', about: ['gpu.energy_mj'], unit: 'W', key: 'gpu', adds: true, sources: gpu(gpuTable.col.power_watts) },
+  { id: 'gpu-temperature', group: 'GPU', title: 'GPU temperature', help: 'Temperature of each GPU.', unit: '°C', key: 'gpu', sources: gpu(gpuTable.col.temperature_celsius) },
+  { id: 'gpu-clock', group: 'GPU', title: 'GPU clock', help: 'Clock of each GPU: heat and power limits lower it.', about: ['gpu.throttle'], unit: 'MHz', key: 'gpu', sources: gpu(gpuTable.col.clock_mhz) },
+  { id: 'read', group: 'I/O', title: 'Read from local disks', help: 'Read from local disks in each second.', about: ['cgroup.io_read_bytes', 'disk.read_bytes', 'process.read_bytes'], unit: 'bytes/s', adds: true, sources: [used('job, local disks in', 'job'), used('disk in')] },
+  { id: 'written', group: 'I/O', title: 'Written to local disks', help: 'Written to local disks in each second.', about: ['cgroup.io_written_bytes', 'disk.written_bytes', 'process.written_bytes'], unit: 'bytes/s', adds: true, sources: [used('job, local disks out', 'job'), used('disk out')] },
+  { id: 'lustre-read', group: 'I/O', title: 'Read from Lustre', help: 'Read from Lustre in each second, by everybody on the node.', about: ['lustre.read_bytes'], unit: 'bytes/s', adds: true, sources: [used('Lustre in')] },
+  { id: 'lustre-written', group: 'I/O', title: 'Written to Lustre', help: 'Written to Lustre in each second, by everybody on the node.', about: ['lustre.written_bytes'], unit: 'bytes/s', adds: true, sources: [used('Lustre out')] },
+  { id: 'nfs-read', group: 'I/O', title: 'Read from NFS', help: 'Read from NFS in each second, by everybody on the node.', about: ['nfs.read_bytes'], unit: 'bytes/s', adds: true, sources: [used('NFS in')] },
+  { id: 'nfs-written', group: 'I/O', title: 'Written to NFS', help: 'Written to NFS in each second, by everybody on the node.', about: ['nfs.written_bytes'], unit: 'bytes/s', adds: true, sources: [used('NFS out')] },
+  { id: 'received', group: 'Network', title: 'Received', help: 'Received over the network in each second, by everybody on the node.', about: ['network.received_bytes'], unit: 'bytes/s', adds: true, sources: [used('network in')] },
+  { id: 'sent', group: 'Network', title: 'Sent', help: 'Sent over the network in each second, by everybody on the node.', about: ['network.sent_bytes'], unit: 'bytes/s', adds: true, sources: [used('network out')] },
+  { id: 'power', group: 'Power', title: 'Power', help: 'Power of the nodes as far as it is metered.', about: ['power.energy_mj'], unit: 'W', adds: true, sources: [used('energy')] },
+  { id: 'pressure', group: 'Waiting', title: 'Time in which threads were held up', help: 'Part of the time in which at least one thread waited for CPU, memory or I/O.', unit: '%', key: 'resource', top: 100,
+    about: ['cgroup (stalled)'], sources: [{ column: pressureTable.col.some_total_us, factor: 1e-4, scope: 'node' }] },
 ];
 
 export const chartOf = (id: string): JobChart | undefined => JOB_CHARTS.find((chart) => chart.id === id);
+
+/** The columns that a chart may draw, as evidence names them. */
+export const columnsOf = ({ sources }: JobChart): string[] =>
+  sources.flatMap((source) => ('use' in source ? [] : [`${source.column.table}.${source.column.name}`]));

@@ -1,5 +1,7 @@
 import type { EChartsOption } from 'echarts';
-import type { ChartData } from './chart-data.ts';
+import type { ChartData, ChartSeries } from './chart-data.ts';
+import { timeTicks, valueTicks } from './ticks.ts';
+import { clockText, sinceStart, withUnit } from './words.ts';
 
 /*
  * One definition of each chart: the page, the HTML report, files and notebooks draw these. Nothing of Node is used here.
@@ -45,13 +47,6 @@ export const HEAT = [
   '#fee838',
 ];
 
-/** How values and times are written; the page knows its own words for them. */
-export interface ChartWords {
-  value(value: number | null | undefined, unit: string): string;
-  time(micros: number): string;
-  tick(micros: number): string;
-}
-
 /** A part of the time with a name: a phase, a step. */
 export interface ChartBand {
   name: string;
@@ -61,41 +56,63 @@ export interface ChartBand {
 
 export interface ChartLook {
   theme: ChartTheme;
-  words: ChartWords;
+  /** When the job began: axes count from there. */
+  start: number;
   bands?: readonly ChartBand[];
-  /** Part of the time that a finding is about. */
-  marked?: { from: number; to: number };
+  /** A limit that values are held against. */
+  limit?: number;
 }
+
+/** Room around what is drawn: whoever points at a chart needs to know where its time begins. */
+export const MARGINS = {
+  lines: { left: 70, right: 14, top: 10, bottom: 24 },
+  heat: { left: 110, right: 84, top: 50, bottom: 24 },
+} as const;
+
+export const marginsOf = ({ as }: ChartData): (typeof MARGINS)['lines' | 'heat'] =>
+  as === 'heat' ? MARGINS.heat : MARGINS.lines;
+
+/** The option of a chart, in the way that its data asks for. */
+export const chartOption = (data: ChartData, look: ChartLook): EChartsOption =>
+  data.as === 'heat' ? heatOption(data, look) : linesOption(data, look);
+
+export const stepsOf = (data: ChartData): number => data.band?.mean.length ?? data.series[0]?.mean.length ?? 0;
+export const endOf = (data: ChartData): number => data.from + data.step * stepsOf(data);
 
 const timesOf = ({ from, step }: ChartData, length: number): number[] =>
   Array.from({ length }, (_, i) => from + (i + 0.5) * step);
 
-const nameOf = ({ node, key }: { node: string; key?: string | undefined }): string =>
+export const seriesName = ({ node, key }: { node: string; key?: string | undefined }): string =>
   key === undefined ? node : `${node} ${key}`;
 
 type Series = NonNullable<Extract<EChartsOption['series'], readonly unknown[]>>[number];
+type Values = readonly (number | null)[];
 
-/** Lines over time, or a band from the least to the greatest with the mean. */
-export function linesOption(data: ChartData, look: ChartLook): EChartsOption {
-  const { theme, words } = look;
-  const series =
-    data.as === 'band' || data.series.length === 0
-      ? bandSeries(data, theme)
-      : data.series.flatMap((one, i) => lineOf(data, one, i, theme));
-  const [first] = series as { markArea?: unknown }[];
-  if (first !== undefined && (look.bands?.length || look.marked)) first.markArea = areas(look);
-  const end = data.from + data.step * (data.band?.mean.length ?? data.series[0]?.mean.length ?? 0);
+const colourOf = ({ isDark }: ChartTheme, i: number): string => (isDark ? COLOURS_DARK : COLOURS)[i % COLOURS.length]!;
+
+/** Lines over time, or a band from the least to the greatest with the mean; what is asked for by name in front. */
+function linesOption(data: ChartData, look: ChartLook): EChartsOption {
+  const { theme, start, bands } = look;
+  const isBand = data.as === 'band' || data.series.length === 0;
+  const isFaint = data.focus !== undefined;
+  const series = isBand
+    ? bandSeries(data, theme)
+    : data.series.flatMap((one, i) => lineOf(data, one, i, theme, isFaint));
+  for (const [i, one] of (data.focus ?? []).entries()) series.push(...lineOf(data, one, i + 5, theme, false));
+  const [first] = series as { markArea?: unknown; markLine?: unknown }[];
+  if (first !== undefined && bands !== undefined && bands.length > 0) first.markArea = areas(look);
+  if (first !== undefined && look.limit !== undefined) first.markLine = limitLine(look.limit, data.unit, theme);
   return {
     ...base(theme),
-    grid: { left: 62, right: 12, top: 12, bottom: 26 },
-    xAxis: timeAxis(data.from, end, look),
+    grid: MARGINS.lines,
+    xAxis: timeAxis(data.from, endOf(data), look),
     yAxis: valueAxis(data, look),
     tooltip: {
       trigger: 'axis',
       ...tooltipLook(theme),
       formatter(all: unknown) {
         const points = (all as { seriesName: string; value: [number, number | null]; color: string }[]).filter(
-          ({ seriesName }) => !seriesName.startsWith('\0'),
+          ({ seriesName: name }) => !name.startsWith('\0'),
         );
         if (points.length === 0) return '';
         const rows = points
@@ -103,43 +120,59 @@ export function linesOption(data: ChartData, look: ChartLook): EChartsOption {
           .sort((a, b) => b.value[1]! - a.value[1]!)
           .slice(0, 10)
           .map(
-            ({ seriesName, value, color }) =>
-              `<span style="color:${color}">●</span> ${escaped(seriesName)} <b>${words.value(value[1], data.unit)}</b>`,
+            ({ seriesName: name, value, color }) =>
+              `<span style="color:${color}">●</span> ${escaped(name)} <b>${withUnit(value[1], data.unit)}</b>`,
           );
-        return [words.time(points[0]!.value[0]), ...rows].join('<br>');
+        return [timeText(points[0]!.value[0], start), ...rows].join('<br>');
       },
     },
     series,
   };
 }
 
-function lineOf(data: ChartData, one: ChartData['series'][number], i: number, theme: ChartTheme): Series[] {
-  const color = (theme.isDark ? COLOURS_DARK : COLOURS)[i % COLOURS.length]!;
+const timeText = (micros: number, start: number): string => `${clockText(micros)} (${sinceStart(micros - start)})`;
+
+function lineOf(data: ChartData, one: ChartSeries, i: number, theme: ChartTheme, isFaint: boolean): Series[] {
+  const color = isFaint ? theme.faint : colourOf(theme, i);
   const times = timesOf(data, one.mean.length);
   const line: Series = {
     type: 'line',
-    name: nameOf(one),
-    showSymbol: one.mean.length < 3,
-    symbolSize: 5,
-    lineStyle: { width: 1.5, color, type: i < COLOURS.length ? 'solid' : 'dashed' },
+    name: seriesName(one),
+    showSymbol: isScarce(one.mean),
+    symbolSize: 4,
+    lineStyle: {
+      width: isFaint ? 0.7 : 1.5,
+      opacity: isFaint ? 0.6 : 1,
+      color,
+      type: i < COLOURS.length ? 'solid' : 'dashed',
+    },
     itemStyle: { color },
     emphasis: { disabled: true },
     data: one.mean.map((value, j) => [times[j]!, value]),
   };
   // a spike of one sample is not lost in the mean of its step
-  if (one.max === undefined || data.series.length > 4) return [line];
+  if (isFaint || one.max === undefined || data.series.length > 4) return [line];
   return [...range(times, one.min!, one.max, color, `\0${i}`), line];
 }
+
+/** A line needs two values beside each other: those that stand alone are dots. */
+const isScarce = (values: Values): boolean => {
+  const isAlone = (_: unknown, i: number): boolean =>
+    values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null;
+  const known = values.filter((value) => value !== null).length;
+  return known < 3 || values.filter(isAlone).length > known / 2;
+};
 
 function bandSeries(data: ChartData, theme: ChartTheme): Series[] {
   const { band } = data;
   if (band === undefined) return [];
-  const color = (theme.isDark ? COLOURS_DARK : COLOURS)[0]!;
+  const color = colourOf(theme, 0);
   const times = timesOf(data, band.mean.length);
-  const thin = (name: string, values: readonly (number | null)[]): Series => ({
+  const thin = (name: string, values: Values): Series => ({
     type: 'line',
     name,
-    showSymbol: false,
+    showSymbol: isScarce(values),
+    symbolSize: 4,
     lineStyle: { width: 0.7, color, opacity: 0.6 },
     itemStyle: { color },
     emphasis: { disabled: true },
@@ -147,20 +180,14 @@ function bandSeries(data: ChartData, theme: ChartTheme): Series[] {
   });
   return [
     ...range(times, band.min, band.max, color, '\0'),
-    thin('greatest', band.max),
+    thin('maximum', band.max),
     { ...(thin(`mean of ${data.count}`, band.mean) as object), lineStyle: { width: 2, color } } as Series,
-    thin('least', band.min),
+    thin('minimum', band.min),
   ];
 }
 
 /** The area from the least to the greatest: one invisible line, and the difference stacked on it. */
-function range(
-  times: readonly number[],
-  min: readonly (number | null)[],
-  max: readonly (number | null)[],
-  color: string,
-  stack: string,
-): Series[] {
+function range(times: readonly number[], min: Values, max: Values, color: string, stack: string): Series[] {
   const invisible = {
     type: 'line',
     stack,
@@ -181,64 +208,121 @@ function range(
   ];
 }
 
-/** Time × series, each cell coloured by its mean. */
-export function heatOption(data: ChartData, look: ChartLook): EChartsOption {
-  const { theme, words } = look;
-  const rows = data.series.map(nameOf);
-  const steps = data.series[0]?.mean.length ?? 0;
+/** A row that differs from the middle one by so much of the scale is marked. */
+const UNLIKE = 0.1;
+
+/** Time × series, each cell coloured by its mean; above it the mean of all rows, beside it the mean of each. */
+function heatOption(data: ChartData, look: ChartLook): EChartsOption {
+  const { theme, start } = look;
+  const rows = data.series.map(seriesName);
+  const steps = stepsOf(data);
+  const { left, right, top, bottom } = MARGINS.heat;
   const values: [number, number, number][] = [];
-  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const [y, { mean }] of data.series.entries())
-    for (const [x, value] of mean.entries()) {
-      if (value === null) continue;
-      values.push([x, y, value]);
-      least = Math.min(least, value);
-      most = Math.max(most, value);
-    }
-  if (data.unit === '%') [least, most] = [0, 100];
-  else least = Math.min(0, least);
+    for (const [x, value] of mean.entries()) if (value !== null) values.push([x, y, value]);
+  const [least, most] = heatScale(data);
   const times = timesOf(data, steps);
+  const means = data.series.map(({ mean }) => meanOf(mean));
+  const middle = [...means].filter((mean) => mean !== null).sort((a, b) => a - b)[Math.floor(means.length / 2)] ?? 0;
+  const colour = colourOf(theme, 0);
+  const none = { axisTick: { show: false }, axisLine: { show: false }, splitLine: { show: false } };
   return {
     ...base(theme),
-    grid: { left: 92, right: 12, top: 8, bottom: 26 },
-    xAxis: {
-      type: 'category',
-      data: times.map(String),
-      axisTick: { show: false },
-      axisLine: { lineStyle: { color: theme.line } },
-      axisLabel: {
-        color: theme.faint,
-        fontSize: 11,
-        hideOverlap: true,
-        formatter: (text: string) => words.tick(Number(text)),
+    grid: [
+      { left, right, top, bottom },
+      { left, right, top: 6, height: top - 12 },
+      { width: right - 20, right: 10, top, bottom },
+    ],
+    xAxis: [
+      {
+        type: 'category',
+        data: times.map(String),
+        axisTick: { show: false },
+        axisLine: { lineStyle: { color: theme.line } },
+        axisLabel: { show: false },
       },
-    },
-    yAxis: {
-      type: 'category',
-      data: rows,
-      inverse: true,
-      axisTick: { show: false },
-      axisLine: { show: false },
-      axisLabel: { color: theme.faint, fontSize: 10, width: 84, overflow: 'truncate' },
-    },
-    visualMap: { show: false, min: least, max: most, inRange: { color: HEAT } },
+      { ...timeAxisBase(data.from, endOf(data)), ...none, gridIndex: 1, axisLabel: { show: false } },
+      { type: 'value', gridIndex: 2, min: least, max: most, ...none, axisLabel: { show: false } },
+      // the times: of a scale of their own, as cells have places only
+      { ...timeAxis(data.from, endOf(data), look), gridIndex: 0, position: 'bottom' } as object,
+    ],
+    yAxis: [
+      {
+        type: 'category',
+        data: rows,
+        inverse: true,
+        axisTick: { show: false },
+        axisLine: { show: false },
+        axisLabel: { color: theme.faint, fontSize: 10, width: left - 12, overflow: 'truncate' },
+      },
+      { type: 'value', gridIndex: 1, min: least, max: most, ...none, axisLabel: { show: false } },
+      { type: 'category', gridIndex: 2, data: rows, inverse: true, ...none, axisLabel: { show: false } },
+    ],
+    visualMap: { show: false, min: least, max: most, seriesIndex: 0, inRange: { color: HEAT } },
     tooltip: {
       ...tooltipLook(theme),
       formatter(one: unknown) {
-        const { value } = one as { value: [number, number, number] };
-        return `${words.time(times[value[0]]!)}<br>${escaped(rows[value[1]]!)} <b>${words.value(value[2], data.unit)}</b>`;
+        const { value, seriesIndex, dataIndex } = one as {
+          value: [number, number, number];
+          seriesIndex: number;
+          dataIndex: number;
+        };
+        if (seriesIndex === 2)
+          return `${escaped(rows[dataIndex]!)}<br>mean <b>${withUnit(means[dataIndex], data.unit)}</b>`;
+        return `${timeText(times[value[0]]!, start)}<br>${escaped(rows[value[1]]!)} <b>${withUnit(value[2], data.unit)}</b>`;
       },
     },
     series: [
       {
         type: 'heatmap',
         data: values,
-        progressive: 20_000,
-        animation: false,
+        progressive: 0,
         emphasis: { itemStyle: { borderColor: theme.text, borderWidth: 1 } },
+      },
+      {
+        type: 'line',
+        name: 'mean of all rows',
+        xAxisIndex: 1,
+        yAxisIndex: 1,
+        silent: true,
+        showSymbol: false,
+        lineStyle: { width: 1.2, color: colour },
+        areaStyle: { color: colour, opacity: 0.15 },
+        data: (data.band?.mean ?? []).map((value, i) => [times[i]!, value]),
+      },
+      {
+        type: 'bar',
+        name: 'mean of each row',
+        xAxisIndex: 2,
+        yAxisIndex: 2,
+        barCategoryGap: '20%',
+        data: means.map((value) => ({
+          value: value ?? Number.NaN,
+          itemStyle: {
+            color: Math.abs((value ?? middle) - middle) > UNLIKE * (most - least) ? colourOf(theme, 5) : colour,
+          },
+        })),
       },
     ],
   };
+}
+
+/** The values of the darkest and of the brightest cell of a heat map. */
+export function heatScale({ series, unit }: ChartData): [least: number, most: number] {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { mean } of series)
+    for (const value of mean) {
+      if (value === null) continue;
+      least = Math.min(least, value);
+      most = Math.max(most, value);
+    }
+  if (unit === '%' && most <= 100) return [0, 100];
+  return [startsAtLeast(unit) ? least : Math.min(0, least), most];
+}
+
+function meanOf(values: Values): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
 }
 
 const base = (theme: ChartTheme): EChartsOption => ({
@@ -258,43 +342,65 @@ const tooltipLook = (theme: ChartTheme) =>
     axisPointer: { type: 'line', lineStyle: { color: theme.faint, width: 1 }, animation: false },
   }) as const;
 
-const timeAxis = (from: number, to: number, { theme, words }: ChartLook): NonNullable<EChartsOption['xAxis']> => ({
-  type: 'value',
-  min: from,
-  max: to,
-  axisLine: { lineStyle: { color: theme.line } },
-  axisTick: { show: false },
-  splitLine: { show: false },
-  splitNumber: 6,
-  axisLabel: {
-    color: theme.faint,
-    fontSize: 11,
-    hideOverlap: true,
-    showMaxLabel: false,
-    formatter: (value: number) => words.tick(value),
-  },
+const timeAxisBase = (from: number, to: number) => ({ type: 'value', min: from, max: to }) as const;
+
+function timeAxis(from: number, to: number, { theme, start }: ChartLook) {
+  const customValues = timeTicks(from, to, start);
+  return {
+    ...timeAxisBase(from, to),
+    axisLine: { lineStyle: { color: theme.line } },
+    axisTick: { show: true, customValues, length: 4, lineStyle: { color: theme.line } },
+    splitLine: { show: false },
+    axisLabel: {
+      color: theme.faint,
+      fontSize: 11,
+      hideOverlap: true,
+      customValues,
+      formatter: (value: number) => sinceStart(value - start),
+    },
+  } as const;
+}
+
+/** Units of which nobody expects that they begin at 0. */
+const startsAtLeast = (unit: string): boolean => unit === '°C' || unit === 'MHz';
+
+function valueAxis(data: ChartData, { theme, limit }: ChartLook): NonNullable<EChartsOption['yAxis']> {
+  const { unit, band } = data;
+  const known = (band?.max ?? []).filter((value) => value !== null);
+  const most = Math.max(limit ?? 0, ...known);
+  const ends =
+    unit === '%' && most <= 100.5 && most > 5
+      ? { min: 0, max: 100, interval: 50 }
+      : startsAtLeast(unit)
+        ? { min: 'dataMin' as const, splitNumber: 3 }
+        : { min: 0, ...valueTicks(most, unit) };
+  return {
+    type: 'value',
+    ...ends,
+    splitLine: { lineStyle: { color: theme.line } },
+    axisLabel: {
+      color: theme.faint,
+      fontSize: 11,
+      showMinLabel: startsAtLeast(unit) ? false : undefined,
+      formatter: (value: number) => withUnit(value, unit),
+    } as object,
+  };
+}
+
+const limitLine = (limit: number, unit: string, theme: ChartTheme) => ({
+  silent: true,
+  symbol: 'none',
+  lineStyle: { color: colourOf(theme, 5), type: 'dashed', width: 1.2 },
+  label: { formatter: `limit ${withUnit(limit, unit)}`, position: 'insideEndTop', color: theme.text, fontSize: 11 },
+  data: [{ yAxis: limit }],
 });
 
-const valueAxis = ({ unit, band }: ChartData, { theme, words }: ChartLook): NonNullable<EChartsOption['yAxis']> => ({
-  type: 'value',
-  min: unit === '°C' || unit === 'MHz' ? 'dataMin' : 0,
-  ...(unit === '%' && isBelow(band, 100.5) ? { max: 100 } : {}),
-  splitNumber: 3,
-  splitLine: { lineStyle: { color: theme.line } },
-  axisLabel: { color: theme.faint, fontSize: 11, formatter: (value: number) => words.value(value, unit) },
-});
-
-const isBelow = (band: ChartData['band'], most: number): boolean =>
-  band?.max.every((value) => value === null || value <= most) ?? true;
-
-/** Phases and steps behind the lines, in two shades by turns; what a finding is about in a colour. */
-function areas({ bands = [], marked, theme }: ChartLook): object {
+/** Phases and steps behind the lines, in two shades by turns. */
+function areas({ bands = [], theme }: ChartLook): object {
   const shade = theme.isDark
     ? ['rgba(255,255,255,0.05)', 'rgba(255,255,255,0.0)']
     : ['rgba(20,40,70,0.05)', 'rgba(20,40,70,0.0)'];
   const all = bands.map(({ from, to }, i) => [{ xAxis: from, itemStyle: { color: shade[i % 2] } }, { xAxis: to }]);
-  if (marked !== undefined)
-    all.push([{ xAxis: marked.from, itemStyle: { color: 'rgba(213,94,0,0.22)' } }, { xAxis: marked.to }]);
   return { silent: true, data: all };
 }
 

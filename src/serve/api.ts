@@ -28,6 +28,10 @@ export const chartQuery = rangeQuery.extend({
     .describe(
       'lines: every series. band: least, mean and greatest of all series. heat: the mean of every series. Not given: lines for up to 12 series, else band.',
     ),
+  focus: words.optional().describe('The series of this node are there by name, whatever else is.'),
+  focus_key: words.optional().describe('Of these, the one with this key.'),
+  download: z.enum(['csv', 'svg']).optional().describe('As a file: the values, or the chart.'),
+  theme: z.enum(['light', 'dark']).optional().describe('Colours of an SVG file (light).'),
 });
 
 export const chartFacts = z.strictObject({
@@ -36,17 +40,53 @@ export const chartFacts = z.strictObject({
   title: words,
   unit: words,
   key: words.exactOptional().describe('What tells the series of a node apart.'),
+  help: words.describe('What the values are.'),
+  shows: z.array(words).describe('Columns and sources whose evidence is shown here.'),
   top: z.number().exactOptional(),
   adds: z.boolean().exactOptional(),
 });
 
 export const span = z.strictObject({
-  kind: z.enum(['step', 'phase']),
+  kind: z.enum(['step', 'phase', 'operation']),
   name: words,
   node: words.exactOptional(),
   from: z.number(),
   to: z.number(),
 });
+export const figureMarker = z.strictObject({
+  name: words,
+  node: words,
+  time: z.number(),
+  value: words.exactOptional(),
+});
+export const jobSpans = z
+  .strictObject({
+    spans: z.array(span),
+    left_out: z.number().describe('So many more spans there are: the shortest ones.'),
+    figures: z.array(figureMarker).describe('Figures of merit, at the time they were reported.'),
+  })
+  .describe('What a job is made of.');
+export type JobSpans = z.infer<typeof jobSpans>;
+
+/** What is to be said of a job. */
+export const annotation = z.strictObject({
+  annotations: z.record(z.string().min(1).max(200), z.string().max(10_000)).optional(),
+  tags: z.record(z.string().min(1).max(200), z.string().max(1000)).optional(),
+  remove: z.array(words).optional().describe('Annotations that go.'),
+});
+export const jobNotes = z.strictObject({
+  annotations: z.record(words, words),
+  tags: z.record(words, words),
+  writable: z.boolean().describe('Whether this server may change them.'),
+});
+export type JobNotes = z.infer<typeof jobNotes>;
+
+export const tableColumns = z.strictObject({
+  table: words,
+  help: words,
+  columns: z.array(z.strictObject({ name: words, unit: words, kind: words, help: words, drawn: z.boolean() })),
+});
+export type TableColumns = z.infer<typeof tableColumns>;
 
 export const processColumns = z
   .strictObject({
@@ -101,3 +141,11 @@ export const listedJob = z.strictObject({
 export const jobList = z.strictObject({ jobs: z.array(listedJob), troubles: z.array(words) });
 export type JobList = z.infer<typeof jobList>;
 export type ListedJob = z.infer<typeof listedJob>;
+
+/** What the stream of a job that runs says with every new sample. */
+export const liveNotice = z.strictObject({
+  last: z.number().nullable().describe('When the newest sample was taken.'),
+  state: words,
+  silent: z.array(z.strictObject({ node: words, since: z.number() })).describe('Nodes from which nothing comes.'),
+});
+export type LiveNotice = z.infer<typeof liveNotice>;

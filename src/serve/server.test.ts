@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { makeRecording, START, temporary } from '../../test/make-recording.ts';
+import { agentOf, appendRows, jobOf, makeRecording, START, temporary } from '../../test/make-recording.ts';
+import { gpuTable, markerTable } from '../sources/tables.ts';
 import { makeServer } from './server.ts';
 
 const TOKEN = 'a-token-of-the-test';
@@ -111,4 +112,89 @@ test('every answer forbids the browser to fetch anything from elsewhere', async 
   const description = (await get('/api/openapi.json')).json();
   assert.equal(description.openapi, '3.1.0');
   assert.ok(description.paths['/api/jobs/{id}/charts/{chart}'].get);
+});
+
+/** A job of a minute with two GPUs, a step, a phase and a figure of merit. */
+async function gpuJob() {
+  const folder = temporary();
+  const recording = path.join(folder, 'tacho-19');
+  const place = path.join(recording, 'node=c1');
+  fs.mkdirSync(place, { recursive: true });
+  const steps = [{ id: '19.0', name: 'train', start: START + 5e6, end: START + 50e6 }];
+  const job = jobOf({ nodes: ['c1'], start: START, end: START + 60e6, interval_seconds: 1, id: '19', steps });
+  fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(job));
+  const rows = Array.from({ length: 60 }, (_, i) =>
+    ['0', '1'].map((gpu) => ({
+      time: START + i * 1e6,
+      gpu,
+      utilization_percent: gpu === '0' ? 40 : i === 30 ? 90 : 0,
+      power_watts: 300,
+    })),
+  );
+  await appendRows(place, gpuTable, rows.flat());
+  await appendRows(place, markerTable, [
+    { time: START + 10e6, action: 'begin', name: '<b>load</b>' },
+    { time: START + 20e6, action: 'end', name: '<b>load</b>' },
+    { time: START + 30e6, action: 'fom', name: 'loss', value: 0.25 },
+  ]);
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, markerTable])));
+  const { app, get } = await serving(folder);
+  const { id } = (await get('/api/jobs')).json().jobs[0];
+  return { app, get: (url: string) => get(`/api/jobs/${id}${url}`), url: `/api/jobs/${id}`, recording };
+}
+
+test('the values behind a chart are a CSV file, and the chart is an SVG file', async () => {
+  const { get } = await gpuJob();
+  const csv = await get('/charts/gpu?download=csv&focus=c1');
+  assert.equal(csv.headers['content-type'], 'text/csv; charset=utf-8');
+  assert.equal(csv.headers['content-disposition'], 'attachment; filename="19-gpu.csv"');
+  const lines = csv.body.split('\n');
+  assert.equal(lines[0], 'time,node,gpu,min,mean,max');
+  assert.equal(lines.length, 60 * 2 + 2);
+  assert.ok(lines.includes(`${new Date(START / 1000 + 30_000).toISOString()},c1,1,90,90,90`));
+  const svg = await get('/charts/gpu?download=svg&theme=dark');
+  assert.equal(svg.headers['content-type'], 'image/svg+xml');
+  assert.match(svg.body, /^<svg .*GPU use.*<\/svg>$/s);
+  assert.equal((await get('/charts/gpu?download=exe')).statusCode, 400);
+});
+
+test('any column that was sampled is a chart; one series can stand in front of the others', async () => {
+  const { get } = await gpuJob();
+  const data = (await get('/charts/gpu.power_watts?as=band&focus=c1&focus_key=1')).json();
+  assert.deepEqual([data.unit, data.count, data.series.length, data.focus.length], ['W', 2, 0, 1]);
+  assert.equal(data.focus[0].key, '1');
+  assert.equal(data.band.sum[30], 600);
+  const { help, shows } = (await get('/charts/gpu.power_watts/facts')).json();
+  assert.deepEqual([help, shows], [gpuTable.col.power_watts.help, ['gpu.power_watts']]);
+  assert.equal((await get('/charts/gpu.vendor')).statusCode, 404);
+  assert.equal((await get('/charts/marker.value')).statusCode, 404);
+  const tables = (await get('/columns')).json();
+  const power = tables[0].columns.find(({ name }: { name: string }) => name === 'power_watts');
+  assert.deepEqual([power.unit, power.drawn], ['watts', true]);
+});
+
+test('steps, phases and figures of merit have their times; names are words, whatever they look like', async () => {
+  const { spans, figures, left_out } = (await (await gpuJob()).get('/spans')).json();
+  assert.deepEqual(spans, [
+    { kind: 'step', name: 'train', from: START + 5e6, to: START + 50e6 },
+    { kind: 'phase', name: '<b>load</b>', from: START + 10e6, to: START + 20e6, node: 'c1' },
+  ]);
+  assert.deepEqual(figures, [{ name: 'loss', node: 'c1', time: START + 30e6, value: '0.25' }]);
+  assert.equal(left_out, 0);
+});
+
+test('notes and tags are written to the recording, and taken back', async () => {
+  const { app, url, recording, get } = await gpuJob();
+  const post = (payload: object) => app.inject({ method: 'POST', url: `${url}/notes`, headers, payload });
+  const first = (await post({ annotations: { note: 'slow disk' }, tags: { case: 'a' } })).json();
+  assert.deepEqual(first, { annotations: { note: 'slow disk' }, tags: { case: 'a' }, writable: true });
+  assert.deepEqual(JSON.parse(fs.readFileSync(path.join(recording, 'job.json'), 'utf8')).annotations, {
+    note: 'slow disk',
+  });
+  assert.deepEqual((await post({ remove: ['note'] })).json().annotations, {});
+  assert.deepEqual((await get('/notes')).json(), { annotations: {}, tags: { case: 'a' }, writable: true });
+  assert.equal((await post({ annotations: { '': 'x' } })).statusCode, 400);
+  assert.equal((await post({ path: '/etc/passwd' })).statusCode, 400);
+  const without = await app.inject({ method: 'POST', url: `${url}/notes`, payload: { tags: { a: 'b' } } });
+  assert.equal(without.statusCode, 401);
 });

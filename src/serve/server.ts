@@ -14,8 +14,11 @@ import { type OpenJob, OpenJobs } from './open-jobs.ts';
 import { answerProblems, Problem } from './problems.ts';
 import { chartRoutes } from './routes/charts.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { liveRoutes } from './routes/live.ts';
+import { noteRoutes } from './routes/notes.ts';
 import { pageRoutes } from './routes/page.ts';
 import { processRoutes } from './routes/processes.ts';
+import { spanRoutes } from './routes/spans.ts';
 
 export interface ServeOptions {
   folders: readonly string[];
@@ -30,10 +33,12 @@ export interface Server {
   catalog: Catalog;
   /** The recording with this id; a problem when there is none. */
   open(id: string): OpenJob;
+  /** Something of the recording was changed here. */
+  changed(job: OpenJob): void;
 }
 
 const makeApp = () =>
-  fastify({ routerOptions: { maxParamLength: 200 } })
+  fastify({ forceCloseConnections: true, routerOptions: { maxParamLength: 200 } })
     .withTypeProvider<ZodTypeProvider>()
     .setValidatorCompiler(validatorCompiler)
     .setSerializerCompiler(serializerCompiler);
@@ -78,12 +83,16 @@ export async function makeServer({ folders, token, page }: ServeOptions): Promis
       if (entry === undefined) throw new Problem(404, 'there is no such job here');
       return jobs.get(entry);
     },
+    changed: ({ entry }) => jobs.forget(entry),
   };
   await app.register(async (scope) => {
     const within = { ...server, app: scope.withTypeProvider<ZodTypeProvider>() as never };
     jobRoutes(within);
     chartRoutes(within);
     processRoutes(within);
+    spanRoutes(within);
+    noteRoutes(within);
+    liveRoutes(within);
     scope.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger());
   });
   pageRoutes(server, page);

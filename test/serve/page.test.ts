@@ -76,6 +76,67 @@ test('a job shows the figures of its report, and zooms', { skip }, async (t) => 
   assert.deepEqual(complaints, []);
 });
 
+test('evidence of a finding is shown on its chart, and what is behind the chart can be saved', { skip }, async (t) => {
+  const { page, complaints } = await lookAt(t, [path.join(folder, 'demo')]);
+  const report = JSON.parse(tacho(['report', path.join(folder, 'demo'), '--format', 'json']).out) as Report;
+  await page.click('text=train-mixture-70b');
+  const unused = report.findings.find(({ id }) => id === 'gpu-unused')!;
+  await page.locator('.findings summary', { hasText: unused.text }).click();
+  const { node, gpu, text } = unused.evidence[0]!;
+  await page.getByRole('button', { name: `Show ${text} on the chart` }).click();
+  const panel = page.locator('[data-chart=gpu].shown');
+  await panel.locator('.legend', { hasText: `${node} ${gpu}` }).waitFor();
+  assert.match(page.url(), new RegExp(`show=gpu%7E${node}%7E${gpu}`));
+  // the same link shows the same
+  await page.reload();
+  await panel.locator('.legend', { hasText: `${node} ${gpu}` }).waitFor();
+  const download = async (name: string) => {
+    if (
+      !(await panel
+        .locator('.menu')
+        .getAttribute('open')
+        .then((open) => open !== null))
+    )
+      await panel.getByText('Save', { exact: true }).click();
+    const [file] = await Promise.all([page.waitForEvent('download'), panel.getByText(name).click()]);
+    return fs.readFileSync((await file.path())!);
+  };
+  const csv = (await download('Values (CSV)')).toString();
+  const rows = csv.split('\n').filter((line) => line.includes(`,${node},${gpu},`));
+  assert.ok(rows.length > 100);
+  assert.ok(
+    rows.every((row) => row.endsWith(',0,0,0')),
+    rows[0],
+  );
+  assert.match((await download('Chart (SVG)')).toString(), /^<svg .*GPU use/s);
+  assert.equal((await download('Chart (PNG)')).subarray(1, 4).toString(), 'PNG');
+  assert.deepEqual(complaints, []);
+});
+
+test('a click on a phase shows its time; a note stays; branches of the process tree close', { skip }, async (t) => {
+  const { page, complaints } = await lookAt(t, [path.join(folder, 'demo')]);
+  await page.click('text=train-mixture-70b');
+  await page.getByRole('group', { name: 'Phases' }).getByRole('button').nth(1).click();
+  await page.waitForSelector('.zoomed');
+  await page.getByText('Show the whole job').click();
+  const processes = page.locator('.processes');
+  const all = await processes.locator('h2 small').textContent();
+  await processes.getByText('Close all branches').click();
+  assert.match((await processes.locator('h2 small').textContent())!, /^2 processes of/);
+  await processes.getByText('Open all branches').click();
+  assert.equal(await processes.locator('h2 small').textContent(), all);
+  await processes.locator('[role=img]').focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  assert.match((await processes.locator('.under').textContent())!, /^node01 pid \d+ · .*python3/);
+  await page.getByLabel('Text', { exact: true }).fill('<img src=x onerror=alert(1)>');
+  await page.getByText('Save', { exact: true }).last().click();
+  await page.locator('.note dd', { hasText: '<img src=x onerror=alert(1)>' }).waitFor();
+  await page.getByLabel('Remove the note note').click();
+  await page.locator('.note').waitFor({ state: 'detached' });
+  assert.deepEqual(complaints, []);
+});
+
 test('pages are usable without sight, in the dark and on a phone', { skip }, async (t) => {
   for (const [width, dark] of [
     [1280, undefined],

@@ -1,8 +1,16 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Report } from '../../src/judge/report-schema.ts';
-import type { ChartData, ChartFacts, JobList, ProcessData } from '../../src/serve/api.ts';
+import type {
+  ChartData,
+  ChartFacts,
+  JobList,
+  JobNotes,
+  JobSpans,
+  ProcessData,
+  TableColumns,
+} from '../../src/serve/api.ts';
 
-export type { ChartData, ChartFacts, JobList, ProcessData, Report };
+export type { ChartData, ChartFacts, JobList, JobNotes, JobSpans, ProcessData, Report, TableColumns };
 
 /** What is known of an answer so far. */
 export type Asked<T> =
@@ -10,10 +18,14 @@ export type Asked<T> =
   | { state: 'here'; value: T }
   | { state: 'failed'; why: string; last?: T };
 
-export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+export async function ask<T>(path: string, signal?: AbortSignal, body?: object): Promise<T> {
   let answer: Response;
+  const post =
+    body === undefined
+      ? {}
+      : { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
   try {
-    answer = await fetch(path, { signal: signal ?? null, headers: { accept: 'application/json' } });
+    answer = await fetch(path, { signal: signal ?? null, headers: { accept: 'application/json' }, ...post });
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new Error('the server does not answer: is tacho serve still running?');
@@ -24,7 +36,7 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
 }
 
 /** Asks when the path changes; until the new answer is there the last one stays. */
-export function useAnswer<T>(path: string | undefined, again = 0): Asked<T> {
+export function useAnswer<T>(path: string | undefined, again: unknown = 0): Asked<T> {
   const [asked, set] = useState<Asked<T>>({ state: 'waiting' });
   useEffect(() => {
     if (path === undefined) return undefined;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { short } from '../../charts/numbers.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { readProcesses } from '../../query/processes/processes.ts';
 import { type ProcessData, processColumns } from '../api.ts';
-import { short } from '../numbers.ts';
 import type { Server } from '../server.ts';
 
 /** Every process of a job. */

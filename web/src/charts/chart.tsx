@@ -1,8 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { type ChartBand, type ChartWords, heatOption, linesOption } from '../../../src/charts/option.ts';
+import { type ChartBand, chartOption, endOf, marginsOf } from '../../../src/charts/option.ts';
 import type { ChartData } from '../ask.ts';
 import { useTheme } from '../theme.ts';
-import { clock, sinceStart, withUnit } from '../words.ts';
 import { init } from './echarts.ts';
 
 export interface Range {
@@ -14,12 +13,15 @@ interface Props {
   data: ChartData;
   start: number;
   bands?: readonly ChartBand[];
-  marked?: Range | undefined;
+  /** A limit that values are held against. */
+  limit?: number | undefined;
   height?: number;
   /** The moment under the cursor of any chart. */
   cursor: Cursor;
   /** Somebody has drawn a part of the time with the mouse. */
   onRange(range: Range): void;
+  /** Gets what makes a picture of the chart. */
+  picture?: { current: (() => string) | undefined };
 }
 
 /** One moment for all charts. */
@@ -34,23 +36,18 @@ export class Cursor {
   }
 }
 
-const wordsFrom = (start: number): ChartWords => ({
-  value: withUnit,
-  time: (micros) => `${clock(micros)} (${sinceStart(micros - start)})`,
-  tick: (micros) => sinceStart(micros - start),
-});
+/** Shorter drags are clicks. */
+const LEAST_DRAG = 5;
 
 /** One chart: zoom by drawing over it, the other charts follow. */
-export function Chart({ data, start, bands, marked, height = 150, cursor, onRange }: Props) {
+export function Chart({ data, start, bands, limit, height = 150, cursor, onRange, picture }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const line = useRef<HTMLDivElement>(null);
   const drag = useRef<HTMLDivElement>(null);
   const chart = useRef<ReturnType<typeof init>>(undefined);
   const theme = useTheme();
-  const isHeat = data.as === 'heat';
-  const [left, right] = [isHeat ? 92 : 62, 12];
-  const steps = data.band?.mean.length ?? data.series[0]?.mean.length ?? 0;
-  const [from, to] = [data.from, data.from + data.step * steps];
+  const { left, right, top, bottom } = marginsOf(data);
+  const [from, to] = [data.from, endOf(data)];
 
   useEffect(() => {
     const made = init(box.current!, null, { renderer: 'canvas' });
@@ -66,12 +63,15 @@ export function Chart({ data, start, bands, marked, height = 150, cursor, onRang
   useEffect(() => {
     const look = {
       theme,
-      words: wordsFrom(start),
+      start,
       ...(bands === undefined ? {} : { bands }),
-      ...(marked === undefined ? {} : { marked }),
+      ...(limit === undefined ? {} : { limit }),
     };
-    chart.current!.setOption(isHeat ? heatOption(data, look) : linesOption(data, look), true);
-  }, [data, theme, bands, marked, start]);
+    chart.current!.setOption(chartOption(data, look), true);
+    if (picture !== undefined)
+      picture.current = () =>
+        chart.current!.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: theme.background });
+  }, [data, theme, bands, limit, start]);
 
   const at = (time: number): number => {
     const width = box.current!.clientWidth - left - right;
@@ -87,12 +87,12 @@ export function Chart({ data, start, bands, marked, height = 150, cursor, onRang
     () =>
       cursor.listen((time) => {
         const mark = line.current;
-        if (mark === null) return;
+        if (mark === null || box.current === null) return;
         const isSeen = time !== undefined && time >= from && time <= to;
         mark.hidden = !isSeen;
         if (isSeen) mark.style.transform = `translateX(${at(time)}px)`;
       }),
-    [cursor, from, to],
+    [cursor, from, to, left, right],
   );
 
   const begun = useRef<number>(undefined);
@@ -102,6 +102,7 @@ export function Chart({ data, start, bands, marked, height = 150, cursor, onRang
     area.style.left = `${at(Math.min(a, b))}px`;
     area.style.width = `${Math.abs(at(a) - at(b))}px`;
   };
+  const inside = { top: `${top}px`, bottom: `${bottom}px` };
 
   return (
     <div
@@ -118,7 +119,8 @@ export function Chart({ data, start, bands, marked, height = 150, cursor, onRang
         const [a, b] = [begun.current, timeAt(event)];
         begun.current = undefined;
         drag.current!.hidden = true;
-        if (a !== undefined && Math.abs(at(a) - at(b)) > 5) onRange({ from: Math.min(a, b), to: Math.max(a, b) });
+        if (a !== undefined && Math.abs(at(a) - at(b)) > LEAST_DRAG)
+          onRange({ from: Math.min(a, b), to: Math.max(a, b) });
       }}
       onPointerLeave={() => {
         begun.current = undefined;
@@ -127,8 +129,8 @@ export function Chart({ data, start, bands, marked, height = 150, cursor, onRang
       }}
     >
       <div ref={box} class="canvas" />
-      <div ref={line} class="cursor" hidden />
-      <div ref={drag} class="drag" hidden />
+      <div ref={line} class="cursor" style={inside} hidden />
+      <div ref={drag} class="drag" style={inside} hidden />
     </div>
   );
 }

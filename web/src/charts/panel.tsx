@@ -1,8 +1,15 @@
-import { useState } from 'preact/hooks';
-import type { ChartBand } from '../../../src/charts/option.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type ChartBand, COLOURS, HEAT, heatScale, seriesName } from '../../../src/charts/option.ts';
 import { type ChartData, type ChartFacts, latest, useAnswer } from '../ask.ts';
 import { withUnit } from '../words.ts';
 import { Chart, type Cursor, type Range } from './chart.tsx';
+
+/** Series that a finding is about, and the limit that they were held against. */
+export interface Shown {
+  node?: string | undefined;
+  key?: string | undefined;
+  limit?: number | undefined;
+}
 
 interface Props {
   job: string;
@@ -10,7 +17,7 @@ interface Props {
   start: number;
   range?: Range | undefined;
   bands: readonly ChartBand[];
-  marked?: Range | undefined;
+  shown?: Shown | undefined;
   again: number;
   cursor: Cursor;
   onRange(range: Range): void;
@@ -21,27 +28,54 @@ const WAYS = [
   ['heat', 'heat map'],
 ] as const;
 
-/** A chart of a job with its title, the way it is drawn, and the data behind it. */
-export function Panel({ job, facts, start, range, bands, marked, again, cursor, onRange }: Props) {
+/** Rows of a heat map are not lower than this, and many of them are lower than few. */
+const heightOf = ({ as, count }: ChartData): number =>
+  as === 'heat' ? Math.min(700, Math.max(150, count * (count > 24 ? 7 : 16) + 80)) : 150;
+
+/** A chart of a job with its title, the way it is drawn, and the data behind it. It is asked for when it comes into sight. */
+export function Panel({ job, facts, start, range, bands, shown, again, cursor, onRange }: Props) {
   const [way, setWay] = useState<'' | 'heat'>('');
+  const section = useRef<HTMLElement>(null);
+  const picture = useRef<() => string>(undefined);
+  const isSeen = useSeen(section);
+  useEffect(() => {
+    if (shown === undefined) return;
+    setWay('');
+    section.current!.scrollIntoView({ block: 'center' });
+  }, [shown]);
   const query = new URLSearchParams({ points: '400' });
   if (way !== '') query.set('as', way);
+  if (shown?.node !== undefined) query.set('focus', shown.node);
+  if (shown?.key !== undefined) query.set('focus_key', shown.key);
   if (range !== undefined) {
     query.set('from', String(Math.round(range.from)));
     query.set('to', String(Math.round(range.to)));
   }
-  const path = `/api/jobs/${job}/charts/${facts.id}?${query}`;
-  const asked = useAnswer<ChartData>(path, again);
+  const path = `/api/jobs/${job}/charts/${encodeURIComponent(facts.id)}?${query}`;
+  const asked = useAnswer<ChartData>(isSeen || shown !== undefined ? path : undefined, again);
   const data = latest(asked);
-  const many = (data?.count ?? 0) > 1;
-  const height = data?.as === 'heat' ? Math.min(640, Math.max(150, data.count * (data.count > 24 ? 7 : 16) + 40)) : 150;
+  const isHeat = data?.as === 'heat';
+  const height = data === undefined ? 150 : heightOf(data);
+  const file = (kind: string): string =>
+    `${path.replace('points=400&', '').replace('?points=400', '?')}&download=${kind}`;
+  const savePng = (): void => {
+    const link = document.createElement('a');
+    link.href = picture.current?.() ?? '';
+    link.download = `${facts.id}.png`;
+    link.click();
+  };
   return (
-    <section class={data?.as === 'heat' ? 'panel wide' : 'panel'} aria-label={facts.title}>
+    <section
+      ref={section}
+      class={['panel', isHeat && 'wide', shown !== undefined && 'shown'].filter(Boolean).join(' ')}
+      aria-label={facts.title}
+      data-chart={facts.id}
+    >
       <header>
-        <h3>
+        <h3 title={facts.help}>
           {facts.title} <small>{data === undefined ? '' : summary(data, facts)}</small>
         </h3>
-        {many && (
+        {(data?.count ?? 0) > 1 && (
           <div class="choice" role="group" aria-label={`How ${facts.title} is drawn`}>
             {WAYS.map(([value, name]) => (
               <button key={value} type="button" aria-pressed={way === value} onClick={() => setWay(value)}>
@@ -50,28 +84,89 @@ export function Panel({ job, facts, start, range, bands, marked, again, cursor, 
             ))}
           </div>
         )}
-        <a
-          class="download"
-          href={`${path}&download=csv`}
-          download
-          title={`${facts.title} as CSV`}
-          aria-label={`${facts.title} as CSV`}
-        >
-          CSV
-        </a>
+        <details class="menu">
+          <summary aria-label={`Save ${facts.title}`}>Save</summary>
+          <div>
+            <a href={file('csv')} download>
+              Values (CSV)
+            </a>
+            <a href={file('svg')} download>
+              Chart (SVG)
+            </a>
+            <button type="button" onClick={savePng}>
+              Chart (PNG)
+            </button>
+          </div>
+        </details>
       </header>
       {asked.state === 'failed' ? (
         <p class="missing">{asked.why}</p>
       ) : data === undefined ? (
         <div class="chart waiting" style={{ height: `${height}px` }} aria-busy="true" />
       ) : (
-        <Chart {...{ data, start, bands, marked, height, cursor, onRange }} />
+        <>
+          <Chart {...{ data, start, bands, height, cursor, onRange, picture }} limit={shown?.limit} />
+          <Legend data={data} />
+        </>
       )}
     </section>
   );
 }
 
-function summary({ band, unit, count, scope, as }: ChartData, { adds, key }: ChartFacts): string {
+/** Whether something is near what is seen; it stays so. */
+function useSeen(element: { current: HTMLElement | null }): boolean {
+  const [isSeen, set] = useState(false);
+  useEffect(() => {
+    const watch = new IntersectionObserver(
+      (all) => {
+        if (all.some(({ isIntersecting }) => isIntersecting)) set(true);
+      },
+      { rootMargin: '400px' },
+    );
+    watch.observe(element.current!);
+    // on paper everything is seen
+    const seen = (): void => set(true);
+    addEventListener('beforeprint', seen);
+    return () => {
+      watch.disconnect();
+      removeEventListener('beforeprint', seen);
+    };
+  }, []);
+  return isSeen;
+}
+
+function Legend({ data }: { data: ChartData }) {
+  if (data.as === 'heat') {
+    const [least, most] = heatScale(data);
+    return (
+      <p class="legend">
+        {withUnit(least, data.unit)}
+        <span class="scale" style={{ background: `linear-gradient(90deg, ${HEAT.join(',')})` }} />
+        {withUnit(most, data.unit)}
+      </p>
+    );
+  }
+  const lines = data.focus ?? (data.series.length > 1 ? data.series : []);
+  const first = data.focus === undefined ? 0 : 5;
+  if (lines.length === 0 && data.as !== 'band') return null;
+  return (
+    <p class="legend">
+      {data.as === 'band' && <Name colour={COLOURS[0]!} text={`minimum, mean and maximum of ${data.count}`} />}
+      {lines.map((one, i) => (
+        <Name key={seriesName(one)} colour={COLOURS[(i + first) % COLOURS.length]!} text={seriesName(one)} />
+      ))}
+    </p>
+  );
+}
+
+const Name = ({ colour, text }: { colour: string; text: string }) => (
+  <span>
+    <i style={{ background: colour }} />
+    {text}
+  </span>
+);
+
+function summary({ band, unit, count, scope }: ChartData, { adds, key }: ChartFacts): string {
   const known = (band?.max ?? []).filter((value) => value !== null);
   if (known.length === 0) return '';
   const most = Math.max(...known);
@@ -79,5 +174,6 @@ function summary({ band, unit, count, scope, as }: ChartData, { adds, key }: Cha
   const whose = scope === 'node' ? ' (all on the node)' : '';
   const sums = (band?.sum ?? []).filter((value) => value !== null);
   const mean = sums.length === 0 ? 0 : sums.reduce((a, b) => a + b, 0) / sums.length / (adds === true ? 1 : count);
-  return `${as === 'band' ? '' : ''}${what}mean ${withUnit(mean, unit)}, peak ${withUnit(most, unit)}${whose}`;
+  const of = adds === true && count > 1 ? ' together' : '';
+  return `${what}mean ${withUnit(mean, unit)}${of}, peak ${withUnit(most, unit)}${count > 1 ? ' of one' : ''}${whose}`;
 }

@@ -1,32 +1,42 @@
+import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { link, setQuery } from '../address.ts';
-import { type ChartFacts, latest, type Report, useAnswer } from '../ask.ts';
+import { type ChartFacts, type JobSpans, latest, type Report, type TableColumns, useAnswer } from '../ask.ts';
 import { Cursor, type Range } from '../charts/chart.tsx';
-import { Panel } from '../charts/panel.tsx';
-import { Findings } from '../parts/findings.tsx';
+import { Panel, type Shown } from '../charts/panel.tsx';
+import { useLive } from '../live.ts';
+import { type Evidence, Findings } from '../parts/findings.tsx';
+import { MemoryFigures } from '../parts/memory.tsx';
 import { Meter } from '../parts/meter.tsx';
-import { Phases } from '../parts/phases.tsx';
+import { Nodes } from '../parts/nodes.tsx';
+import { Notes } from '../parts/notes.tsx';
 import { Processes } from '../parts/processes.tsx';
-import { bytes, count, duration, moment, percent, zone } from '../words.ts';
+import { Ranks } from '../parts/ranks.tsx';
+import { RecordingFacts } from '../parts/recording.tsx';
+import { Spans } from '../parts/spans.tsx';
+import { bytes, count, duration, moment, zone } from '../words.ts';
 
-/** How often a job that runs is asked about again. */
-const LIVE_MS = 2000;
+/** A chart that was asked for by a finding, and what it is to show. */
+interface Asked extends Shown {
+  chart: string;
+}
 
 export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
-  const [again, setAgain] = useState(0);
+  const [isLive, setLive] = useState(false);
+  const { again, silent } = useLive(id, isLive);
   const asked = useAnswer<Report>(`/api/jobs/${id}`, again);
   const report = latest(asked);
-  const charts = latest(useAnswer<ChartFacts[]>(`/api/jobs/${id}/charts`));
-  const isLive = report?.job.state === 'running';
-  useEffect(() => {
-    if (!isLive) return undefined;
-    const timer = setInterval(() => setAgain((n) => n + 1), LIVE_MS);
-    return () => clearInterval(timer);
-  }, [isLive]);
+  const charts = latest(useAnswer<ChartFacts[]>(`/api/jobs/${id}/charts`, report?.job.state)) ?? [];
+  const spans = latest(useAnswer<JobSpans>(`/api/jobs/${id}/spans`, again));
+  const columns = latest(useAnswer<TableColumns[]>(`/api/jobs/${id}/columns`)) ?? [];
   const cursor = useMemo(() => new Cursor(), []);
   useEffect(() => {
     document.title = report === undefined ? 'Tacho' : `${titleOf(report)} · Tacho`;
+    setLive(report?.job.state === 'running');
   }, [report]);
+  const shown = useMemo(() => shownIn(query), [query.get('show'), query.get('limit'), query.get('shown')]);
+  const own = query.getAll('column');
+  const bands = useMemo(() => (spans?.spans ?? []).filter(({ kind }) => kind === 'phase'), [spans]);
 
   if (report === undefined) {
     if (asked.state !== 'failed')
@@ -46,50 +56,166 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
     );
   }
   const { job } = report;
-  const end = job.end ?? Date.now() * 1000;
+  const end = job.end ?? Math.max(job.start + 1e6, ...report.nodes.map(({ last_sample: last }) => last ?? 0));
   const range = rangeIn(query);
-  const bands = report.phases.map(({ name, start, end: over }) => ({ name, from: start, to: over ?? end }));
   const zoom = ({ from, to }: Range): void =>
     setQuery({ from: String(Math.round(from)), to: String(Math.round(to)) }, true);
+  const drawn = new Set(columns.flatMap((t) => t.columns.filter((c) => c.drawn).map((c) => `${t.table}.${c.name}`)));
+  const show = (evidence: Evidence): void => {
+    const chart = chartFor(evidence, charts, drawn);
+    if (chart === undefined) return;
+    const isOwn = !charts.some((each) => each.id === chart);
+    setQuery({
+      show: [chart, evidence.node ?? '', evidence.gpu ?? ''].join('~'),
+      limit: limitOf(
+        evidence,
+        charts.find((each) => each.id === chart),
+      ),
+      // the same evidence may be asked for again after a look elsewhere
+      shown: String((Number(query.get('shown') ?? 0) + 1) % 1000),
+      ...(isOwn ? { column: chart } : {}),
+    });
+  };
+  const panel = (facts: ChartFacts) => (
+    <Panel
+      key={facts.id}
+      job={id}
+      start={job.start}
+      onRange={zoom}
+      shown={shown?.chart === facts.id ? shown : undefined}
+      {...{ facts, range, bands, again, cursor }}
+    />
+  );
   return (
     <article class="job">
       <Head report={report} />
-      {asked.state === 'failed' && <p class="trouble">{asked.why}</p>}
+      {asked.state === 'failed' && (
+        <p class="trouble" role="alert">
+          {asked.why}
+        </p>
+      )}
+      {silent.length > 0 && (
+        <p class="silent" role="status">
+          {silent.map(({ node, since }) => `${node}: no samples since ${moment(since)}`).join('; ')}
+        </p>
+      )}
       <div class="columns">
         <section class="asked" aria-label="Asked for and used">
           <h2>Asked for and used</h2>
           <Meters report={report} />
         </section>
-        <Findings report={report} />
+        <Findings
+          report={report}
+          canShow={(evidence) => chartFor(evidence, charts, drawn) !== undefined}
+          onShow={show}
+        />
       </div>
-      {bands.length > 0 && <Phases bands={bands} start={job.start} end={end} range={range} onRange={zoom} />}
-      {range !== undefined && (
-        <p class="zoomed" role="status">
-          {moment(range.from)} to {moment(range.to)} ({duration((range.to - range.from) / 1e6)})
-          <button type="button" onClick={() => setQuery({ from: undefined, to: undefined }, true)}>
-            Show the whole job
-          </button>
-        </p>
-      )}
-      {groups(charts ?? []).map(([group, all]) => (
-        <div key={group} class="group">
-          <h2>{group}</h2>
+      <div class="where">
+        {spans !== undefined && <Spans spans={spans} start={job.start} end={end} range={range} onRange={zoom} />}
+        {range !== undefined && (
+          <p class="zoomed" role="status">
+            {moment(range.from)} to {moment(range.to)} ({duration((range.to - range.from) / 1e6)})
+            <button type="button" onClick={() => setQuery({ from: undefined, to: undefined }, true)}>
+              Show the whole job
+            </button>
+          </p>
+        )}
+      </div>
+      {own.length > 0 && (
+        <div class="group">
+          <h2>Chosen columns</h2>
           <div class="panels">
-            {all.map((facts) => (
-              <Panel
-                key={facts.id}
-                job={id}
-                start={job.start}
-                onRange={zoom}
-                {...{ facts, range, bands, again, cursor }}
-              />
+            {own.map((column) => (
+              <OwnColumn key={column} job={id} column={column} panel={panel} />
             ))}
           </div>
         </div>
+      )}
+      {groups(charts).map(([group, all]) => (
+        <div key={group} class="group">
+          <h2>{group}</h2>
+          <div class="panels">{all.map(panel)}</div>
+        </div>
       ))}
-      <Processes job={id} start={job.start} end={end} range={range} onRange={zoom} again={isLive ? again : 0} />
-      <Quality report={report} />
+      <ColumnChoice columns={columns} />
+      <Nodes report={report} />
+      <MemoryFigures report={report} />
+      <Ranks report={report} />
+      <Processes job={id} start={job.start} end={end} range={range} onRange={zoom} again={again} />
+      <Notes job={id} report={report} />
+      <RecordingFacts report={report} />
     </article>
+  );
+}
+
+/** What a link asks to be shown on a chart. */
+function shownIn(query: URLSearchParams): Asked | undefined {
+  const [chart, node, key] = (query.get('show') ?? '').split('~');
+  if (!chart) return undefined;
+  const limit = query.get('limit');
+  return {
+    chart,
+    ...(node ? { node } : {}),
+    ...(key ? { key } : {}),
+    ...(limit === null ? {} : { limit: Number(limit) }),
+  };
+}
+
+/** The chart that shows where evidence comes from: one that draws its column or the effect of it, else one of the column alone. */
+function chartFor({ from }: Evidence, charts: readonly ChartFacts[], drawn: ReadonlySet<string>): string | undefined {
+  const names = from.split(', ');
+  const first = charts.find(({ shows }) => names.some((name) => shows.includes(name)));
+  return first?.id ?? names.find((name) => drawn.has(name));
+}
+
+/** The limit in the chart's unit, where both are known to be the same: shares are percent. */
+function limitOf({ from, threshold }: Evidence, chart: ChartFacts | undefined): string | undefined {
+  if (threshold === undefined) return undefined;
+  if (chart?.unit === 'bytes' && from.endsWith('_bytes')) return String(threshold);
+  if (chart?.unit === '%' && from.endsWith('_percent')) return String(threshold <= 1 ? threshold * 100 : threshold);
+  return undefined;
+}
+
+/** The chart of a column that somebody chose. */
+function OwnColumn({ job, column, panel }: { job: string; column: string; panel(facts: ChartFacts): VNode }) {
+  const asked = useAnswer<ChartFacts>(`/api/jobs/${job}/charts/${encodeURIComponent(column)}/facts`);
+  const facts = latest(asked);
+  if (asked.state === 'failed') return <p class="missing">{asked.why}</p>;
+  return facts === undefined ? null : panel(facts);
+}
+
+/** Any column that was recorded can be drawn. */
+function ColumnChoice({ columns }: { columns: readonly TableColumns[] }) {
+  if (columns.length === 0) return null;
+  return (
+    <p class="column-choice">
+      <label>
+        Draw another column{' '}
+        <select
+          value=""
+          onChange={({ currentTarget }) => {
+            const { value } = currentTarget;
+            if (value !== '') {
+              setQuery({ column: value, show: `${value}~~`, limit: undefined }, true);
+              currentTarget.value = '';
+            }
+          }}
+        >
+          <option value="">choose …</option>
+          {columns.map(({ table, columns: own }) => (
+            <optgroup key={table} label={table}>
+              {own
+                .filter(({ drawn }) => drawn)
+                .map(({ name, help }) => (
+                  <option key={name} value={`${table}.${name}`} title={help}>
+                    {name}
+                  </option>
+                ))}
+            </optgroup>
+          ))}
+        </select>
+      </label>
+    </p>
   );
 }
 
@@ -196,41 +322,4 @@ function memoryText({ summary: s }: Report): string {
   if (s.memory_peak_bytes === undefined) return 'not measured';
   const of = s.memory_limit_bytes === undefined ? '' : ` of ${bytes(s.memory_limit_bytes)}`;
   return `${bytes(s.memory_peak_bytes)}${of}${s.nodes > 1 ? ` on ${s.memory_peak_node}` : ''}`;
-}
-
-function Quality({ report: { quality, cost, unmeasured, recording } }: { report: Report }) {
-  return (
-    <section class="quality" aria-label="How good the recording is">
-      <h2>Recording</h2>
-      <p>
-        Quality {quality.grade}: {count(quality.ticks, 'tick')} of {quality.expected_ticks.toLocaleString('en-US')}{' '}
-        expected
-        {quality.missed_ticks > 0 && `, ${quality.missed_ticks} missed`}
-        {quality.late_ticks > 0 && `, ${quality.late_ticks} late`}
-        {quality.nodes_missing.length > 0 && `; nothing from ${quality.nodes_missing.join(', ')}`}.{' '}
-        {cost.cpu_seconds !== undefined &&
-          `Recording took ${duration(cost.cpu_seconds)} of CPU time${cost.core_share === undefined ? '' : ` (${percent(cost.core_share)} of a core)`}.`}
-      </p>
-      {quality.reasons.length > 0 && (
-        <ul>
-          {quality.reasons.map((reason) => (
-            <li key={reason}>{reason}</li>
-          ))}
-        </ul>
-      )}
-      {unmeasured.length > 0 && (
-        <details>
-          <summary>{count(unmeasured.length, 'thing')} not measured</summary>
-          <ul>
-            {unmeasured.map(({ what, why }) => (
-              <li key={what}>
-                {what}: {why}
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-      <p class="faint">{recording}</p>
-    </section>
-  );
 }

@@ -4,8 +4,17 @@ import type { Report } from '../ask.ts';
 const SIGNS = { critical: '✖', warning: '▲', advice: '●', info: 'ℹ' } as const;
 const FIRST = 4;
 
-/** What the rules found, each with its evidence and advice. */
-export function Findings({ report: { findings } }: { report: Report }) {
+export type Evidence = Report['findings'][number]['evidence'][number];
+
+interface Props {
+  report: Report;
+  /** Whether a chart can show it. */
+  canShow(evidence: Evidence): boolean;
+  onShow(evidence: Evidence): void;
+}
+
+/** What the rules found, each with its evidence and advice; evidence that was measured is shown on its chart. */
+export function Findings({ report: { findings }, canShow, onShow }: Props) {
   const [all, setAll] = useState(false);
   const shown = all ? findings : findings.slice(0, FIRST);
   return (
@@ -21,9 +30,14 @@ export function Findings({ report: { findings } }: { report: Report }) {
             {one.text}
           </summary>
           <ul>
-            {one.evidence.map(({ text, from }) => (
-              <li key={text} title={from}>
-                {text}
+            {one.evidence.map((evidence) => (
+              <li key={evidence.text} title={evidence.from}>
+                {evidence.text}{' '}
+                {canShow(evidence) && (
+                  <button type="button" class="show" onClick={() => onShow(evidence)}>
+                    Show <span class="unseen">{evidence.text}</span> on the chart
+                  </button>
+                )}
               </li>
             ))}
           </ul>

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { COLOURS } from '../../../src/charts/option.ts';
+import { COLOURS, HEAT } from '../../../src/charts/option.ts';
 import { latest, type ProcessData, useAnswer } from '../ask.ts';
 import type { Range } from '../charts/chart.tsx';
 import { useTheme } from '../theme.ts';
@@ -14,20 +14,32 @@ interface Props {
   onRange(range: Range): void;
 }
 
-const ROW = 15;
+const ROW = 18;
 const SEEN_ROWS = 24;
-const LEFT = 230;
+const NARROW = 700;
 
-/** Every process of the job as a bar from its start to its end, in the order of the tree. */
+/** How bars are coloured. */
+const COLOURINGS = [
+  ['operation', 'by operation'],
+  ['cpu', 'by CPU use'],
+] as const;
+type Colouring = (typeof COLOURINGS)[number][0];
+
+/** Every process of the job as a bar from its start to its end, in the order of the tree; branches can be closed. */
 export function Processes({ job, start, end, range, again, onRange }: Props) {
   const asked = useAnswer<ProcessData>(`/api/jobs/${job}/processes`, again);
   const data = latest(asked);
   const [text, setText] = useState('');
+  const [colouring, setColouring] = useState<Colouring>('cpu');
+  const [closed, setClosed] = useState<ReadonlySet<number>>(new Set());
+  const tree = useMemo(() => (data === undefined ? undefined : treeOf(data)), [data]);
   const rows = useMemo(
-    () => (data === undefined ? [] : inOrder(data, text, range)),
-    [data, text, range?.from, range?.to],
+    () => (tree === undefined ? [] : inOrder(data!, tree, text, range, closed)),
+    [data, text, range?.from, range?.to, closed],
   );
+  if (asked.state === 'failed' && data === undefined) return <p class="missing">{asked.why}</p>;
   if (data === undefined || data.length === 0) return null;
+  const all = tree!.parents;
   return (
     <section class="processes" aria-label="Processes">
       <header>
@@ -39,21 +51,49 @@ export function Processes({ job, start, end, range, again, onRange }: Props) {
               : `${count(rows.length, 'process', 'processes')} of ${data.length.toLocaleString('en-US')}`}
           </small>
         </h2>
+        {data.names.length > 1 && (
+          <div class="choice" role="group" aria-label="How processes are coloured">
+            {COLOURINGS.map(([value, name]) => (
+              <button key={value} type="button" aria-pressed={colouring === value} onClick={() => setColouring(value)}>
+                {name}
+              </button>
+            ))}
+          </div>
+        )}
+        <button type="button" onClick={() => setClosed(closed.size === 0 ? new Set(all) : new Set())}>
+          {closed.size === 0 ? 'Close all branches' : 'Open all branches'}
+        </button>
         <input
           type="search"
-          placeholder="Filter by command, pid or node"
+          placeholder="Filter by command, pid, node"
           aria-label="Filter processes"
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
         />
       </header>
-      <Gantt {...{ data, rows, start, end, range, onRange }} />
+      <Gantt
+        {...{ data, rows, start, end, range, onRange, colouring }}
+        onToggle={(row) => setClosed((now) => toggled(now, row))}
+      />
     </section>
   );
 }
 
-/** Parents before their children, by start; those that match and lived in the time looked at. */
-function inOrder(data: ProcessData, text: string, range: Range | undefined): { row: number; depth: number }[] {
+function toggled(set: ReadonlySet<number>, row: number): Set<number> {
+  const next = new Set(set);
+  if (!next.delete(row)) next.add(row);
+  return next;
+}
+
+interface Tree {
+  children: ReadonlyMap<number, readonly number[]>;
+  /** Processes that have children. */
+  parents: readonly number[];
+  /** CPU seconds of each with all below it. */
+  total: Float64Array;
+}
+
+function treeOf(data: ProcessData): Tree {
   const children = new Map<number, number[]>();
   for (let i = 0; i < data.length; i++) {
     const parent = data.parent[i]!;
@@ -61,6 +101,41 @@ function inOrder(data: ProcessData, text: string, range: Range | undefined): { r
     if (list === undefined) children.set(parent, [i]);
     else list.push(i);
   }
+  // by start, each family
+  for (const list of children.values()) list.sort((a, b) => (data.start[a] ?? 0) - (data.start[b] ?? 0));
+  const total = new Float64Array(data.length);
+  const order: number[] = [];
+  const stack = [...(children.get(-1) ?? [])];
+  while (stack.length > 0) {
+    const next = stack.pop()!;
+    order.push(next);
+    stack.push(...(children.get(next) ?? []));
+  }
+  for (const row of order.reverse()) {
+    total[row]! += data.cpu[row] ?? 0;
+    const parent = data.parent[row]!;
+    if (parent >= 0) total[parent]! += total[row]!;
+  }
+  return { children, parents: [...children.keys()].filter((row) => row >= 0), total };
+}
+
+interface Row {
+  row: number;
+  depth: number;
+  /** Its branch: closed, open, or there is none. */
+  branch: 'closed' | 'open' | 'none';
+  /** CPU seconds of all of the branch. */
+  total: number;
+}
+
+/** Parents before their children, by start; those that match and lived in the time looked at. */
+function inOrder(
+  data: ProcessData,
+  { children, total }: Tree,
+  text: string,
+  range: Range | undefined,
+  closed: ReadonlySet<number>,
+): Row[] {
   const wanted = text.trim().toLowerCase();
   const isWanted = (i: number): boolean => {
     if (
@@ -71,32 +146,42 @@ function inOrder(data: ProcessData, text: string, range: Range | undefined): { r
     if (wanted === '') return true;
     return (
       data.names[data.name[i]!]!.toLowerCase().includes(wanted) ||
+      data.names[data.operation[i]!]!.toLowerCase().includes(wanted) ||
       String(data.pid[i]) === wanted ||
       data.nodes[data.node[i]!] === wanted
     );
   };
-  const rows: { row: number; depth: number }[] = [];
+  const rows: Row[] = [];
   const stack = (children.get(-1) ?? []).map((row) => ({ row, depth: 0 })).reverse();
   while (stack.length > 0) {
-    const next = stack.pop()!;
-    if (isWanted(next.row)) rows.push(next);
-    const below = children.get(next.row) ?? [];
-    for (let i = below.length - 1; i >= 0; i--) stack.push({ row: below[i]!, depth: next.depth + 1 });
+    const { row, depth } = stack.pop()!;
+    const below = children.get(row) ?? [];
+    const isClosed = closed.has(row) && wanted === '';
+    const branch = below.length === 0 ? 'none' : isClosed ? 'closed' : 'open';
+    if (isWanted(row)) rows.push({ row, depth, branch, total: total[row]! });
+    if (isClosed) continue;
+    for (let i = below.length - 1; i >= 0; i--) stack.push({ row: below[i]!, depth: depth + 1 });
   }
   return rows;
 }
 
 interface GanttProps extends Omit<Props, 'job' | 'again'> {
   data: ProcessData;
-  rows: readonly { row: number; depth: number }[];
+  rows: readonly Row[];
+  colouring: Colouring;
+  onToggle(row: number): void;
 }
 
-function Gantt({ data, rows, start, end, range, onRange }: GanttProps) {
+/** The scale of a heat map, for a process that used so much of a CPU. */
+const heatOf = (share: number): string => HEAT[Math.min(HEAT.length - 1, Math.floor(share * HEAT.length))]!;
+
+function Gantt({ data, rows, start, end, range, colouring, onRange, onToggle }: GanttProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [width, setWidth] = useState(800);
   const [over, setOver] = useState<number>();
+  const left = width < NARROW ? 150 : 300;
   const theme = useTheme();
   const [from, to] = range === undefined ? [start, end] : [range.from, range.to];
   const height = Math.min(rows.length, SEEN_ROWS) * ROW + 20;
@@ -116,8 +201,8 @@ function Gantt({ data, rows, start, end, range, onRange }: GanttProps) {
     pen.clearRect(0, 0, width, height);
     pen.font = '11px system-ui, sans-serif';
     pen.textBaseline = 'middle';
-    const across = width - LEFT - 8;
-    const at = (time: number): number => LEFT + (Math.min(Math.max(time, from), to) - from) * (across / (to - from));
+    const across = width - left - 8;
+    const at = (time: number): number => left + (Math.min(Math.max(time, from), to) - from) * (across / (to - from));
     pen.fillStyle = theme.faint;
     for (let i = 0; i <= 5; i++) {
       const time = from + ((to - from) * i) / 5;
@@ -126,7 +211,7 @@ function Gantt({ data, rows, start, end, range, onRange }: GanttProps) {
     }
     pen.textAlign = 'left';
     const first = Math.floor(top / ROW);
-    for (const [i, { row, depth }] of rows.slice(first, first + SEEN_ROWS + 1).entries()) {
+    for (const [i, { row, depth, branch }] of rows.slice(first, first + SEEN_ROWS + 1).entries()) {
       const y = i * ROW - (top % ROW);
       if (y + ROW > height - 16) break;
       if (first + i === over) {
@@ -137,25 +222,33 @@ function Gantt({ data, rows, start, end, range, onRange }: GanttProps) {
       const [x, right] = [at(begun), at(ended)];
       const life = Math.max(1e-3, (ended - begun) / 1e6);
       const busy = (data.cpu[row] ?? 0) / life;
-      pen.globalAlpha = 0.25 + 0.75 * Math.min(1, busy);
-      pen.fillStyle = COLOURS[data.operation[row]! % COLOURS.length]!;
-      pen.fillRect(x, y + 2, Math.max(1, right - x), ROW - 4);
-      pen.globalAlpha = 1;
+      pen.fillStyle = colouring === 'cpu' ? heatOf(busy) : COLOURS[data.operation[row]! % COLOURS.length]!;
+      pen.fillRect(x, y + 3, Math.max(1, right - x), ROW - 6);
       if ((data.exit[row] ?? 0) !== 0) {
         pen.fillStyle = '#D55E00';
-        pen.fillRect(Math.max(x, right - 3), y + 2, 3, ROW - 4);
+        pen.fillRect(Math.max(x, right - 4), y + 1, 4, ROW - 2);
       }
       pen.save();
       pen.beginPath();
-      pen.rect(0, y, LEFT - 6, ROW);
+      pen.rect(0, y, left - 6, ROW);
       pen.clip();
       pen.fillStyle = theme.text;
-      pen.fillText(data.names[data.name[row]!]!, 4 + Math.min(depth, 12) * 9, y + ROW / 2);
+      const sign = branch === 'none' ? '  ' : branch === 'open' ? '▾ ' : '▸ ';
+      pen.fillText(sign + data.names[data.name[row]!]!, 4 + Math.min(depth, 12) * 10, y + ROW / 2);
       pen.restore();
     }
-  }, [data, rows, top, width, height, from, to, theme, over]);
+  }, [data, rows, top, width, height, from, to, theme, over, colouring]);
 
-  const hovered = over === undefined ? undefined : rows[over]?.row;
+  const pointed = over === undefined ? undefined : rows[over];
+  const hovered = pointed?.row;
+  const move = (by: number): void => {
+    const next = Math.min(rows.length - 1, Math.max(0, (over ?? -1) + by));
+    setOver(next);
+    const element = box.current!;
+    const y = next * ROW;
+    if (y < element.scrollTop) element.scrollTop = y;
+    else if (y + ROW > element.scrollTop + height - 20) element.scrollTop = y + ROW - height + 20;
+  };
   return (
     <div class="gantt">
       <div
@@ -172,6 +265,16 @@ function Gantt({ data, rows, start, end, range, onRange }: GanttProps) {
           setOver(row < rows.length ? row : undefined);
         }}
         onPointerLeave={() => setOver(undefined)}
+        onClick={() => {
+          if (pointed !== undefined && pointed.branch !== 'none') onToggle(pointed.row);
+        }}
+        onKeyDown={(event) => {
+          const by = { ArrowDown: 1, ArrowUp: -1, PageDown: SEEN_ROWS, PageUp: -SEEN_ROWS }[event.key];
+          if (by !== undefined) {
+            event.preventDefault();
+            move(by);
+          } else if (event.key === 'Enter' && pointed !== undefined && pointed.branch !== 'none') onToggle(pointed.row);
+        }}
         onDblClick={() => {
           if (hovered === undefined) return;
           const [a, b] = [data.start[hovered] ?? from, data.end[hovered] ?? to];
@@ -184,23 +287,33 @@ function Gantt({ data, rows, start, end, range, onRange }: GanttProps) {
         />
         <div style={{ height: `${Math.max(0, rows.length * ROW + 20 - height)}px` }} />
       </div>
+      {colouring === 'cpu' && (
+        <p class="legend">
+          no CPU
+          <span class="scale" style={{ background: `linear-gradient(90deg, ${HEAT.join(',')})` }} />
+          one CPU or more <i style={{ background: '#D55E00' }} /> ended with an error
+        </p>
+      )}
       <p class="under" aria-live="polite">
         {hovered === undefined
-          ? 'Point at a process for its figures; a double click shows its time.'
-          : about(data, hovered)}
+          ? 'Point at a process (or use the arrow keys) for its figures. A click closes a branch, a double click shows its time.'
+          : about(data, pointed!)}
       </p>
     </div>
   );
 }
 
-function about(data: ProcessData, i: number): string {
+function about(data: ProcessData, { row: i, total, branch }: Row): string {
   const [begun, ended] = [data.start[i], data.end[i]];
   const facts = [
     `${data.nodes[data.node[i]!]} pid ${data.pid[i]}`,
     begun === null || ended === null || begun === undefined || ended === undefined
       ? 'not ended'
       : duration((ended - begun) / 1e6),
-    data.cpu[i] === null ? undefined : `${duration(data.cpu[i]!)} CPU`,
+    data.cpu[i] === null ? undefined : `${duration(data.cpu[i]!)} CPU self`,
+    branch === 'none' ? undefined : `${duration(total)} CPU total`,
+    data.rank.length === 0 || data.rank[i] === '' ? undefined : `rank ${data.rank[i]}`,
+    data.names[data.operation[i]!] === '' ? undefined : data.names[data.operation[i]!],
     data.memory[i] === null ? undefined : bytes(data.memory[i]!),
     data.threads[i] === null ? undefined : count(data.threads[i]!, 'thread'),
     (data.exit[i] ?? 0) === 0 ? undefined : `exit code ${data.exit[i]}`,

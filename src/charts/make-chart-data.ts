@@ -1,0 +1,50 @@
+import type { ChartData, ChartSeries } from './chart-data.ts';
+import { bandOf, type Drawing, type DrawnSeries } from './draw.ts';
+import { shortValues } from './numbers.ts';
+
+/** More series than this are drawn as one band, unless each is asked for. */
+const MOST_LINES = 12;
+/** So many are drawn in front of the others. */
+const MOST_FOCUSED = 8;
+
+/** Series of a node that are wanted in front of the others: all of them, or the one with this key. */
+export interface Focus {
+  node: string;
+  key?: string;
+}
+
+/** A drawing as it is sent. */
+export function makeChartData(drawing: Drawing, as?: ChartData['as'], focus?: Focus): ChartData {
+  const { chart, source, from, step, series } = drawing;
+  const { min, mean, max, sum } = bandOf(drawing);
+  const way = as ?? (series.length > MOST_LINES ? 'band' : 'lines');
+  const focused =
+    focus === undefined
+      ? []
+      : series.filter(({ node, key }) => node === focus.node && (focus.key === undefined || key === focus.key));
+  return {
+    id: chart.id,
+    title: chart.title,
+    unit: chart.unit,
+    scope: source.scope,
+    source: 'use' in source ? source.use : `${source.column.table}.${source.column.name}`,
+    from,
+    step,
+    as: way,
+    count: series.length,
+    series: way === 'band' ? [] : series.map((one) => sentSeries(one, way === 'heat')),
+    ...(focused.length === 0 ? {} : { focus: focused.slice(0, MOST_FOCUSED).map((one) => sentSeries(one, false)) }),
+    band: { min: shortValues(min), mean: shortValues(mean), max: shortValues(max), sum: shortValues(sum) },
+  };
+}
+
+function sentSeries({ node, key, ...values }: DrawnSeries, isMeanAlone: boolean): ChartSeries {
+  return {
+    node,
+    ...(key === undefined ? {} : { key }),
+    mean: shortValues(values.mean),
+    ...(isMeanAlone || values.min === values.mean
+      ? {}
+      : { min: shortValues(values.min), max: shortValues(values.max) }),
+  };
+}

@@ -1,0 +1,47 @@
+/** Values and times as charts write them, on the page and in files. Nothing of Node is used here. */
+
+const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+export function digits(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1000) return Math.round(value).toLocaleString('en-US');
+  if (size >= 100) return value.toFixed(0);
+  if (size >= 10) return value.toFixed(1).replace(/\.0$/, '');
+  return Number(value.toPrecision(2)).toString();
+}
+
+export function bytes(value: number): string {
+  let [size, unit] = [value, 0];
+  while (Math.abs(size) >= 1024 && unit < BYTES.length - 1) {
+    size /= 1024;
+    unit++;
+  }
+  return `${digits(size)} ${BYTES[unit]}`;
+}
+
+export function withUnit(value: number | null | undefined, unit: string): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return 'not measured';
+  if (unit === 'bytes') return bytes(value);
+  if (unit === 'bytes/s') return `${bytes(value)}/s`;
+  if (unit === '%') return `${digits(value)} %`;
+  if (unit === 'W' && Math.abs(value) >= 10_000) return `${digits(value / 1000)} kW`;
+  return `${digits(value)} ${unit}`.trimEnd();
+}
+
+const pad = (n: number): string => String(n).padStart(2, '0');
+
+/** Time since the start of the job, for axes: "0:30", "1:02:03", "0:00.5". */
+export function sinceStart(micros: number): string {
+  const tenths = Math.round(micros / 1e5) % 10;
+  if (tenths !== 0 && Math.abs(micros) < 60e6)
+    return `${micros < 0 ? '-' : ''}0:${(Math.abs(micros) / 1e6).toFixed(1).padStart(4, '0')}`;
+  const s = Math.round(micros / 1e6);
+  const [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];
+  return h > 0 ? `${h}:${pad(m)}:${pad(s % 60)}` : `${m}:${pad(s % 60)}`;
+}
+
+/** "08:00:00", local time. */
+export function clockText(micros: number): string {
+  const d = new Date(micros / 1000);
+  return `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { Followers, noticeOf } from '../followers.ts';
+import type { Server } from '../server.ts';
+
+/** What a browser waits before it tries again. */
+const AGAIN_MS = 1000;
+
+/** Pushes a notice with every new sample of a job that runs (server-sent events). */
+export function liveRoutes({ app, open }: Server): void {
+  const followers = new Followers(open);
+  app.addHook('onClose', async () => followers.close());
+  app.get(
+    '/api/jobs/:id/live',
+    { schema: { params: z.strictObject({ id: z.string() }), summary: 'Follows a job: one event for each sample' } },
+    ({ params: { id } }, reply) => {
+      const job = open(id);
+      reply.hijack();
+      const { raw } = reply;
+      raw.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        // a proxy in front must not keep events back
+        'x-accel-buffering': 'no',
+      });
+      const send = (notice: object): void => {
+        // somebody who does not read is not written to for ever
+        if (raw.writableNeedDrain) return;
+        raw.write(`event: sample\ndata: ${JSON.stringify(notice)}\n\n`);
+      };
+      raw.write(`retry: ${AGAIN_MS}\n\n`);
+      send(noticeOf(job));
+      const stop = followers.follow(id, send);
+      raw.on('close', stop);
+    },
+  );
+}

@@ -1,0 +1,61 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { z } from 'zod';
+import { Fault } from '../../base/fault.ts';
+import { annotated } from '../../database/annotate.ts';
+import { asOwner } from '../../recording/folder/as-owner.ts';
+import type { Job } from '../../recording/folder/job.ts';
+import { updateJob } from '../../recording/folder/update-job.ts';
+import { annotation, type JobNotes, jobNotes } from '../api.ts';
+import { Problem } from '../problems.ts';
+import type { Server } from '../server.ts';
+
+const params = z.strictObject({ id: z.string() });
+
+/** Notes and tags of a job: read, and changed where the recording may be written. */
+export function noteRoutes({ app, open, changed }: Server): void {
+  app.get(
+    '/api/jobs/:id/notes',
+    { schema: { params, response: { 200: jobNotes }, summary: 'Annotations and tags of a job' } },
+    ({ params: { id } }) => {
+      const { recording } = open(id);
+      return notesOf(recording.job, recording.path);
+    },
+  );
+  app.post(
+    '/api/jobs/:id/notes',
+    {
+      schema: { params, body: annotation, response: { 200: jobNotes }, summary: 'Annotates a job, or tags it' },
+    },
+    async ({ params: { id }, body: { annotations = {}, tags = {}, remove = [] } }) => {
+      const opened = open(id);
+      const { recording } = opened;
+      if (!isWritable(recording.path)) throw new Problem(403, 'this recording cannot be written by tacho serve');
+      try {
+        const job = await asOwner(recording.path, (folder) =>
+          updateJob(folder, (now) => annotated(now, { annotations, tags, remove })),
+        );
+        changed(opened);
+        return notesOf(job, recording.path);
+      } catch (error) {
+        if (error instanceof Fault) throw new Problem(409, error.message);
+        throw error;
+      }
+    },
+  );
+}
+
+const notesOf = ({ annotations = {}, tags }: Job, folder: string): JobNotes => ({
+  annotations,
+  tags,
+  writable: isWritable(folder),
+});
+
+function isWritable(folder: string): boolean {
+  try {
+    for (const file of [folder, path.join(folder, 'job.json')]) fs.accessSync(file, fs.constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

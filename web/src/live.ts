@@ -1,0 +1,28 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { LiveNotice } from '../../src/serve/api.ts';
+
+export interface Live {
+  /** Grows with every sample that the server tells of. */
+  again: number;
+  /** Nodes from which nothing comes, and since when. */
+  silent: LiveNotice['silent'];
+  /** Whether the server can be heard. */
+  isHeard: boolean;
+}
+
+/** Follows a job that runs: the server pushes a notice with every new sample. A server that went away is tried again. */
+export function useLive(id: string, isLive: boolean): Live {
+  const [live, set] = useState<Live>({ again: 0, silent: [], isHeard: true });
+  useEffect(() => {
+    if (!isLive) return undefined;
+    const events = new EventSource(`/api/jobs/${id}/live`);
+    events.addEventListener('sample', (event) => {
+      const { silent } = JSON.parse((event as MessageEvent<string>).data) as LiveNotice;
+      set(({ again }) => ({ again: again + 1, silent, isHeard: true }));
+    });
+    events.onerror = () => set((now) => ({ ...now, isHeard: false }));
+    events.onopen = () => set((now) => (now.isHeard ? now : { ...now, again: now.again + 1, isHeard: true }));
+    return () => events.close();
+  }, [id, isLive]);
+  return live;
+}
