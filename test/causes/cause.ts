@@ -7,6 +7,8 @@ export interface Cause {
   healthy?: true;
   /** Takes a few seconds, and is the same on a loaded machine: `npm test` runs it. */
   quick?: true;
+  /** No rule was adjusted to it before its first run, whose result is kept. */
+  heldOut?: true;
   needs?: readonly Requirement[];
   /**
    * What it uses of the machine, by which cases run side by side. nothing: it sleeps, or next to it. cpu: the one CPU that it
@@ -35,6 +37,9 @@ export const PACKAGES = {
   ip: 'iproute2',
   'stress-ng': 'stress-ng',
   python3: 'python3',
+  node: 'nodejs',
+  sqlite3: 'sqlite3',
+  xz: 'xz-utils',
   make: 'make',
   taskset: 'util-linux',
   'mpirun.openmpi': 'openmpi-bin',

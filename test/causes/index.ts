@@ -3,6 +3,7 @@ import type { Cause } from './cause.ts';
 import { classic } from './classic.ts';
 import { gpuCauses } from './gpu.ts';
 import { healthyJobs } from './healthy.ts';
+import { heldOut } from './held-out.ts';
 import { memoryAndFiles } from './memory-io.ts';
 import { mpiCauses } from './mpi.ts';
 import { processCauses } from './processes.ts';
@@ -15,6 +16,7 @@ export const causes: readonly Cause[] = [
   ...memoryAndFiles,
   ...processCauses,
   ...mpiCauses,
+  ...heldOut,
 ];
 
 /** Rules as the cases name them. */

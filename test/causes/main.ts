@@ -16,15 +16,20 @@ import { BAR, type CaseResult, isRight, matrixOf, resultOf, totalsOf } from './v
 /**
  * `npm run causes [-- NAMEPART…]`: records every case (whose name has one of the words in it), prints the confusion matrix,
  * and ends with 1 below the bar. `--list` names them, `--json FILE` keeps the results, `--publish` keeps them for
- * docs/findings.md, `--keep` leaves the recordings.
+ * docs/findings.md, `--keep` leaves the recordings. `--held-out` records the held-out cases alone, and keeps what the first run
+ * of each gave: a later run does not change it.
  */
 
 const PUBLISHED = path.join(import.meta.dirname, '../../docs/causes.json');
+const FIRST_RUNS = path.join(import.meta.dirname, '../../docs/causes-held-out.json');
 const flag = (name: string): boolean => process.argv.includes(name);
 const optionOf = (name: string): string | undefined =>
   flag(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined;
 const words = process.argv.slice(2).filter((word, i, all) => !word.startsWith('--') && all[i - 1] !== '--json');
-const wanted = causes.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+const wanted = causes.filter(
+  ({ name, heldOut }) =>
+    (words.length === 0 || words.some((word) => name.includes(word))) && (heldOut || !flag('--held-out')),
+);
 const say = (text = ''): void => void process.stdout.write(`${text}\n`);
 /** Recorders of sleeping jobs take a few percent of a CPU each. */
 const SLEEPING_AT_ONCE = 6;
@@ -151,7 +156,15 @@ function show(results: CaseResult[], left: string[]): void {
   );
   const file = flag('--publish') ? PUBLISHED : optionOf('--json');
   if (file !== undefined) fs.writeFileSync(file, `${kept}\n`);
+  if (flag('--held-out')) keepFirst(results);
   process.exitCode = totals.isGood ? 0 : 1;
+}
+
+/** What a case gave when it was run for the first time stays as it was. */
+function keepFirst(results: readonly CaseResult[]): void {
+  const before = fs.existsSync(FIRST_RUNS) ? (JSON.parse(fs.readFileSync(FIRST_RUNS, 'utf8')) as CaseResult[]) : [];
+  const isNew = ({ name }: CaseResult): boolean => !before.some((kept) => kept.name === name);
+  fs.writeFileSync(FIRST_RUNS, `${JSON.stringify([...before, ...results.filter(isNew)], null, 1)}\n`);
 }
 
 /** In general words: nobody needs to know which machine it was. */
