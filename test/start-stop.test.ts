@@ -419,7 +419,7 @@ test('of very many nodes without an agent one line is said, and the command runs
   const none = sh(`${job('c[1-200000]')}; unset SLURM_STEP_ID
     timeout 60 tacho run -o none -- sh -c 'echo ran; exit 7'`);
   assert.deepEqual([none.status, none.stdout], [7, 'ran\n'], none.stderr.slice(0, 2000));
-  assert.match(none.stderr, /: 200 000 of 200 000 nodes did not begin to record: c\[1-200000\]/);
+  assert.match(none.stderr, /: 200,000 of 200,000 nodes did not begin to record: c\[1-200000\]/);
   for (const { stderr } of [begun, run, none]) assert.ok(stderr.length < 2000, stderr.slice(0, 2000));
 });
 

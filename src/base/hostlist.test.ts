@@ -82,5 +82,5 @@ test('of many nodes only the first are named', () => {
   assert.equal(nodesText(['c1', 'c2']), 'c1, c2');
   assert.equal(nodesText(expandHostlist('c[1-2000]')), 'c[1-2000]');
   const odd = Array.from({ length: 2000 }, (_, i) => `c${2 * i + 1}`);
-  assert.equal(nodesText(odd), 'c1, c3, c5, c7, c9, c11, c13, c15 and 1 992 more');
+  assert.equal(nodesText(odd), 'c1, c3, c5, c7, c9, c11, c13, c15 and 1,992 more');
 });

@@ -287,6 +287,42 @@ const process = z.strictObject({
 });
 export type ProcessReport = z.infer<typeof process>;
 
+const program = z.strictObject({
+  program: words.describe('The program, and for one that runs scripts also which: `python3 train.py`.'),
+  processes: z.number().describe('How many processes ran it.'),
+  cpu_seconds: seconds.exactOptional(),
+  cpu_share: optional(share, 'Of the CPU time of the job.'),
+  rss_max_bytes: optional(bytes, 'Peak of its largest process.'),
+  threads_max: optional(z.number(), 'The most threads that one of its processes had.'),
+  failed: optional(z.number(), 'Of its processes, how many ended with a code other than 0, or by a signal.'),
+  nodes: z.number().describe('On how many nodes it ran.'),
+  largest: z
+    .strictObject({ node: words, pid: words, command: words.exactOptional() })
+    .describe('Its process with the highest peak; where that is not known, the one with most CPU time.'),
+});
+export type ProgramReport = z.infer<typeof program>;
+
+const work = z
+  .strictObject({
+    user_seconds: optional(seconds, 'CPU time in programs.'),
+    system_seconds: optional(seconds, 'CPU time in the kernel.'),
+    cpu_split_source: optional(z.enum(['wait4', 'cgroup', 'processes']), 'Who counted these two.'),
+    waiting_seconds: optional(seconds, 'Time in which threads were ready to run and had no CPU, added up.'),
+    read_calls_bytes: optional(bytes, 'Read by system calls: files, pipes, sockets.'),
+    written_calls_bytes: optional(bytes, 'Written by system calls: files, pipes, sockets.'),
+    read_calls: optional(z.number(), 'System calls that read.'),
+    write_calls: optional(z.number(), 'System calls that wrote.'),
+    read_disk_bytes: optional(bytes, 'Of what was read, what came from a disk.'),
+    written_disk_bytes: optional(bytes, 'Of what was written, what was to go to a disk.'),
+    minor_faults: optional(z.number(), 'Page faults that needed no disk.'),
+    major_faults: optional(z.number(), 'Page faults that had to wait for a disk.'),
+    voluntary_switches: optional(z.number(), 'Times that a thread gave up its CPU to wait for something.'),
+    involuntary_switches: optional(z.number(), 'Times that the CPU was taken away from a thread.'),
+    processes_missing: optional(z.number(), 'Processes that are not in all of these sums; not there: none.'),
+  })
+  .describe('What the job’s own processes did, added up over the whole job.');
+export type WorkReport = z.infer<typeof work>;
+
 const records = z.strictObject({
   records: z.number().describe('Processes that told of their end.'),
   starts: z.number().describe('Those that only told of their start: killed, or still running.'),
@@ -513,6 +549,8 @@ export const reportSchema = z
     nodes: z.array(node),
     gpus: z.array(gpu),
     processes: z.array(process).describe('Those with most CPU time, then those with most memory.'),
+    programs: z.array(program).describe('Processes by program: those with most CPU time, then those with most memory.'),
+    work: work.exactOptional(),
     records: optional(records, 'Set when processes recorded themselves.'),
     operations: optional(z.array(operation), 'Set when they bear tags: those that took longest.'),
     ranks: optional(ranks, 'Set when a launcher (mpirun, srun) started several ranks, and they recorded themselves.'),

@@ -8,11 +8,13 @@ import { nodesOf } from './facts/nodes.ts';
 import { figuresOf, phasePartsOf } from './facts/phases.ts';
 import { operationReports, recordsOf } from './facts/process-records.ts';
 import { processesOf } from './facts/processes.ts';
+import { programsOf } from './facts/programs.ts';
 import { qualityOf } from './facts/quality.ts';
 import { rankReports } from './facts/ranks.ts';
 import { markStragglers } from './facts/stragglers.ts';
 import { summaryOf } from './facts/summary.ts';
 import { unmeasuredOf } from './facts/unmeasured.ts';
+import { workOf } from './facts/work.ts';
 import type { Facts, JobReport, PhaseReport, RecordsReport, Report, Unmeasured } from './report-schema.ts';
 import { rules } from './rules/index.ts';
 import { findingsOf } from './rules/shared/judge.ts';
@@ -51,6 +53,8 @@ export function report(material: Material, settings?: RuleSettings): Report {
     nodes,
     gpus,
     processes: processesOf(material),
+    programs: programsOf(material, summary.cpu_seconds),
+    ...stated({ work: workOf(material) }),
     ...(records === undefined ? {} : { records }),
     ...(operations === undefined ? {} : { operations }),
     ...(ranks === undefined ? {} : { ranks }),

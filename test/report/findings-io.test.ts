@@ -33,9 +33,9 @@ test('small-io: hundreds of thousands of calls for a few bytes each', () => {
     ),
   });
   const { text, severity, evidence } = finding(calls(1e6, 20e6), 'small-io');
-  assert.equal(text, 'convert in out (pid 7) on c1 made 1 000 000 reads and writes of 20 bytes on average');
+  assert.equal(text, 'convert in out (pid 7) on c1 made 1,000,000 reads and writes of 20 bytes on average');
   assert.equal(severity, 'advice');
-  assert.match(evidence[0]!.text, /1 000 000 calls, 19.1 MiB in all, 4 s of CPU time in the kernel$/);
+  assert.match(evidence[0]!.text, /1,000,000 calls, 19.1 MiB in all, 4 s of CPU time in the kernel$/);
   assert.ok(!ids(calls(1e6, 1e6 * 65_536)).includes('small-io'), 'large pieces');
   assert.ok(!ids(calls(50_000, 1e6)).includes('small-io'), 'few calls');
   assert.ok(!ids(calls(1e6, 20e6, 0.5e6)).includes('small-io'), 'they cost little');
@@ -60,8 +60,8 @@ test('metadata-storm: requests to file servers that are no data', () => {
       ]),
     );
   const { text, evidence } = finding(lustre(2e6, 1e9), 'metadata-storm');
-  assert.equal(text, '2 222 requests a second for names and attributes of files went to work from c1');
-  assert.match(evidence[0]!.text, /^c1: 8 000 000 requests to work, 2 222 a second, 0 KiB of data for each$/);
+  assert.equal(text, '2,222 requests a second for names and attributes of files went to work from c1');
+  assert.match(evidence[0]!.text, /^c1: 8,000,000 requests to work, 2,222 a second, 0 KiB of data for each$/);
   assert.ok(!ids(lustre(2e6, 2e6 * 4 * MIB)).includes('metadata-storm'), 'each is for much data');
   assert.ok(!ids(lustre(20_000, 1e9)).includes('metadata-storm'), 'few');
   const nfs = add(

@@ -807,7 +807,25 @@ test('a signal of which the scheduler knows more than the signal', () => {
   const stepped = single({}, { state: 'failed', exit_code: 143, reason: 'step 1 reached its time limit' });
   assert.equal(finding(stepped, 'job-failed').text, 'The job was ended by SIGTERM: step 1 reached its time limit');
   const local = single({}, { state: 'failed', signal: 'SIGTERM', reason: 'ended by SIGTERM' });
-  assert.match(finding(local, 'job-failed').text, /SIGTERM: asked to end, by the scheduler or by somebody$/);
+  assert.match(finding(local, 'job-failed').text, /SIGTERM: asked to end, by the scheduler or a user$/);
+});
+
+test('who can have sent SIGKILL, as far as the kernel’s count tells', () => {
+  const lived = span(100);
+  const killed = (...kills: (number | undefined)[]) => {
+    const names = kills.map((_, i) => `c${i + 1}`);
+    const nodes = kills.map((seen, i) =>
+      node(names[i]!, agent(names[i]!, lived), [
+        ...(seen === undefined ? [] : [table('vmstat', [series(lived, {}, { oom_kill: count(lived, seen) })])]),
+      ]),
+    );
+    return finding(material(job(100, { nodes: names, state: 'failed', signal: 'SIGKILL' }), nodes), 'job-failed');
+  };
+  const none = killed(0, 0);
+  assert.match(none.text, /SIGKILL: killed by the scheduler or a user, not by the kernel’s out-of-memory killer$/);
+  assert.equal(none.evidence[1]!.text, 'no out-of-memory kill was counted');
+  assert.match(killed(0, undefined).text, /SIGKILL: killed by the kernel because memory ran out, by the scheduler or/);
+  assert.match(killed(0, 2).text, /SIGKILL: the kernel’s out-of-memory killer was at work in the job$/);
 });
 
 test('that a job was cancelled, and by whom, stands in its verdict', () => {

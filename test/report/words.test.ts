@@ -7,6 +7,7 @@ import { meters } from '../../src/show/report/meters.ts';
 import { nodeRows, phaseRows, processRows, recordWords } from '../../src/show/report/rows.ts';
 import { reportText } from '../../src/show/report/text.ts';
 import { processTable } from '../../src/sources/process/table.ts';
+import { testSet } from '../made/processes.ts';
 import { agent, cgroup, job, material, node, START, sleep, span, training } from '../made/report-jobs.ts';
 import { count, level, series, table } from '../made/report-statistics.ts';
 
@@ -224,11 +225,38 @@ test('peaks of which the largest is missing are not called those of all processe
   assert.deepEqual([words(8), words(210)], ['peaks of processes seen, added', 'peaks of all processes added']);
 });
 
+test('the card adds up the processes of a program, and has the largest', () => {
+  const wrote = (wchar: number) => ({ usertime: 1.5e5, systemtime: 5e4, rchar: 0, wchar, time_waiting: 1e8 });
+  const made = material(job(100, { nodes: ['c1'] }), [node('c1', agent('c1', span(100)), [cgroup(span(100), 1, MIB)])], {
+    processes: testSet([
+      { pid: 1, from: 0, to: 100, exename: 'sh', args: 'files.sh', cpu: 4 },
+      ...Array.from({ length: 400 }, (_, i) => ({
+        pid: 10 + i,
+        ppid: 1,
+        from: 1,
+        to: 2,
+        exename: 'dd',
+        args: `of=f${i}`,
+        cpu: 0.2,
+        metrics: { ...wrote(262_144), rssmax: 2048 },
+      })),
+      ...Array.from({ length: 5 }, (_, i) => ({ pid: 500 + i, from: 3, to: 9, exename: `tool${i}`, cpu: 1 })),
+      { pid: 600, from: 3, to: 9, exename: 'python3', args: '/x/load.py', cpu: 0.01, metrics: { rssmax: 9 * 2 ** 20 } },
+    ]),
+  });
+  const card = reportText([report(made)]);
+  assert.match(card, /^ {2}dd +x 400 +1 min 20 s +80 % +2\.0 MiB/m);
+  assert.match(card, /^ {2}python3 \/x\/load\.py .*9\.0 GiB/m);
+  assert.match(card, /^ {2}job, by calls +0 B +100 MiB/m);
+  assert.match(card, /^ +user 1 min 00 s, system 20\.0 s, 40\.0 s waiting for a CPU$/m);
+  assert.match(card, /407 processes in all, 11 % of the CPU time is that of processes/);
+});
+
 test('the line of the CPU time fits, whoever counted', () => {
   const told = report(nodes(600, [1.9]));
   const summary = { ...told.summary, cpu_source: 'records and samples' as const, cpus_measured: 128 };
   const card = reportText([{ ...told, summary }]).split('\n');
-  assert.match(card.find((line) => line.startsWith('  CPU '))!, / 1\.9 of 128 CPUs, 19 min 00 s \(mixed\)$/);
+  assert.match(card.find((line) => line.startsWith('  CPU '))!, / 1\.9 of 128 CPUs, 19 min 00 s$/);
 });
 
 test('the card of a job that was started again says so beside its id', () => {

@@ -70,6 +70,33 @@ test('by command when nothing is tagged', () => {
   assert.deepEqual(found.parts[0]!.jobs[0], { processes: 1, cpu: 2e6, duration: 20e6, time: 20e6 });
 });
 
+test('scripts keep their names; only what one job lacks is paired by the shape of its name', () => {
+  const python = (pid: number, args: string, from: number, to: number): Told => ({
+    pid,
+    ppid: 1,
+    from,
+    to,
+    exename: 'python3',
+    args,
+  });
+  const run = (folder: string, last: string, longer: number): Told[] => [
+    { pid: 1, from: 0, to: 60, exename: 'sh', args: 'night.sh' },
+    python(2, `${folder}stage1.py`, 0, 10),
+    python(3, `${folder}stage2.py`, 10, 20 + longer),
+    python(4, `${folder}resnet50.py`, 30, 40),
+    python(5, `/tmp/${last}.py`, 40, 50),
+  ];
+  const found = compare([card('17', 100), card('18', 130)], both(run('src/', 'abc', 0), run('/tmp/x/src/', 'def', 5)));
+  const rows = found.parts.map(({ name, difference }) => [name, difference]);
+  assert.deepEqual(rows.filter(([name]) => String(name).startsWith('python3')).sort(), [
+    ['python3 #.py', 0],
+    ['python3 resnet50.py', 0],
+    ['python3 stage1.py', 0],
+    ['python3 stage2.py', 5e6],
+  ]);
+  assert.deepEqual(found.only, []);
+});
+
 test('a job without tags against one with tags: its time is that of processes without the tag', () => {
   const untagged = (told: Told[]): Told[] => told.map(({ tags, ...one }) => one);
   for (const [a, b, place, lasted] of [

@@ -1,11 +1,12 @@
 import { smallest } from '../../base/extremes.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { operationOf, operationsOf } from '../../query/processes/operations.ts';
+import { programName } from '../../query/processes/program.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { timeOfProcesses } from '../../query/processes/time.ts';
 import type { Report } from '../report-schema.ts';
 import { type MetricRow, metricRows } from './metrics.ts';
-import { programOf, shapeOf } from './shape.ts';
+import { plainCommand, programShape, shapeOf } from './shape.ts';
 
 /** What an operation or command did in one job. Times here are whole microseconds, as everywhere of processes. */
 export interface PartUse {
@@ -113,7 +114,7 @@ function partsOf(
   jobs: readonly ComparedJob[],
   differences: readonly number[],
 ): PartRow[] {
-  const groups = by === 'operation' ? byOperation(set) : byCommand(set);
+  const groups = by === 'operation' ? byOperation(set) : byCommand(set, jobs.length);
   if (groups.size === 0) return [];
   const time = jobs.map((_, j) => timeOfProcesses(set, j));
   const rows = [...groups].map(([name, members]): PartRow => {
@@ -159,55 +160,86 @@ function byOperation(set: ProcessSet): Map<string, number[]> {
   return groups;
 }
 
-function byCommand(set: ProcessSet): Map<string, number[]> {
+/**
+ * By program and script. Names that every job has are kept as they are; of the others, those that differ only in what
+ * changes from run to run are one.
+ */
+function byCommand(set: ProcessSet, jobs: number): Map<string, number[]> {
+  const named = grouped(set, everyRow(set), programName);
   const groups = new Map<string, number[]>();
-  for (let i = 0; i < set.length; i++) {
-    const name = programOf(set.exename[i]!, set.args[i]!);
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [i]);
-    else group.push(i);
+  const rest: number[] = [];
+  for (const [name, members] of named) {
+    if (new Set(members.map((i) => set.job[i])).size === jobs) groups.set(name, members);
+    else rest.push(...members);
+  }
+  for (const [shape, members] of grouped(set, rest, programShape)) {
+    const names = new Set(members.map((i) => programName(set.exename[i]!, set.args[i]!)));
+    const name = names.size === 1 ? [...names][0]! : shape;
+    groups.set(name, [...(groups.get(name) ?? []), ...members]);
   }
   return groups;
 }
 
-/** Processes by the shape of their command, in the order of the set. */
-function shapesOf(set: ProcessSet): Map<string, number[]> {
-  const known = new Map<string, string>();
-  const shapes = new Map<string, number[]>();
-  for (let i = 0; i < set.length; i++) {
+const everyRow = (set: ProcessSet): number[] => Array.from({ length: set.length }, (_, i) => i);
+
+/** Rows by what `keyOf` makes of their commands, in their order. */
+function grouped(
+  set: ProcessSet,
+  rows: readonly number[],
+  keyOf: (exename: string, args: string) => string,
+): Map<string, number[]> {
+  const known = new Map<string, number[]>();
+  const groups = new Map<string, number[]>();
+  for (const i of rows) {
     const command = commandOf(set, i);
-    let shape = known.get(command);
-    if (shape === undefined) {
-      shape = shapeOf(set.exename[i]!, set.args[i]!);
-      known.set(command, shape);
+    let group = known.get(command);
+    if (group === undefined) {
+      const key = keyOf(set.exename[i]!, set.args[i]!);
+      group = groups.get(key) ?? [];
+      groups.set(key, group);
+      known.set(command, group);
     }
-    const group = shapes.get(shape);
-    if (group === undefined) shapes.set(shape, [i]);
-    else group.push(i);
+    group.push(i);
   }
-  return shapes;
+  return groups;
 }
 
-/** The n-th process with a command is the n-th one in every job; those that have no partner somewhere are told. */
+/**
+ * The n-th process with a command is the n-th one in every job: first with the same command, then of those left with one
+ * that differs only in what changes from run to run. Who has no partner then is told.
+ */
 function onlyRows(set: ProcessSet, jobs: number): OnlyRow[] {
+  const like = new Map<number, number[]>();
+  for (const members of grouped(set, everyRow(set), plainCommand).values())
+    for (const i of alone(set, members, jobs)) like.set(i, members);
+  const left = [...like.keys()].sort((a, b) => a - b);
   const rows: OnlyRow[] = [];
-  for (const members of shapesOf(set).values()) {
-    const own = Array.from({ length: jobs }, (_, j) =>
-      members.filter((i) => set.job[i] === j).sort((a, b) => set.start[a]! - set.start[b]!),
-    );
-    const least = smallest(own.map((group) => group.length));
-    const alone = own.flatMap((group) => group.slice(least));
-    if (alone.length === 0) continue;
+  for (const members of grouped(set, left, shapeOf).values()) {
+    const others = alone(set, members, jobs);
+    if (others.length === 0) continue;
     const add = (of: (i: number) => number): number =>
-      Math.round(alone.reduce((sum, i) => sum + (Number.isNaN(of(i)) ? 0 : of(i)), 0));
+      Math.round(others.reduce((sum, i) => sum + (Number.isNaN(of(i)) ? 0 : of(i)), 0));
+    const all = [...new Set(members.map((i) => like.get(i)!))].flat();
     rows.push({
-      command: commandOf(set, alone[0]!),
-      counts: own.map((group) => group.length),
+      command: commandOf(set, others[0]!),
+      counts: ofJobs(set, all, jobs).map((group) => group.length),
       cpu: add((i) => set.cpu_time[i]!),
       duration: add((i) => set.end[i]! - set.start[i]!),
     });
   }
   return rows.sort((a, b) => b.cpu - a.cpu || b.duration - a.duration);
+}
+
+const ofJobs = (set: ProcessSet, members: readonly number[], jobs: number): number[][] =>
+  Array.from({ length: jobs }, (_, j) =>
+    members.filter((i) => set.job[i] === j).sort((a, b) => set.start[a]! - set.start[b]!),
+  );
+
+/** Those beyond what every job has. */
+function alone(set: ProcessSet, members: readonly number[], jobs: number): number[] {
+  const own = ofJobs(set, members, jobs);
+  const least = smallest(own.map((group) => group.length));
+  return own.flatMap((group) => group.slice(least));
 }
 
 /** What the jobs were and asked for, as far as it differs. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { programOf, shapeOf } from './shape.ts';
+import { programName as programOf } from '../../query/processes/program.ts';
+import { shapeOf } from './shape.ts';
 
 test('what differs from run to run is not in the shape', () => {
   const same: [string, string][] = [

@@ -1,4 +1,4 @@
-import { unquoted, wordsOf } from '../../base/shell-words.ts';
+import { baseName, plainWords, scriptWord } from '../../query/processes/program.ts';
 
 /**
  * A command without what differs from run to run: numbers, folders, names made up for the moment. Two processes with the
@@ -14,11 +14,17 @@ export function shapeOf(exename: string, args: string): string {
   return [exename, ...shaped].join(' ');
 }
 
-/** Words between blanks, those of a script in an argument too, without quotes: texts without any have the same ones. */
-const plainWords = (args: string): string[] =>
-  wordsOf(args)
-    .flatMap((word) => unquoted(word).replaceAll("'", '').split(' '))
-    .filter((word) => word !== '');
+/** A command without the folders of its files: the same one, wherever it ran. */
+export const plainCommand = (exename: string, args: string): string =>
+  [exename, ...plainWords(args).map(withoutFolder)].join(' ');
+
+/** `--out=/data/x.nc` is `--out=` and `/data/x.nc`. */
+const OPTION = /^(--?[\w-]+=)(.*)$/s;
+
+function withoutFolder(word: string): string {
+  const [, option = '', value = word] = OPTION.exec(word) ?? [];
+  return option + baseName(value);
+}
 
 /** Folders of names that are made up for the moment. */
 const PASSING = /^\/(?:tmp|var\/tmp|dev\/shm)\//;
@@ -28,17 +34,13 @@ const COMPILER = /^cc[A-Za-z0-9]{6}(?=\.)/;
 const MIXED = /(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{6,}(?![A-Za-z0-9])/g;
 
 function wordShape(word: string): string {
-  const [, option = '', value = word] = /^(--?[\w-]+=)(.*)$/s.exec(word) ?? [];
+  const [, option = '', value = word] = OPTION.exec(word) ?? [];
   if (PASSING.test(value)) return `${option}#${/\.[a-z]{1,4}$/i.exec(value)?.[0] ?? ''}`;
-  const name = value.slice(value.lastIndexOf('/', value.length - 2) + 1);
-  return option + name.replace(COMPILER, '#').replace(MIXED, '#').replace(/\d+/g, '#');
+  return option + baseName(value).replace(COMPILER, '#').replace(MIXED, '#').replace(/\d+/g, '#');
 }
 
-const INTERPRETERS = /^(?:(?:ba|da|tc|c|z|k|fi)?sh|perl|python|ruby|Rscript|R|java|node|tclsh|awk)[\d.]*$/;
-
-/** What a command is to its user: the program, and for one that runs scripts also which. */
-export function programOf(exename: string, args: string): string {
-  if (!INTERPRETERS.test(exename)) return exename;
-  const script = plainWords(args).find((word) => !word.startsWith('-'));
+/** The program and, for one that runs scripts, the shape of the script's name. */
+export function programShape(exename: string, args: string): string {
+  const script = scriptWord(exename, args);
   return script === undefined ? exename : `${exename} ${wordShape(script)}`;
 }

@@ -1,12 +1,12 @@
-import type { JobReport } from '../report-schema.ts';
+import { vmstatTable } from '../../sources/tables.ts';
+import type { Evidence, JobReport, NodeReport } from '../report-schema.ts';
 import { high } from './shared/confidence.ts';
-import { hit, ruleOfCases, type Words } from './shared/rule.ts';
+import { hit, named, type RuleContext, ruleOfCases, type Words } from './shared/rule.ts';
 import { hasOwnRule } from './shared/steps.ts';
 
 /** What signals mean that a job gets from outside more often than from its own fault, and the others. */
 const SIGNALS: Record<string, string> = {
-  SIGKILL: 'killed from outside: by the kernel because memory ran out, by the scheduler or by somebody',
-  SIGTERM: 'asked to end, by the scheduler or by somebody',
+  SIGTERM: 'asked to end, by the scheduler or a user',
   SIGINT: 'interrupted (Ctrl-C)',
   SIGSEGV: 'it used memory that is not its own',
   SIGBUS: 'it used memory that is not there, e.g. of a truncated file or a full /dev/shm',
@@ -35,6 +35,33 @@ const reasonOf = ({ reason }: JobReport): string | undefined => (reason?.startsW
 
 const from = ({ scheduler }: JobReport): string => (scheduler === 'none' ? 'wait4' : 'scheduler');
 
+/** Out-of-memory kills while it ran, on all its nodes; undefined where one of them did not count. */
+function memoryKills(nodes: readonly NodeReport[]): number | undefined {
+  let kills = 0;
+  for (const { oom_kills: seen } of nodes) {
+    if (seen === undefined) return undefined;
+    kills += seen;
+  }
+  return nodes.length === 0 ? undefined : kills;
+}
+
+/** Who can have sent SIGKILL. */
+function killer({ nodes }: RuleContext): string {
+  const kills = memoryKills(nodes);
+  if (kills === undefined) return 'killed by the kernel because memory ran out, by the scheduler or by a user';
+  if (kills === 0) return 'killed by the scheduler or a user, not by the kernel’s out-of-memory killer';
+  return nodes.some(({ oom_scope }) => oom_scope === 'job')
+    ? 'the kernel’s out-of-memory killer was at work in the job'
+    : 'the kernel’s out-of-memory killer was at work on its nodes';
+}
+
+const ADVICE: Record<string, string> = {
+  SIGKILL:
+    'See who ended it: the scheduler’s record of the job (sacct), the log of the node, or whoever else may signal it.',
+  SIGTERM: 'The scheduler sends it at a time limit or when a job is cancelled: its record (sacct) says which.',
+  SIGINT: 'Nothing is to be done if you pressed it.',
+};
+
 export default ruleOfCases({
   id: 'job-failed',
   title: 'how the job ended',
@@ -60,14 +87,20 @@ export default ruleOfCases({
 
 const failed: Words<JobReport> = {
   severity: 'critical',
-  say(job) {
+  say(job, facts) {
     const signal = signalOf(job);
     if (signal === undefined) return `The job ended with exit code ${job.exit_code}`;
-    const why = reasonOf(job) ?? SIGNALS[signal];
+    const why = reasonOf(job) ?? (signal === 'SIGKILL' ? killer(facts) : SIGNALS[signal]);
     return `The job was ended by ${signal}${why === undefined ? '' : `: ${why}`}`;
   },
-  evidence: (job) => [{ text: job.reason ?? signalOf(job) ?? `exit code ${job.exit_code}`, from: from(job) }],
-  advise: 'The job’s own output says more.',
+  evidence(job, { nodes }) {
+    const end: Evidence = { text: job.reason ?? signalOf(job) ?? `exit code ${job.exit_code}`, from: from(job) };
+    const kills = signalOf(job) === 'SIGKILL' ? memoryKills(nodes) : undefined;
+    if (kills === undefined) return [end];
+    const text = kills === 0 ? 'no out-of-memory kill was counted' : `out-of-memory kills: ${kills}`;
+    return [end, { text, from: named(vmstatTable.col.oom_kill), value: kills }];
+  },
+  advise: (job) => ADVICE[signalOf(job) ?? ''] ?? 'The job’s own output says more.',
   confidence: high('reported by the system'),
 };
 

@@ -60,7 +60,7 @@ export default rule({
       });
     return evidence;
   },
-  advise: ({ enough }, facts) => `Ask for ${memoryRequest(facts, enough)}: the highest use and 20 %.`,
+  advise: ({ enough }, facts) => `Ask for ${memoryRequest(facts, enough)}: peak plus 20 %.`,
   confidence({ fullest }) {
     if (fullest.memory_source !== 'cgroup') return medium('added up from sampled processes: short peaks may be missed');
     const sure = sampled(fullest.samples);

@@ -48,6 +48,37 @@ export function processWorkOf(material: Material, node: NodeMaterial): ProcessWo
   return found;
 }
 
+/** What the job's own processes did, added up, by the names of records. */
+export interface JobWork {
+  sums: Map<ProcessMetric, number>;
+  /** Processes that are not in all of the sums. */
+  missing: number;
+}
+
+const SUMMED = [
+  ...(['usertime', 'systemtime', 'time_waiting'] as const),
+  ...(['rchar', 'wchar', 'syscr', 'syscw', 'read_bytes', 'write_bytes'] as const),
+  ...(['minflt', 'majflt', 'vol_ctxsw', 'invol_ctxsw'] as const),
+] satisfies ProcessMetric[];
+
+/** undefined: nothing is known of its processes. */
+export function jobWork(material: Material): JobWork | undefined {
+  const sums = new Map<ProcessMetric, number>();
+  let [missing, seen] = [0, 0];
+  for (const node of material.nodes)
+    for (const [, metric] of processesOn(material, node)) {
+      seen++;
+      let isWhole = true;
+      for (const name of SUMMED) {
+        const value = metric(name);
+        if (value !== undefined) sums.set(name, (sums.get(name) ?? 0) + value);
+        else if (name === 'rchar' || name === 'usertime') isWhole = false;
+      }
+      if (!isWhole) missing++;
+    }
+  return seen === 0 || sums.size === 0 ? undefined : { sums, missing };
+}
+
 /** Bytes that the job's processes on a node sent to storage, as far as they tell. */
 export function storedBytes(material: Material, node: NodeMaterial): number {
   let bytes = 0;
@@ -75,9 +106,10 @@ function* processesOn(material: Material, node: NodeMaterial): Generator<[cpu: n
     yield [
       processCpuSeconds(material, node, series) ?? 0,
       (name) => {
-        const [column, factor] = SAMPLED.get(name)!;
+        const [column, factor] = SAMPLED.get(name) ?? [];
+        if (column === undefined) return undefined;
         const values = series.columns[column];
-        return values && known((counted(values, older) ?? Number.NaN) * factor);
+        return values && known((counted(values, older) ?? Number.NaN) * factor!);
       },
     ];
   }

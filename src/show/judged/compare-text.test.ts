@@ -34,7 +34,7 @@ test('times are microseconds; what differs by next to nothing has no direction, 
   const text = compareText(found);
   assert.match(text, /B took 10\.0 s more than A\./);
   assert.match(text, /user time +1 min 01 s +1 min 05 s +\+6\.6 %/);
-  assert.match(text, /switches +25 ?012 +24 ?995 +< 0\.1 %/);
+  assert.match(text, /switches +25,012 +24,995 +< 0\.1 %/);
   assert.match(text, /\n +\+10\.0 s +100 % .* sim\n/);
   assert.match(text, /\n +-0\.005 ms +< 0\.1 % .* cp\n/);
   assert.doesNotMatch(text, / sh\n|-</);

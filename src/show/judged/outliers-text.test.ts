@@ -18,7 +18,7 @@ test('values in the unit of their feature', () => {
   assert.equal(featureCell('gpu_utilization', 0.42), '42 %');
   assert.equal(featureCell('energy', 7.2e6), '2 kWh');
   assert.equal(featureCell('rdtsc_duration', 14_442_126_159_968), '1.444e13');
-  assert.equal(featureCell('processes', 10600), '10 600');
+  assert.equal(featureCell('processes', 10600), '10,600');
   assert.deepEqual([scoreCell(269.63), scoreCell(Number.POSITIVE_INFINITY)], ['270', 'any']);
   assert.deepEqual([timesCell(3, 2), timesCell(3, 0)], ['1.5 x', '']);
 });

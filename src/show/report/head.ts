@@ -120,7 +120,7 @@ export function footer(report: Report): string[] {
   const ticks =
     report.nodes.length === 0
       ? 'nothing was sampled'
-      : `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} ticks`;
+      : `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} samples${report.nodes.length > 1 ? ` on ${count(report.nodes.length, 'node')}` : ''}`;
   const late = quality.late_ticks > 0 ? `, ${figure(quality.late_ticks)} late` : '';
   const reasons = quality.reasons.length > 0 ? ` (${quality.reasons.join(', ')})` : '';
   const spent = parts.length === 0 ? 'is not known' : parts.join(', ');

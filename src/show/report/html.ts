@@ -5,7 +5,7 @@ import type { Report } from '../../judge/report-schema.ts';
 import { printable } from '../terminal/text-table.ts';
 import { gpuMap, meterBar } from './drawings.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
-import { energyWords, hoursWords, meters } from './meters.ts';
+import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, severalRows } from './several.ts';
@@ -46,13 +46,13 @@ ${section(askedWords(report), used(report))}
 ${section('Findings', findings(report))}
 ${section('GPUs', gpus(report))}
 ${section('Nodes', table(tables.nodeRows(report.nodes)))}
-${section('I/O and network', table(tables.flowRows(report.flows)))}
+${section('I/O and network', table(tables.flowRows(report)))}
 ${ranks(report)}
-${section('Top processes', table(tables.processRows(report, 10)) + records(report))}
+${section('Programs', table(tables.programRows(report, 10)) + processes(report))}
 ${section('Operations', table(tables.operationRows(report, 20)))}
 ${section('Phases', table(tables.phaseRows(report.phases, report.job.start, 40)))}
 ${section('Figures of merit', table(tables.figureRows(report.figures)))}
-${section('Memory, by who counts', memory(report))}
+${section('Memory, measured in different ways', memory(report))}
 ${section('Not measured', list(unmeasuredLines(report).map(({ text }) => text)))}
 ${section('Checks', checks(report))}
 <footer>${footer(report)
@@ -71,9 +71,10 @@ function ranks(report: Report): string {
   return section(safe(found.title), whole ? table(found) + notes : `${table(short)}${notes}${all}`);
 }
 
-function records(report: Report): string {
-  const words = tables.recordWords(report);
-  return words === undefined ? '' : `<p>${safe(words)}</p>`;
+function processes(report: Report): string {
+  const note = tables.processNote(report);
+  const top = table(tables.processRows(report, 20));
+  return `${note === undefined ? '' : `<p>${safe(note)}</p>`}${top === '' ? '' : `<details><summary>Top processes</summary>${top}</details>`}`;
 }
 
 const section = (name: string, body: string): string =>
@@ -83,7 +84,7 @@ const list = (lines: readonly string[]): string =>
   lines.length === 0 ? '' : `<ul>${lines.map((line) => `<li>${safe(line)}</li>`).join('')}</ul>`;
 
 function used(report: Report): string {
-  const rows = meters(report).map(
+  const rows = meters(report, false).map(
     ({ name, share, text }) =>
       `<tr><th>${name}</th><td class="bar">${share === undefined ? '' : meterBar(share)}</td><td class="n">${
         share === undefined ? '' : percent(share)
@@ -91,6 +92,9 @@ function used(report: Report): string {
   );
   const plain = (name: string, text: string): string =>
     `<tr><th>${name}</th><td></td><td></td><td>${safe(text)}</td></tr>`;
+  const [work, kernel] = [workWords(report), kernelWords(report)];
+  if (work !== undefined) rows.push(plain('CPU time', work));
+  if (kernel !== undefined) rows.push(plain('kernel', kernel));
   rows.push(plain('energy', energyWords(report) ?? 'not measurable here'), plain('hours', hoursWords(report)));
   return `<table class="used">${rows.join('\n')}</table>`;
 }

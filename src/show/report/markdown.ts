@@ -4,7 +4,7 @@ import type { Report } from '../../judge/report-schema.ts';
 import { foldRows } from '../terminal/fold-rows.ts';
 import { pad, printable, textWidth } from '../terminal/text-table.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
-import { energyWords, hoursWords, meters } from './meters.ts';
+import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, severalRows } from './several.ts';
@@ -24,15 +24,15 @@ function card(report: Report): string {
     section('Findings', findings(report)),
     section('GPUs', gpus(report)),
     section('Nodes', table(tables.nodeRows(report.nodes))),
-    section('I/O and network', table(tables.flowRows(report.flows))),
+    section('I/O and network', table(tables.flowRows(report))),
     ranks(report),
-    section('Top processes', table(tables.processRows(report, 10))),
-    safe(tables.recordWords(report) ?? ''),
+    section('Programs', table(tables.programRows(report, 10))),
+    safe(tables.processNote(report) ?? ''),
     section('Operations', table(tables.operationRows(report, 20))),
     section('Phases', table(tables.phaseRows(report.phases, report.job.start, 20))),
     section('Figures of merit', table(tables.figureRows(report.figures))),
     section(
-      'Memory, by who counts',
+      'Memory, measured in different ways',
       table({
         columns: [{ head: 'what' }, { head: 'at most', align: 'right' }],
         rows: memoryLines(report).map(([what, bytes]) => [what, formatBytes(bytes)]),
@@ -69,7 +69,10 @@ function ranks(report: Report): string {
 }
 
 function used(report: Report): string {
-  const rows = meters(report).map(({ name, share, text }) => [name, percent(share), text]);
+  const rows = meters(report, false).map(({ name, share, text }) => [name, percent(share), text]);
+  const [work, kernel] = [workWords(report), kernelWords(report)];
+  if (work !== undefined) rows.push(['CPU time', '', work]);
+  if (kernel !== undefined) rows.push(['kernel', '', kernel]);
   const energy = energyWords(report);
   rows.push(['energy', '', energy ?? 'not measurable here'], ['hours', '', hoursWords(report)]);
   return table({ columns: [{ head: 'what' }, { head: 'used', align: 'right' }, { head: '' }], rows }, true);

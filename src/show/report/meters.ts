@@ -20,8 +20,12 @@ const MEMORY_WORDS = {
   node: 'whole node',
 };
 
-/** Asked for against used, in the order that people care about. */
-export function meters(report: Report): Meter[] {
+/** CPU time is no time of the clock: days of it are hours. */
+const cpuTime = (seconds: number): string =>
+  seconds >= 24 * 3600 ? `${figure(seconds / 3600)} CPU h` : formatDuration(seconds);
+
+/** Asked for against used, in the order that people care about; with `sources` each figure says who counted. */
+export function meters(report: Report, sources = true): Meter[] {
   const { summary: s, job, nodes } = report;
   const found: Meter[] = [];
   const wall = `${formatDuration(s.wall_seconds)}${job.state === 'running' ? ' so far' : ''}`;
@@ -30,16 +34,18 @@ export function meters(report: Report): Meter[] {
   else found.push({ name: 'time', text: wall });
   const own = job.command_use;
   if (s.cpu_seconds === undefined) {
-    const only = own === undefined ? '' : `; the command itself used ${formatDuration(own.cpu_seconds)} (wait4)`;
+    const only =
+      own === undefined
+        ? ''
+        : `; the command itself used ${formatDuration(own.cpu_seconds)}${sources ? ' (wait4)' : ''}`;
     found.push({ name: 'CPU', text: `not measured${only}` });
   } else {
-    const hours = s.cpu_seconds / 3600;
     const isSampled = s.cpu_source === 'processes';
     // the line has no room for more
     const who = s.cpu_source === 'records and samples' ? 'mixed' : isSampled ? 'sampled' : s.cpu_source;
     // what a process used after its last sample is missing; of a part, it is shared out
     const least = !isSampled || s.cpu_seconds === 0 ? '' : report.confined === undefined ? 'at least ' : 'about ';
-    const spent = `${least}${hours >= 24 ? `${figure(hours)} CPU h` : formatDuration(s.cpu_seconds)} (${who})`;
+    const spent = `${least}${cpuTime(s.cpu_seconds)}${sources ? ` (${who})` : ''}`;
     const busy =
       s.cpu_utilization === undefined
         ? ''
@@ -52,7 +58,7 @@ export function meters(report: Report): Meter[] {
       ...stated({ share: s.cpu_utilization }),
     });
   }
-  found.push(memoryMeter(report));
+  found.push(memoryMeter(report, sources));
   if (s.gpu_utilization !== undefined) {
     const measured = s.gpus_measured!;
     const busy = figure(Number((s.gpu_utilization * measured).toFixed(1)));
@@ -70,27 +76,48 @@ export function meters(report: Report): Meter[] {
   return found;
 }
 
-function memoryMeter({ summary: s, job }: Report): Meter {
+function memoryMeter({ summary: s, job }: Report, sources: boolean): Meter {
   if (s.memory_peak_bytes === undefined) {
     const own = job.command_use?.max_rss_bytes;
-    const only = own === undefined ? '' : `; the command’s own largest process had ${formatBytes(own)} (wait4)`;
+    const who = sources ? ' (wait4)' : '';
+    const only = own === undefined ? '' : `; the command’s own largest process had ${formatBytes(own)}${who}`;
     return { name: 'memory', text: `not measured${only}` };
   }
   const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
   const shm = s.memory_shm_bytes;
-  const isAdded = s.memory_source === 'processes';
-  const twice = isAdded && shm !== undefined ? ', shared memory counted for each' : '';
-  const more = shm === undefined ? '' : `; perhaps ${formatBytes(shm)} more in /dev/shm`;
-  const how = `${MEMORY_WORDS[s.memory_source!]}${twice}${more}`;
+  const source = s.memory_source!;
+  const isAdded = source === 'processes';
   // files in memory may come on top
-  const isBound = isAdded && shm === undefined;
-  const used = `${isBound ? 'at most ' : ''}${formatBytes(s.memory_peak_bytes)}`;
-  if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${where} (${how})` };
+  const isMost = isAdded && shm === undefined;
+  const isLeast = !sources && source === 'process' && s.processes !== 1;
+  const used = `${isMost ? 'at most ' : isLeast ? 'at least ' : ''}${formatBytes(s.memory_peak_bytes)}`;
+  const twice = isAdded && shm !== undefined ? 'shared memory counted for each' : undefined;
+  const who = sources ? MEMORY_WORDS[source] : source === 'node' ? 'the whole node' : undefined;
+  const how = [who, twice].filter((words) => words !== undefined).join(', ');
+  const more = shm === undefined ? '' : `perhaps ${formatBytes(shm)} more in /dev/shm`;
+  const note = [how, more].filter((words) => words !== '').join('; ');
+  const end = `${where}${note === '' ? '' : ` (${note})`}`;
+  if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${end}` };
   return {
     name: 'memory',
     share: s.memory_peak_bytes / s.memory_limit_bytes,
-    text: `${used} of ${formatBytes(s.memory_limit_bytes)}${where} (${how})`,
+    text: `${used} of ${formatBytes(s.memory_limit_bytes)}${end}`,
   };
+}
+
+/** "user 3.2 s, system 120 ms, 1.4 s waiting for a CPU": what became of the CPU time; undefined when nobody knows. */
+export function workWords({ work }: Report): string | undefined {
+  if (work?.user_seconds === undefined || work.system_seconds === undefined) return undefined;
+  const parts = [`user ${cpuTime(work.user_seconds)}`, `system ${cpuTime(work.system_seconds)}`];
+  if (work.waiting_seconds !== undefined) parts.push(`${cpuTime(work.waiting_seconds)} waiting for a CPU`);
+  return parts.join(', ');
+}
+
+/** Page faults and context switches. */
+export function kernelWords({ work }: Report): string | undefined {
+  if (work?.minor_faults === undefined || work.voluntary_switches === undefined) return undefined;
+  const faults = `page faults ${figure(work.minor_faults)} minor, ${figure(work.major_faults)} major`;
+  return `${faults}; switches ${figure(work.voluntary_switches)} voluntary, ${figure(work.involuntary_switches)} forced`;
 }
 
 /** From here on the part of the time that was metered is all of it: ticks and the job's edges lie apart. */
@@ -107,8 +134,8 @@ export function energyWords({ summary: s }: Report): string | undefined {
 }
 
 export function hoursWords({ summary: s }: Report): string {
-  const parts = [`${figure(s.node_hours)} node`];
-  if (s.core_hours !== undefined) parts.push(`${figure(s.core_hours)} core`);
-  if (s.gpu_hours !== undefined) parts.push(`${figure(s.gpu_hours)} GPU`);
+  const parts = [`${figure(s.node_hours)} node-hours`];
+  if (s.core_hours !== undefined) parts.push(`${figure(s.core_hours)} core-hours`);
+  if (s.gpu_hours !== undefined) parts.push(`${figure(s.gpu_hours)} GPU-hours`);
   return parts.join(', ');
 }

@@ -2,6 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import { greatest, smallest } from '../../base/extremes.ts';
 import { allDigits } from '../../base/figure.ts';
 import { formatBytes } from '../../base/size.ts';
+import { stated } from '../../base/stated.ts';
 import { count, energy, figure, percent } from '../../base/words.ts';
 import { isIdle } from '../../judge/facts/stragglers.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   NodeReport,
   PhaseReport,
   ProcessReport,
+  ProgramReport,
   Report,
 } from '../../judge/report-schema.ts';
 import { largest } from '../../query/material.ts';
@@ -117,7 +119,21 @@ export function nodeRows(nodes: readonly NodeReport[]): Rows {
   };
 }
 
-export function flowRows(flows: readonly FlowReport[]): Rows {
+export function flowRows({ flows, work }: Report): Rows {
+  const own: FlowReport[] = [
+    {
+      what: 'job, by calls',
+      scope: 'job',
+      ...stated({ in_bytes: work?.read_calls_bytes, out_bytes: work?.written_calls_bytes }),
+    },
+  ];
+  // the cgroup's own count is better
+  if (!flows.some(({ scope }) => scope === 'job'))
+    own.push({
+      what: 'job, disks',
+      scope: 'job',
+      ...stated({ in_bytes: work?.read_disk_bytes, out_bytes: work?.written_disk_bytes }),
+    });
   return {
     columns: [
       { head: 'what' },
@@ -127,7 +143,7 @@ export function flowRows(flows: readonly FlowReport[]): Rows {
       right('peak out'),
       { head: 'where', most: 22 },
     ],
-    rows: flows
+    rows: [...own, ...flows]
       .filter((f) => (f.in_bytes ?? 0) + (f.out_bytes ?? 0) > 0)
       .map((f) => [
         f.scope === 'job' ? f.what : `${f.what} (node${f.virtual ? ', virtual' : ''})`,
@@ -139,6 +155,69 @@ export function flowRows(flows: readonly FlowReport[]): Rows {
       ]),
   };
 }
+
+/** How many calls moved these bytes; what is not in the sums. */
+export function flowNote({ work }: Report): string | undefined {
+  if (work?.read_calls === undefined || work.write_calls === undefined) return undefined;
+  const { processes_missing: missing = 0 } = work;
+  const rest = missing === 0 ? '' : `; without ${count(missing, 'process', 'processes')}`;
+  return `${count(work.read_calls, 'call')} read, ${figure(work.write_calls)} wrote${rest}`;
+}
+
+/** Programs by CPU time, and the one with the largest process. A program that ran once is shown with its arguments. */
+export function programRows(report: Report, most: number): Rows {
+  const { programs } = report;
+  const several = report.nodes.length > 1;
+  const shown = programs.toSorted((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, most);
+  const largest = programs.reduce<ProgramReport | undefined>(
+    (a, b) => ((b.rss_max_bytes ?? -1) > (a?.rss_max_bytes ?? -1) ? b : a),
+    undefined,
+  );
+  if (largest !== undefined && !shown.includes(largest)) shown.splice(most - 1, 1, largest);
+  return {
+    columns: [
+      { head: 'program', most: 40, shrinks: true, command: true },
+      { head: '', align: 'right' },
+      right('CPU time'),
+      right('of job'),
+      right('memory'),
+      { head: 'threads', align: 'right', spare: 1 },
+      { head: 'pid', align: 'right', spare: 2 },
+      { head: 'node', most: 16, spare: 3 },
+      { head: '', mark: true },
+    ],
+    rows: shown.map((p) => [
+      p.processes === 1 ? (p.largest.command ?? p.program) : p.program,
+      p.processes === 1 ? '' : `× ${figure(p.processes)}`,
+      p.cpu_seconds === undefined ? '-' : formatDuration(p.cpu_seconds),
+      p.cpu_share === undefined ? '-' : percent(p.cpu_share),
+      bytes(p.rss_max_bytes),
+      p.threads_max === undefined ? '-' : String(p.threads_max),
+      p.processes === 1 ? p.largest.pid : '',
+      several ? (p.nodes === 1 ? p.largest.node : `${figure(p.nodes)} nodes`) : '',
+      p.failed === undefined ? '' : `${figure(p.failed)} failed`,
+    ]),
+  };
+}
+
+/** How many processes there were, and what is not known of them; undefined when there is nothing to add to the table. */
+export function processNote(report: Report): string | undefined {
+  const { records: r, summary: s, programs } = report;
+  const total = s.processes ?? 0;
+  const shown = programs.reduce((sum, { processes }) => sum + processes, 0);
+  const parts: string[] = [];
+  if (total > 1 && (total > shown || programs.length > 1)) parts.push(`${count(total, 'process', 'processes')} in all`);
+  if (r !== undefined && r.failed > 0 && total > 1) parts.push(`${figure(r.failed)} failed`);
+  if (r !== undefined && r.told > 0) parts.push(`${figure(r.told)} reported by their parents only`);
+  if (r !== undefined && r.starts > 0) parts.push(`${figure(r.starts)} killed or still running`);
+  const lost = (r?.unexplained ?? 0) * (s.cpu_seconds ?? 0);
+  if (lost >= WORTH_SECONDS && (r?.unexplained ?? 0) >= WORTH_SAYING)
+    parts.push(`${percent(r!.unexplained)} of the CPU time is that of processes that were not recorded`);
+  return parts.length === 0 ? undefined : parts.join(', ');
+}
+
+/** From here on CPU time of processes that were not recorded is worth a line on the card. */
+const WORTH_SAYING = 0.05;
 
 /** How it ended, when that was not well. */
 function processMark(p: ProcessReport): string {
@@ -186,7 +265,7 @@ export function recordWords({ job, records: r, summary, quality }: Report): stri
     parts.push(`${count(own, 'process', 'processes')} recorded to the end, with ${count(r.threads, 'thread')}`);
   if (r.told > 0)
     parts.push(
-      `${count(r.told, 'process', 'processes')} told by who waited for ${r.told === 1 ? 'it, with what it started' : 'them, with what they started'} in silence`,
+      `${count(r.told, 'process', 'processes')} reported by ${r.told === 1 ? 'its parent' : 'their parents'} (killed, or not able to record ${r.told === 1 ? 'itself' : 'themselves'})`,
     );
   if (r.failed > 0) parts.push(`${figure(r.failed)} failed`);
   // they may have told of it, and nobody could write it down

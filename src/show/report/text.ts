@@ -7,11 +7,12 @@ import { foldRows, MOST_ROWS } from '../terminal/fold-rows.ts';
 import { type Paint, paint } from '../terminal/paint.ts';
 import { cutCommand, pad, printable, textTable, textWidth, wrap } from '../terminal/text-table.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
-import { energyWords, hoursWords, meters } from './meters.ts';
+import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
 import { PackedTexts } from './packed-texts.ts';
 import { rankPart } from './rank-rows.ts';
 import {
   figureRows,
+  flowNote,
   flowRows,
   gpuMark,
   gpuRows,
@@ -19,7 +20,9 @@ import {
   nodeRows,
   operationRows,
   phaseRows,
+  processNote,
   processRows,
+  programRows,
   type Rows,
   recordWords,
 } from './rows.ts';
@@ -96,7 +99,7 @@ function card(report: Report, pen: Pen, all: boolean): string {
     findings(report.findings, pen),
     gpuPart(report, pen, all),
     nodePart(report, pen, all),
-    part(pen, 'I/O and network', flowRows(report.flows)),
+    part(pen, 'I/O and network', flowRows(report), all ? flowNote(report) : undefined),
     rankLines(report, pen, all),
     processPart(report, pen, all),
     part(pen, 'Operations', operationRows(report, all ? Number.POSITIVE_INFINITY : 8)),
@@ -134,7 +137,7 @@ function head(report: Report, pen: Pen): string[] {
 }
 
 function used(report: Report, pen: Pen, all: boolean): string[] {
-  const list = meters(report);
+  const list = meters(report, all);
   const lines = [pen.bold(askedWords(report))];
   const label = (name: string): string => `  ${pad(name, 11)}`;
   const room = WIDTH - 13 - METER - 10;
@@ -147,6 +150,14 @@ function used(report: Report, pen: Pen, all: boolean): string[] {
     lines.push(`${label(name)}${meter(share, pen)} ${pad(percent(share), 7, 'right')}  ${first}`);
     for (const line of more) lines.push(`${' '.repeat(WIDTH - room)}${line}`);
   }
+  const work = workWords(report);
+  if (work !== undefined) {
+    // it belongs to the CPU time
+    const at = list.findIndex(({ name }) => name === 'CPU') + 2;
+    lines.splice(at, 0, `${label('')}${work}`);
+  }
+  const kernel = all ? kernelWords(report) : undefined;
+  if (kernel !== undefined) lines.push(`${label('kernel')}${kernel}`);
   const energy = energyWords(report);
   lines.push(`${label('energy')}${energy === undefined ? pen.dim('not measurable here') : pen.say(energy)}`);
   if (all || report.summary.wall_seconds >= 60) lines.push(`${label('hours')}${hoursWords(report)}`);
@@ -248,15 +259,18 @@ function rankLines(report: Report, pen: Pen, all: boolean): string[] {
 }
 
 function processPart(report: Report, pen: Pen, all: boolean): string[] {
-  const most = all ? Number.POSITIVE_INFINITY : 5;
+  const programs = part(pen, 'Programs', programRows(report, all ? Number.POSITIVE_INFINITY : MOST_PROGRAMS));
+  const note = all ? recordWords(report) : processNote(report);
+  if (note !== undefined) for (const line of wrap(pen.say(note), WIDTH - 2)) programs.push(`  ${pen.dim(line)}`);
+  if (!all) return programs;
   const total = report.summary.processes ?? report.processes.length;
-  const hidden = total - Math.min(most, report.processes.length);
-  const note = hidden > 0 ? `${count(hidden, 'more process', 'more processes')} seen` : undefined;
-  const lines = part(pen, 'Top processes', processRows(report, most), note);
-  const records = recordWords(report);
-  if (records !== undefined) for (const line of wrap(pen.say(records), WIDTH - 2)) lines.push(`  ${pen.dim(line)}`);
-  return lines;
+  const hidden = total - report.processes.length;
+  const more = hidden > 0 ? `${count(hidden, 'more process', 'more processes')} seen` : undefined;
+  const processes = part(pen, 'Top processes', processRows(report, Number.POSITIVE_INFINITY), more);
+  return processes.length === 0 ? programs : [...programs, '', ...processes];
 }
+
+const MOST_PROGRAMS = 5;
 
 /** So many lines of what was not measured are on a card. */
 const MOST_UNMEASURED = 5;

@@ -1,0 +1,53 @@
+import { stated } from '../../base/stated.ts';
+import type { Material } from '../../query/material.ts';
+import { cgroupOf } from '../../query/use/cpu-total.ts';
+import { jobWork } from '../../query/use/process-work.ts';
+import type { ProcessMetric } from '../../sources/records/tables.ts';
+import { cgroupTable } from '../../sources/tables.ts';
+import type { WorkReport } from '../report-schema.ts';
+
+/** As the job's own cgroups counted it, where it has one on every node. */
+function cgroupSplit({ nodes }: Material): { user_seconds: number; system_seconds: number } | undefined {
+  let [user_seconds, system_seconds] = [0, 0];
+  for (const node of nodes) {
+    const [user, system] = [cgroupOf(node, cgroupTable.col.user_us), cgroupOf(node, cgroupTable.col.system_us)];
+    if (user === undefined || system === undefined) return undefined;
+    user_seconds += user.last / 1e6;
+    system_seconds += system.last / 1e6;
+  }
+  return nodes.length === 0 ? undefined : { user_seconds, system_seconds };
+}
+
+/** What the job's processes did, added up; of a part of a job nobody knows it. */
+export function workOf(material: Material): WorkReport | undefined {
+  const { job, nodes, range } = material;
+  if (range !== undefined) return undefined;
+  const found = jobWork(material);
+  const sum = (name: ProcessMetric, factor = 1): number | undefined => {
+    const value = found?.sums.get(name);
+    return value === undefined ? undefined : value * factor;
+  };
+  // the kernel's own count of all that was waited for, where all of it ran here
+  const exact = job.usage !== undefined && nodes.length <= 1 && job.usage.elsewhere !== true ? job.usage : undefined;
+  const split = exact ?? cgroupSplit(material);
+  const user_seconds = split?.user_seconds ?? sum('usertime', 1e-6);
+  const source = exact !== undefined ? 'wait4' : split !== undefined ? 'cgroup' : 'processes';
+  const work: WorkReport = stated({
+    user_seconds,
+    system_seconds: split?.system_seconds ?? sum('systemtime', 1e-6),
+    cpu_split_source: user_seconds === undefined ? undefined : source,
+    waiting_seconds: sum('time_waiting', 1e-9),
+    read_calls_bytes: sum('rchar'),
+    written_calls_bytes: sum('wchar'),
+    read_calls: sum('syscr'),
+    write_calls: sum('syscw'),
+    read_disk_bytes: sum('read_bytes'),
+    written_disk_bytes: sum('write_bytes'),
+    minor_faults: exact?.minor_faults ?? sum('minflt'),
+    major_faults: exact?.major_faults ?? sum('majflt'),
+    voluntary_switches: exact?.voluntary_switches ?? sum('vol_ctxsw'),
+    involuntary_switches: exact?.involuntary_switches ?? sum('invol_ctxsw'),
+    processes_missing: found === undefined || found.missing === 0 ? undefined : found.missing,
+  } as const);
+  return Object.keys(work).length === 0 ? undefined : work;
+}
