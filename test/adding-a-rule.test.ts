@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import type { Report } from '../src/judge/report-schema.ts';
-import { interruptsTable } from '../src/sources/tables.ts';
+import { networkTable } from '../src/sources/tables.ts';
 import { agentOf, appendRows, jobOf, START, temporary } from './make-recording.ts';
 
 const HOME = path.join(import.meta.dirname, '..');
@@ -16,22 +16,21 @@ function example(): { file: string; text: string } {
   return { file: file!, text: text! };
 }
 
-/** A minute on two nodes; the CPUs of c2 were too hot. */
+/** A minute on two nodes; eth0 of c2 dropped packets. */
 async function recorded(): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
-  for (const [name, events] of [
+  for (const [name, drops] of [
     ['c1', 0],
-    ['c2', 2],
+    ['c2', 150],
   ] as const) {
     const place = path.join(folder, `node=${name}`);
     const rows = Array.from({ length: 7 }, (_, i) => ({
       time: START + i * 10e6,
-      interrupt: 'TRM',
-      device: 'Thermal event interrupts',
-      count: 100 + i * events,
+      interface: 'eth0',
+      receive_drops: 100 + i * drops,
     }));
-    await appendRows(place, interruptsTable, rows);
-    const record = agentOf(name, [interruptsTable], { last_sample: START + 60e6 });
+    await appendRows(place, networkTable, rows);
+    const record = agentOf(name, [networkTable], { last_sample: START + 60e6 });
     fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(record));
   }
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1', 'c2'] })));
@@ -55,25 +54,36 @@ test('a rule that is added as CONTRIBUTING.md says is in the report and in the r
 
   const told = JSON.parse(node('src/cli/main.ts', 'report', '--format', 'json', await recorded())) as Report;
   assert.deepEqual(
-    told.findings.filter(({ id }) => id === 'cpu-heat'),
+    told.findings.filter(({ id }) => id === 'packets-dropped'),
     [
       {
-        id: 'cpu-heat',
+        id: 'packets-dropped',
         severity: 'warning',
-        text: 'Heat slowed down the CPUs of c2',
-        evidence: [{ text: 'c2: 12 thermal events', from: 'interrupts.count', node: 'c2', value: 12, threshold: 10 }],
-        advice: 'Tell the administrators: cooling needs a look.',
+        text: 'Packets were dropped by eth0 of c2',
+        evidence: [
+          {
+            text: 'c2: eth0 dropped 900 packets',
+            from: 'network.receive_drops',
+            node: 'c2',
+            value: 900,
+            threshold: 500,
+          },
+        ],
+        advice: 'Tell the administrators: the node is too slow for its network, or its buffers are too small.',
         confidence: 'high',
-        confidence_reason: 'counted by the kernel',
+        confidence_reason: 'counted by the interface',
       },
     ],
   );
   const ids = told.checks.map(({ id }) => id);
-  assert.deepEqual(ids.slice(ids.indexOf('cpu-heat') - 1, ids.indexOf('cpu-heat') + 2), [
-    'cpu-throttled',
-    'cpu-heat',
-    'memory-unused',
+  assert.deepEqual(ids.slice(ids.indexOf('packets-dropped') - 1, ids.indexOf('packets-dropped') + 2), [
+    'network-bound',
+    'packets-dropped',
+    'left-running',
   ]);
   const reference = fs.readFileSync(path.join(copy, 'docs/findings.md'), 'utf8');
-  assert.match(reference, /\n## cpu-heat\n\nLooks for CPUs slowed down by heat\.\n[^#]*\nNeeds: interrupts\.count\.\n/);
+  assert.match(
+    reference,
+    /\n## packets-dropped\n\nLooks for packets that a node dropped\.\n[^#]*\nNeeds: network\.receive_drops\.\n/,
+  );
 });

@@ -12,6 +12,7 @@ import { jobsTable } from '../history/tables/jobs.ts';
 import type { JobNumber } from '../history/tables/summary.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
+import { forgivingRules } from './rule-settings.ts';
 import { parseTags } from './tags.ts';
 
 /** Which jobs are meant, as people write it. */
@@ -153,6 +154,7 @@ export async function historyOf(places: readonly string[], options: DatabaseOpti
   let bar: ReturnType<typeof progress> | undefined;
   return openHistory({
     folders: places,
+    rules: await forgivingRules(options.config),
     leftOut: ({ message, hint }) => {
       warn(`left out: ${message}${hint === undefined ? '' : `; ${hint}`}`);
       process.exitCode = 1;

@@ -5,6 +5,7 @@ import { warn } from '../base/warn.ts';
 import type { Built } from '../history/index/build.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { ascii, printable } from '../show/terminal/text-table.ts';
+import { forgivingRules } from './rule-settings.ts';
 
 interface Options {
   add?: string[];
@@ -54,6 +55,7 @@ Examples:
         },
         ...(options.add === undefined ? {} : { only: options.add }),
         ...(options.workers === undefined ? {} : { workers: options.workers }),
+        rules: await forgivingRules(),
       }).finally(() => bar?.done());
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(built, null, 1)}\n`);
       else say(builtText(archive, built));

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
+import { forgivingRules } from './rule-settings.ts';
 
 interface Options {
   http?: boolean;
@@ -35,6 +36,7 @@ Examples:
       if (!Number.isInteger(port) || port < 0 || port > 65_535)
         throw usage(`"${options.port}" is not a port`, 'give a number from 0 to 65535');
       const { talkMcp } = await import('../mcp/start.ts');
-      await talkMcp(places, options.http === true ? { port, isJson: options.format === 'json' } : undefined);
+      const http = options.http === true ? { port, isJson: options.format === 'json' } : undefined;
+      await talkMcp(places, http, await forgivingRules());
     });
 }

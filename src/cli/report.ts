@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { stated } from '../base/stated.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
-import { warn } from '../base/warn.ts';
 import { loadConfig } from '../config/config.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import { type GatherOptions, gatherQuickly, gatherStored } from '../judge/facts/gather.ts';
@@ -13,6 +12,7 @@ import { type RuleSettings, ruleSettingsOf } from '../judge/rules/shared/setting
 import { isWrongUse, ranThen } from '../query/spans/select.ts';
 import { reportCards } from '../show/report/text.ts';
 import { type FoundRecording, findEach, openFound } from './find-recordings.ts';
+import { forgivingRules } from './rule-settings.ts';
 import { leaveOut, type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
@@ -161,10 +161,8 @@ async function* reportsOf(paths: readonly string[], options: ReportOptions): Asy
 
 /** The rules as the configuration has them. */
 async function ruleSettings({ config, isForgiving = false }: ReportOptions): Promise<RuleSettings> {
-  if (!isForgiving) return ruleSettingsOf(await loadConfig({}, config));
   // what else is wrong was said when the recording began
-  const settings = await loadConfig({}, config, undefined, () => {});
-  return ruleSettingsOf(settings, (wrong) => warn(`${wrong.message}: it is not used`));
+  return isForgiving ? forgivingRules(config) : ruleSettingsOf(await loadConfig({}, config));
 }
 
 interface Reported extends Pick<FoundRecording, 'path' | 'names' | 'job' | 'recording'> {

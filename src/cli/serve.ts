@@ -1,6 +1,7 @@
 import * as os from 'node:os';
 import { type Command, Option } from 'commander';
 import { Fault, reason, usage } from '../base/fault.ts';
+import { forgivingRules } from './rule-settings.ts';
 
 interface Options {
   port: string;
@@ -29,8 +30,9 @@ Examples:
       const port = Number(options.port);
       if (!Number.isInteger(port) || port < 0 || port > 65_535)
         throw usage(`"${options.port}" is not a port`, 'give a number from 0 to 65535');
+      const places = folders.length === 0 ? ['.'] : folders;
       const { startServing } = await import('../serve/start.ts');
-      const serving = await startServing(folders.length === 0 ? ['.'] : folders, port).catch((error: unknown) => {
+      const serving = await startServing(places, port, await forgivingRules()).catch((error: unknown) => {
         if (error instanceof Fault) throw error;
         throw new Fault(`cannot serve on port ${port}: ${reason(error)}`, { hint: '--port 0 takes any free one' });
       });

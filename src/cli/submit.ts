@@ -15,8 +15,10 @@ import { progress } from '../show/terminal/progress.ts';
 import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { tell } from './failure.ts';
+import { forgivingRules } from './rule-settings.ts';
 
 interface Options {
+  config?: string;
   replace?: boolean;
   incomplete?: boolean;
   format: string;
@@ -50,6 +52,7 @@ Examples:
       const results = await submitAll(address, folders, {
         ...(options.replace === true ? { replace: true } : {}),
         ...(options.incomplete === true ? { incomplete: true } : {}),
+        rules: await forgivingRules(options.config),
         tell(result) {
           bar.advance(1);
           if (options.format === 'text') printResult(result);

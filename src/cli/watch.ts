@@ -6,9 +6,11 @@ import { configFlags } from '../config/flags.ts';
 import type { WatchEvent } from '../database/watch.ts';
 import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
+import { forgivingRules } from './rule-settings.ts';
 import { mendedWords, printJob } from './submit.ts';
 
 interface Options {
+  config?: string;
   once?: boolean;
   every: number;
   settle: number;
@@ -50,6 +52,7 @@ Examples:
       await watch({
         address,
         folder,
+        rules: await forgivingRules(options.config),
         once: options.once === true,
         every: options.every * 1000,
         settle: options.settle * 1000,

@@ -5,6 +5,7 @@ import { gather } from '../judge/facts/gather.ts';
 import { measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { operationsOf, tagKeys } from '../query/processes/operations.ts';
 import type { ProcessSet } from '../query/processes/set.ts';
 import { nodeFolder } from '../recording/folder/node-folder.ts';
@@ -32,13 +33,18 @@ export interface Conclusions {
 }
 
 /** What follows from a recording as a whole. */
-export async function conclude(recording: Recording, set: ProcessSet, whole: NeedWhole): Promise<Conclusions> {
+export async function conclude(
+  recording: Recording,
+  set: ProcessSet,
+  whole: NeedWhole,
+  rules?: RuleSettings,
+): Promise<Conclusions> {
   const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
   for (const { file, node, why, lines, whole: lost } of material.unread ?? []) {
     // in the words of whoever read it before
     if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
   }
-  const made = report(material);
+  const made = report(material, rules);
   const place = path.resolve(recording.path);
   return {
     report: made,

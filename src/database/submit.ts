@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { loadAsUsual, longRun } from '../base/short-run.ts';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { damageWords, readProcesses } from '../query/processes/processes.ts';
 import type { ProcessSet } from '../query/processes/set.ts';
 import { readAllThreads } from '../query/processes/threads.ts';
@@ -47,6 +48,8 @@ export interface SubmitOptions {
   replace?: boolean;
   /** Also when something of it cannot be read: without that, which is kept with the job in words. */
   incomplete?: boolean;
+  /** The rules as the configuration has them. */
+  rules?: RuleSettings;
 }
 
 /**
@@ -78,7 +81,7 @@ export async function submitRecording(
     if (present !== undefined && stays(present)) return sinceThen(present.submitted, recording);
     if (present !== undefined) await database.query('delete from tacho.jobs where job = $1', [present.submitted.job]);
     const kept = present === undefined || options.replace === true ? recording : withWords(recording, present);
-    const { job, threads } = await store(database, kept, set, whole, troubles);
+    const { job, threads } = await store(database, kept, set, whole, troubles, options.rules);
     return {
       outcome: present === undefined ? 'stored' : 'replaced',
       job,
@@ -195,6 +198,7 @@ async function store(
   set: ProcessSet,
   whole: NeedWhole,
   troubles: Set<string>,
+  rules: RuleSettings | undefined,
 ): Promise<{ job: number; threads: number }> {
   await storeUsers(database, recording.job, set);
   const job = await storeJob(database, recording, set);
@@ -219,7 +223,7 @@ async function store(
     copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]),
     async (pause) => {
       await pause();
-      return conclude(recording, set, whole);
+      return conclude(recording, set, whole, rules);
     },
   );
   await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]).ended;

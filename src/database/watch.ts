@@ -5,6 +5,7 @@ import { Fault } from '../base/fault.ts';
 import { stated } from '../base/stated.ts';
 import { isArchive } from '../import/epmt/archive.ts';
 import { refreshJob } from '../jobs/schedulers/refresh.ts';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { isAlive } from '../recording/folder/alive.ts';
 import { openRecording, type Recording, recordingFolders } from '../recording/folder/open.ts';
 import { connect, type Database } from './connect.ts';
@@ -30,6 +31,8 @@ export interface WatchOptions {
   every: number;
   /** A recording is taken when nothing in it has changed for so many milliseconds: it may still be copied here. */
   settle: number;
+  /** The rules as the configuration has them. */
+  rules?: RuleSettings;
   /** Where stored recordings go; undefined: they stay. */
   done?: string;
   signal?: AbortSignal;
@@ -178,7 +181,7 @@ async function submitOne(
   options: WatchOptions,
   known: Map<string, string>,
 ): Promise<void> {
-  const result = await submitFolder(database, folder);
+  const result = await submitFolder(database, folder, stated({ rules: options.rules }));
   if ('refused' in result) {
     const { message, hint } = result.refused;
     const why = hint === undefined ? message : `${message}\n${hint}`;

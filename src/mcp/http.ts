@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { isSameSecret } from '../trust/token.ts';
 import { makeMcpServer } from './server.ts';
 
@@ -9,13 +10,18 @@ export interface McpOverHttp {
 }
 
 /** The same over HTTP, on this machine alone, for who has the token. Every question stands for itself. */
-export async function serveMcp(folders: readonly string[], port: number, token: string): Promise<McpOverHttp> {
+export async function serveMcp(
+  folders: readonly string[],
+  port: number,
+  token: string,
+  rules?: RuleSettings,
+): Promise<McpOverHttp> {
   const server = createServer(async (request, answer) => {
     const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     if (!isSameSecret(given, token))
       return void answer.writeHead(401).end('a token is needed: Authorization: Bearer TOKEN\n');
     if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/mcp') return void answer.writeHead(404).end();
-    const mcp = makeMcpServer(folders);
+    const mcp = makeMcpServer(folders, rules);
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
     answer.on('close', () => void mcp.close());
     await mcp.connect(transport as never);

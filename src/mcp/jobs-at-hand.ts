@@ -2,10 +2,12 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { isForeignLink } from '../base/plain-file.ts';
+import { stated } from '../base/stated.ts';
 import { type History, openHistory } from '../history/ask/history.ts';
 import { gather } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import type { Material } from '../query/material.ts';
 import { openRecording, type Recording } from '../recording/folder/open.ts';
 
@@ -20,13 +22,20 @@ export interface JobAtHand {
 export class JobsAtHand {
   readonly #folders: readonly string[];
 
-  constructor(folders: readonly string[]) {
+  readonly #rules: RuleSettings | undefined;
+
+  constructor(folders: readonly string[], rules?: RuleSettings) {
+    this.#rules = rules;
     this.#folders = folders.map((folder) => path.resolve(folder));
   }
 
   /** Opened for each question: recordings come and go. */
   async asking<T>(work: (history: History) => Promise<T>): Promise<T> {
-    const history = await openHistory({ folders: this.#folders, leftOut: () => undefined });
+    const history = await openHistory({
+      folders: this.#folders,
+      leftOut: () => undefined,
+      ...stated({ rules: this.#rules }),
+    });
     try {
       return await work(history);
     } finally {
@@ -38,7 +47,7 @@ export class JobsAtHand {
   async open(name: string): Promise<JobAtHand> {
     const recording = openRecording(this.#named(name) ?? (await this.#withId(name)));
     const material = gather(recording);
-    return { recording, material, report: report(material) };
+    return { recording, material, report: report(material, this.#rules) };
   }
 
   #named(name: string): string | undefined {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { serveMcp } from './http.ts';
 import { makeMcpServer } from './server.ts';
 
@@ -7,15 +8,16 @@ import { makeMcpServer } from './server.ts';
 export async function talkMcp(
   folders: readonly string[],
   http: { port: number; isJson: boolean } | undefined,
+  rules?: RuleSettings,
 ): Promise<void> {
   if (http === undefined) {
-    const server = makeMcpServer(folders);
+    const server = makeMcpServer(folders, rules);
     await server.connect(new StdioServerTransport());
     process.stdin.once('end', () => void server.close());
     return;
   }
   const token = randomBytes(24).toString('base64url');
-  const { url, close } = await serveMcp(folders, http.port, token);
+  const { url, close } = await serveMcp(folders, http.port, token, rules);
   process.stdout.write(
     http.isJson ? `${JSON.stringify({ url, token })}\n` : `${url}\nAuthorization: Bearer ${token}\n`,
   );

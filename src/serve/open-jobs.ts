@@ -1,6 +1,7 @@
 import { gather } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import type { Material } from '../query/material.ts';
 import { openRecording, type Recording } from '../recording/folder/open.ts';
 import type { Entry } from './catalog.ts';
@@ -27,6 +28,11 @@ const LOOK_MS = 100;
 /** What was worked out of a recording is kept while its files do not change. */
 export class OpenJobs {
   #open = new Map<string, { job: OpenJob; state: string; looked: number; until: number }>();
+  readonly #rules: RuleSettings | undefined;
+
+  constructor(rules?: RuleSettings) {
+    this.#rules = rules;
+  }
 
   get(entry: Entry): OpenJob {
     const now = performance.now();
@@ -38,7 +44,7 @@ export class OpenJobs {
       this.#open.set(entry.id, { ...kept, looked: now - kept.looked < LOOK_MS ? kept.looked : now });
       return kept.job;
     }
-    const job = openJob(entry);
+    const job = openJob(entry, this.#rules);
     this.#open.delete(entry.id);
     this.#open.set(entry.id, { job, state, looked: now, until: job.isLive ? now + LIVE_MS : Number.POSITIVE_INFINITY });
     for (const id of this.#open.keys()) {
@@ -54,7 +60,7 @@ export class OpenJobs {
   }
 }
 
-function openJob(entry: Entry): OpenJob {
+function openJob(entry: Entry, rules?: RuleSettings): OpenJob {
   const recording = openRecording(entry.path);
   const material = gather(recording);
   let made: Report | undefined;
@@ -63,7 +69,7 @@ function openJob(entry: Entry): OpenJob {
     recording,
     material,
     report() {
-      made ??= report(material);
+      made ??= report(material, rules);
       return made;
     },
     isLive: recording.job.end === undefined,

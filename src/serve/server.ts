@@ -8,6 +8,7 @@ import {
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
 import { VERSION } from '../base/version.ts';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { requireToken } from './access.ts';
 import { Catalog } from './catalog.ts';
 import { type OpenJob, OpenJobs } from './open-jobs.ts';
@@ -25,6 +26,8 @@ export interface ServeOptions {
   token: string;
   /** The folder of the built page. */
   page: string;
+  /** The rules as the configuration has them. */
+  rules?: RuleSettings;
 }
 
 /** What routes stand on. */
@@ -57,10 +60,10 @@ const HEADERS = {
 const WORTH_PACKING = 1400;
 
 /** The page and the questions that it asks. */
-export async function makeServer({ folders, token, page }: ServeOptions): Promise<Server> {
+export async function makeServer({ folders, token, page, rules }: ServeOptions): Promise<Server> {
   const app = makeApp();
   const catalog = new Catalog(folders);
-  const jobs = new OpenJobs();
+  const jobs = new OpenJobs(rules);
   answerProblems(app);
   app.addHook('onSend', async (request, reply, payload) => {
     reply.headers(HEADERS);

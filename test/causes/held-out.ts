@@ -69,7 +69,8 @@ const cases: readonly Cause[] = [
   healthy({
     name: 'copy of a tree',
     what: 'a folder of thousands of files that is copied, compared and removed',
-    script: 'cp -rL /usr/include/linux /usr/share/perl . && diff -rq /usr/include/linux linux && du -s perl && rm -r linux perl',
+    script:
+      'cp -rL /usr/include/linux /usr/share/perl . && diff -rq /usr/include/linux linux && du -s perl && rm -r linux perl',
   }),
   healthy({
     name: 'ranks that reduce',
@@ -152,11 +153,7 @@ const cases: readonly Cause[] = [
     name: 'list that outgrows its limit',
     what: 'a Python program that keeps all it reads, where 500 MiB are allowed',
     needs: ['root', 'python3'],
-    script: python(
-      'import time',
-      'kept = []',
-      'while True: kept.append(b"x" * (4 << 20)); time.sleep(0.02)',
-    ),
+    script: python('import time', 'kept = []', 'while True: kept.append(b"x" * (4 << 20)); time.sleep(0.02)'),
     recorded: { memory: 500 },
     must: ['out-of-memory'],
     may: ['job-failed', 'memory-near-limit', 'node-lost', 'failing-children', 'recording-quality'],

@@ -139,12 +139,9 @@ function show(results: CaseResult[], left: string[]): void {
   );
   say(`${totals.warned.length} healthy jobs with a warning (none may have one)`);
   say(totals.isGood ? 'good' : 'below the bar');
-  const date = new Date().toISOString().slice(0, 10);
   const kept = JSON.stringify(
     {
-      date,
       machine: machine(),
-      load: range(loads),
       shortest_seconds: SHORTEST_SECONDS,
       totals,
       left,

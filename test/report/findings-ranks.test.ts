@@ -26,7 +26,7 @@ function ranks(given: readonly GivenRank[], changes: Partial<Job> = {}, more: Pa
       ...{ rank: String(i), ranks: given.length, world: '17', allowed_cpus: '0-3' },
       ...more,
       ...one,
-      metrics: { usertime: cpu * 1e6, systemtime: 0, time_waiting: wait * 1e9, rssmax: memory * 1024 },
+      metrics: { usertime: cpu * 1e6, systemtime: 0, time_waiting: wait * 1e9, rssmax: memory * 1024, ...one.metrics },
     };
   });
   const launcher: Told = { pid: 2, ppid: 1, from: 0, to: 100, cpu: 0.1, exename: 'mpirun', exitcode: 0 };
@@ -55,6 +55,27 @@ test('ranks with unequal work: the slowest and its node are named', () => {
   fine(ranks(many(4, (i) => ({ cpu: i === 2 ? 9 : 1 }))), 'rank-imbalance');
   // of one that was killed nobody knows all that it used
   fine(ranks(many(4, (i) => ({ cpu: i === 2 ? 10 : 90, ...(i === 2 ? { source: 'start' } : {}) }))), 'rank-imbalance');
+});
+
+test('ranks that wait in a loop are not measurable; where MPI yields, user CPU time tells', () => {
+  const spinning = outcome(ranks(many(4, () => ({ cpu: 97 }))), 'rank-imbalance')!;
+  assert.equal(spinning.outcome, 'unmeasurable');
+  assert.match(spinning.why!, /^the 4 ranks of solver were busy all of the time: MPI that waits in a loop/);
+  const yielding = (more: object) =>
+    ranks(
+      many(4, (i) => ({
+        cpu: 97,
+        metrics: { usertime: i === 2 ? 90e6 : 30e6, systemtime: i === 2 ? 7e6 : 67e6, ...more },
+      })),
+    );
+  const { text, evidence } = finding(yielding({}), 'rank-imbalance');
+  assert.equal(text, 'The 4 ranks of solver had unequal work: rank 2 on c1 used 2 times the mean user CPU time');
+  assert.equal(
+    evidence[1]!.text,
+    'rank 2 (solver) on c1: 1 min 30 s user, 7.0 s system CPU time: the MPI library yields while it waits',
+  );
+  // system time that reading explains is work
+  assert.equal(outcome(yielding({ rchar: 1e9 }), 'rank-imbalance')?.outcome, 'unmeasurable');
 });
 
 test('ranks without work are named as such, and one that has most of the memory', () => {

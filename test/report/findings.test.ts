@@ -561,6 +561,12 @@ test('a node whose CPUs others used is neither idle nor badly supplied with work
   assert.deepEqual(ids(peers(2)), ['cpu-starved']);
 });
 
+test('a job whose own threads are too many is not called starved for the little that others took', () => {
+  // 9.4 CPUs wanted of 2, of which it had 1.8
+  assert.deepEqual(ids(waiting({ ran: 1.78, waited: 7.6, node: 1, cpus: 2 })), ['cpu-oversubscribed']);
+  assert.deepEqual(ids(waiting({ ran: 0.9, waited: 1.2, node: 1, cpus: 2 })), ['cpu-starved']);
+});
+
 test('threads that are bound to one CPU are no serial program', () => {
   const bound = waiting({ ran: 0.99, waited: 0.99, node: 0.1, allowed: '3', cpus: 2 });
   assert.deepEqual(ids(bound), ['cpu-binding']);

@@ -2,6 +2,8 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
+import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import { findEach, openRecording } from '../../recording/folder/open.ts';
 import type { Entry } from '../index/entry.ts';
 import { hasIndex } from '../index/place.ts';
@@ -33,6 +35,8 @@ export interface HistoryPlace {
   database?: Queryable;
   /** Told of a recording that cannot be summarised; the others answer all the same. Without it that is thrown. */
   leftOut?: (why: Fault) => void;
+  /** The rules as the configuration has them, for recordings that are summarised now. */
+  rules?: RuleSettings;
   /** Told how many of how many recordings were summarised. */
   progress?: (done: number, of: number) => void;
 }
@@ -147,12 +151,16 @@ function summarisedHistory(folders: readonly string[], indexed: readonly string[
   };
 }
 
-function summarised(folders: readonly string[], nodeHours: boolean, { leftOut, progress }: HistoryPlace): Entry[] {
+function summarised(
+  folders: readonly string[],
+  nodeHours: boolean,
+  { leftOut, rules, progress }: HistoryPlace,
+): Entry[] {
   const found = findEach(folders, (folder) => folder, leftOut);
   return found.flatMap((folder, i): Entry[] => {
     const id = path.resolve(folder);
     try {
-      const summaries = summariesOf(openRecording(folder), { recording: id, nodeHours });
+      const summaries = summariesOf(openRecording(folder), { recording: id, nodeHours, ...stated({ rules }) });
       return [{ id, stamp: nodeHours ? 'hours' : '', summaries }];
     } catch (error) {
       const why =

@@ -3,7 +3,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { agentOf, jobOf, START, temporary } from '../../../test/make-recording.ts';
+import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import type { Job } from '../../recording/folder/job.ts';
+import { openHistory } from '../ask/history.ts';
+import { findingsTable } from '../tables/findings.ts';
 import { jobsTable } from '../tables/jobs.ts';
 import { buildIndex } from './build.ts';
 import { changeIndex, JOURNAL } from './index-writer.ts';
@@ -146,4 +149,35 @@ test('damage of the index is found', async () => {
   );
   await buildIndex(archive, { rebuild: true });
   assert.deepEqual(verifyIndex(archive).wrong, []);
+});
+
+/** The findings of an index, by their job. */
+function findingsIn(archive: string): string[] {
+  const index = indexFolder(archive);
+  return daysOf(index, 'findings').flatMap((day) => {
+    const folder = path.join(index, 'findings', `day=${day}`);
+    return partsIn(folder).flatMap(({ name }) =>
+      readRows(path.join(folder, name), findingsTable).map(({ job, finding }) => `${job} ${finding}`),
+    );
+  });
+}
+
+test('rules that the configuration switches off find nothing in the history, with and without an index', async () => {
+  const off: RuleSettings = { thresholds: new Map(), off: new Map([['job-failed', 'tacho.toml:2']]) };
+  // so many that other processes summarise them
+  const archive = temporary();
+  for (let i = 0; i < 20; i++) addJob(archive, i, { state: 'failed', exit_code: 3 });
+  await buildIndex(archive, { workers: 1 });
+  assert.equal(findingsIn(archive).filter((each) => each.endsWith(' job-failed')).length, 20);
+  await buildIndex(archive, { workers: 1, rebuild: true, rules: off });
+  assert.equal(findingsIn(archive).filter((each) => each.endsWith(' job-failed')).length, 0);
+  for (const [settings, count] of [
+    [{}, 1],
+    [{ rules: off }, 0],
+  ] as const) {
+    const history = await openHistory({ folders: [path.join(archive, 'job-3')], ...settings });
+    const [job] = await history.selectJobs({});
+    assert.equal((job!.findings ?? '').split(/[, ]+/).filter((id) => id === 'job-failed').length, count);
+    await history.close();
+  }
 });

@@ -1,6 +1,8 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
+import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import { foldersBelow } from '../../recording/folder/open.ts';
 import { fileUnrecorded, withAccounting } from './accounting-rows.ts';
 import { AccountingStore } from './accounting-store.ts';
@@ -18,6 +20,8 @@ export interface BuildOptions {
   /** Only these recordings, and no look at the others. */
   only?: readonly string[];
   workers?: number;
+  /** The rules as the configuration has them; what the index has already is not judged again. */
+  rules?: RuleSettings;
   progress?: (done: number, of: number) => void;
 }
 
@@ -44,7 +48,7 @@ export async function buildIndex(archive: string, options: BuildOptions = {}): P
 async function fill(
   index: IndexWriter,
   archive: string,
-  { only, keep, workers, progress }: BuildOptions,
+  { only, keep, workers, rules, progress }: BuildOptions,
   isNew: boolean,
 ): Promise<Built> {
   const accounting = new AccountingStore(archive);
@@ -69,7 +73,7 @@ async function fill(
     [],
     gone.map(({ id }) => id),
   );
-  await summariseAll(archive, news, file, { done, ...(workers === undefined ? {} : { workers }) });
+  await summariseAll(archive, news, file, { done, ...stated({ workers, rules }) });
   if (accounting.exists && (isNew || gone.length > 0))
     await fileUnrecorded(accounting, index, isNew ? undefined : new Set(gone.flatMap(({ days }) => days.jobs ?? [])));
   if (accounting.exists) await shareWithNewUsers(archive, () => accounting.all());

@@ -7,6 +7,7 @@ import * as readline from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { NODE_FLAGS, ownNodeEnvironment } from '../../base/own-node.ts';
 import { stated } from '../../base/stated.ts';
+import { type RuleSettings, writtenRules } from '../../judge/rules/shared/settings.ts';
 import { nodeName } from '../../recording/folder/node-folder.ts';
 import type { Accounted } from './accounting-store.ts';
 import { checkedEntry } from './checked-entry.ts';
@@ -39,11 +40,14 @@ interface Lane {
   /** The folder of a user in an archive of a hub, and the user. */
   folder?: string;
   user?: string;
+  rules?: RuleSettings;
 }
 
 export interface SummariseOptions {
   /** So many processes at once. */
   workers?: number;
+  /** The rules as the configuration has them. */
+  rules?: RuleSettings;
   /** Told after each. */
   done?: () => void;
 }
@@ -53,12 +57,12 @@ export async function summariseAll(
   archive: string,
   found: readonly Found[],
   file: (entries: Entry[]) => Promise<void>,
-  { workers = os.availableParallelism(), done }: SummariseOptions = {},
+  { workers = os.availableParallelism(), rules, done }: SummariseOptions = {},
 ): Promise<void> {
   const lanes = lanesOf(archive, found);
   if (lanes.every(({ owner }) => owner === undefined) && found.length <= FEW) {
     const entries = found.map((one) => {
-      const made = summariseOne(archive, one);
+      const made = summariseOne(archive, one, rules);
       done?.();
       return made;
     });
@@ -68,7 +72,7 @@ export async function summariseAll(
   const filed = new Filer(file);
   const run = async (): Promise<void> => {
     for (let lane = waiting.shift(); lane !== undefined; lane = waiting.shift()) {
-      await inWorker(archive, lane, async (made) => {
+      await inWorker(archive, { ...lane, ...stated({ rules }) }, async (made) => {
         done?.();
         await filed.add(made);
       });
@@ -177,13 +181,13 @@ function startWorker(): { child: ChildProcessWithoutNullStreams; ended: Promise<
 
 async function oneWorker(
   archive: string,
-  { found, owner, folder, user }: Lane,
+  { found, owner, folder, user, rules }: Lane,
   take: (made: Entry) => Promise<void>,
 ): Promise<{ answered: number; why: string }> {
   const { child, ended } = startWorker();
   const order: SummariseOrder = {
     ...orderOf(archive),
-    ...stated({ owner, ownIndex: owner === undefined ? undefined : folder }),
+    ...stated({ owner, ownIndex: owner === undefined ? undefined : folder, rules: rules && writtenRules(rules) }),
   };
   const send = (line: object): void => void child.stdin.write(`${JSON.stringify(line)}\n`);
   send(order);

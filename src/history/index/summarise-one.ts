@@ -1,5 +1,7 @@
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
+import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { summariesOf } from '../make/summaries.ts';
 import type { Entry } from './entry.ts';
@@ -12,10 +14,10 @@ export interface Found {
 }
 
 /** What the index is to have of it; what is wrong with it is told there, too. */
-export function summariseOne(archive: string, { id, stamp }: Found): Entry {
+export function summariseOne(archive: string, { id, stamp }: Found, rules?: RuleSettings): Entry {
   try {
     const recording = openRecording(path.join(archive, id));
-    return { id, stamp, summaries: summariesOf(recording, { recording: id }) };
+    return { id, stamp, summaries: summariesOf(recording, { recording: id, ...stated({ rules }) }) };
   } catch (error) {
     return { id, stamp, trouble: error instanceof Fault ? error.message : `cannot summarise ${id}: ${reason(error)}` };
   }

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as readline from 'node:readline';
+import type { RuleSettings, WrittenRules } from '../../judge/rules/shared/settings.ts';
 import { groupOf } from '../../recording/folder/as-owner.ts';
 import type { Accounted } from './accounting-store.ts';
 import type { Entry } from './entry.ts';
@@ -25,6 +26,7 @@ export interface SummariseOrder {
   ownIndex?: string;
   /** The other lines are what accounting knows of the owner's jobs (`Accounted`), for that index alone. */
   accounting?: true;
+  rules?: WrittenRules;
 }
 
 /** So many are filed at once in the index of their owner. */
@@ -34,16 +36,19 @@ const AT_ONCE = 500;
 export async function runSummariseWorker(): Promise<void> {
   const lines = readline.createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
   let order: SummariseOrder | undefined;
+  let rules: RuleSettings | undefined;
   // the owner may not read what Tacho is made of: it is loaded before
-  const [{ summariseOne }, { fileOwnEntries, fileOwnAccounting }] = await Promise.all([
+  const [{ summariseOne }, { fileOwnEntries, fileOwnAccounting }, { readRules }] = await Promise.all([
     import('./summarise-one.ts'),
     import('./own-index.ts'),
+    import('../../judge/rules/shared/settings.ts'),
   ]);
   const own: Entry[] = [];
   const runs: Accounted[] = [];
   for await (const line of lines) {
     if (order === undefined) {
       order = JSON.parse(line) as SummariseOrder;
+      rules = order.rules && readRules(order.rules);
       await confine(order);
       continue;
     }
@@ -51,7 +56,7 @@ export async function runSummariseWorker(): Promise<void> {
       runs.push(JSON.parse(line) as Accounted);
       continue;
     }
-    const entry = summariseOne('.', JSON.parse(line) as Found);
+    const entry = summariseOne('.', JSON.parse(line) as Found, rules);
     fs.writeSync(1, `${JSON.stringify(entry)}\n`);
     if (order.ownIndex !== undefined && own.push(entry) >= AT_ONCE) await fileOwnEntries(order.ownIndex, own.splice(0));
   }

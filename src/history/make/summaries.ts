@@ -1,6 +1,7 @@
 import { gather } from '../../judge/facts/gather.ts';
 import { report } from '../../judge/report.ts';
 import type { Report } from '../../judge/report-schema.ts';
+import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import type { Material } from '../../query/material.ts';
 import { isFleet } from '../../recording/folder/fleet.ts';
 import type { Recording } from '../../recording/folder/open.ts';
@@ -16,6 +17,8 @@ export interface SummariesOptions {
   now?: number;
   /** Also what its nodes did in every hour, which reads the samples. */
   nodeHours?: boolean;
+  /** The rules as the configuration has them. */
+  rules?: RuleSettings;
 }
 
 /** What one recording adds to the history; a day of a node that records itself adds its hours alone. */
@@ -26,7 +29,7 @@ export function summariesOf(opened: Recording, options: SummariesOptions = {}): 
   const material = gather(whole, { now });
   if (isFleet(whole.job))
     return { jobs: [], job_nodes: [], node_hours: nodeHoursOf(material, recording), findings: [] };
-  return summariesFrom(report(material), material, recording, options.nodeHours);
+  return summariesFrom(report(material, options.rules), material, recording, options.nodeHours);
 }
 
 /** The same of a job whose report is at hand. */

@@ -2,7 +2,7 @@ import { figure, listed, percent } from '../../base/words.ts';
 import { loadavgTable, pressureTable } from '../../sources/tables.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';
-import { isThrottled, WAITING, waitEvidence, waitedShare } from './shared/cpu-waiting.ts';
+import { isBound, isOwnCrowd, isThrottled, WAITING, waitEvidence, waitedShare } from './shared/cpu-waiting.ts';
 import { pressureFrom, shown } from './shared/evidence.ts';
 import { boundEvidence } from './shared/pinned.ts';
 import { named, rule, together } from './shared/rule.ts';
@@ -11,6 +11,10 @@ const thresholds = {
   full: WAITING.full,
   pressure: WAITING.pressure,
   throttled: WAITING.throttled,
+  /** Threads that are bound to too few CPUs are said apart. */
+  beyond_bound: WAITING.beyond_bound,
+  bound_used: WAITING.bound_used,
+  own_crowd: WAITING.own_crowd,
   /** So many runnable threads for each CPU of the node. */
   load_per_cpu: 1.5,
 };
@@ -20,7 +24,7 @@ const isMeasured = (n: NodeReport): boolean => n.pressure_cpu !== undefined || n
 export default rule({
   id: 'cpu-oversubscribed',
   title: 'more threads than CPUs',
-  help: 'The job’s CPUs were nearly all busy and tasks waited for a CPU in a quarter of the time, or the load was 1.5 times the node’s CPUs. Where only the whole node is known, the job’s own threads must have waited, too.',
+  help: 'The job’s CPUs were nearly all busy, or its threads wanted more CPUs than it has by more than others took, and tasks waited for a CPU in a quarter of the time, or the load was 1.5 times the node’s CPUs. Where only the whole node is known, the job’s own threads must have waited, too.',
   kind: 'trouble',
   order: 440,
   needs: [
@@ -38,7 +42,8 @@ export default rule({
   ],
   thresholds,
   when({ nodes }, limits) {
-    const isBusy = (n: NodeReport): boolean => (n.cpu_utilization ?? 0) >= limits.full;
+    const isBusy = (n: NodeReport): boolean =>
+      (n.cpu_utilization ?? 0) >= limits.full || (isOwnCrowd(n, limits) && !isBound(n, limits));
     return together(nodes.filter((n) => isMeasured(n) && isBusy(n) && !isThrottled(n, limits) && isCrowded(n, limits)));
   },
   severity: 'advice',

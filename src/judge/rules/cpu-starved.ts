@@ -8,6 +8,7 @@ import {
   isBound,
   isFullOfOthers,
   isHeldUp,
+  isOwnCrowd,
   isThrottled,
   neighbourEvidence,
   othersEvidence,
@@ -21,7 +22,7 @@ import { rule } from './shared/rule.ts';
 export default rule({
   id: 'cpu-starved',
   title: 'waiting for CPUs that others used',
-  help: 'The job’s threads were ready to run and had no CPU in a quarter of the time or more, while less than 90 % of its CPUs worked for it, and with that waiting it wanted at least half of them. Neither a quota nor its own binding explains that: others used them.',
+  help: 'The job’s threads were ready to run and had no CPU in a quarter of the time or more, while less than 90 % of its CPUs worked for it, and with that waiting it wanted at least half of them. Neither a quota nor its own binding explains that, nor that its own threads wanted more CPUs than it has: others used them.',
   kind: 'waste',
   order: 400,
   needs: [
@@ -37,7 +38,11 @@ export default rule({
   thresholds: WAITING,
   when({ nodes }, limits) {
     const isHeld = (n: NodeReport): boolean =>
-      hasWaitRecord(n) && isHeldUp(n, limits) && !isThrottled(n, limits) && !isBound(n, limits);
+      hasWaitRecord(n) &&
+      isHeldUp(n, limits) &&
+      !isThrottled(n, limits) &&
+      !isBound(n, limits) &&
+      !isOwnCrowd(n, limits);
     const held = nodes.filter(isHeld);
     if (held.length === 0) return [];
     const isFull = held.every((n) => isFullOfOthers(n, limits));

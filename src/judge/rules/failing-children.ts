@@ -41,7 +41,7 @@ interface FailedProgram {
 export default rule({
   id: 'failing-children',
   title: 'child processes that failed',
-  help: 'A child process crashed (for example with SIGSEGV), could not be started (exit code 126 or 127), or ended with another exit code than 0 after at least 1 s of life or 0.2 s of CPU time. Shorter ones count when at least 10 of one program failed, and half of its runs. Programs whose exit code is an answer (grep, test, diff …), signals that somebody sent, and parents that only pass a failure on do not count; how the job itself ended is said apart.',
+  help: 'A child process crashed (for example with SIGSEGV), could not be started (exit code 126 or 127), or ended with another exit code than 0 after at least 1 s of life or 0.2 s of CPU time. Shorter ones count when at least 10 of one program failed, and half of its runs. Programs whose exit code is an answer (grep, test, diff …), signals that somebody sent, and parents that only pass a failure on do not count; how the job itself, and ranks of MPI, ended is said apart.',
   kind: 'trouble',
   order: 123,
   needs: [recordedEnds],
@@ -49,7 +49,9 @@ export default rule({
   when(facts, limits) {
     if (facts.records!.failed === 0) return [];
     const set = facts.allProcesses()!;
-    return together(failedOf(set, limits)).map((programs) => ({ set, programs }));
+    const worlds = facts.ranks === undefined ? [] : facts.worlds();
+    const ranks = new Set(worlds.flatMap((world) => world.ranks.map(({ node, pid }) => `${node} ${pid}`)));
+    return together(failedOf(set, ranks, limits)).map((programs) => ({ set, programs }));
   },
   severity: ({ programs }) => (programs.some(({ crashes }) => crashes > 0) ? 'warning' : 'advice'),
   say: ({ set, programs }) =>
@@ -98,7 +100,9 @@ function waysOf(set: ProcessSet, failed: readonly number[]): string {
   );
 }
 
-function failedOf(set: ProcessSet, limits: typeof thresholds): FailedProgram[] {
+const keyOf = (set: ProcessSet, i: number): string => `${set.node[i]} ${set.pid[i]}`;
+
+function failedOf(set: ProcessSet, ranks: ReadonlySet<string>, limits: typeof thresholds): FailedProgram[] {
   const passesOn = parentsOfFailed(set);
   const programs = new Map<string, FailedProgram & { short: number[] }>();
   for (let i = 0; i < set.length; i++) {
@@ -107,7 +111,8 @@ function failedOf(set: ProcessSet, limits: typeof thresholds): FailedProgram[] {
     const program = programs.get(name) ?? { name, runs: 0, failed: [], crashes: 0, short: [] };
     programs.set(name, program);
     program.runs++;
-    if (!hasFailed(set, i) || passesOn[i] === 1) continue;
+    // how ranks ended is said apart
+    if (!hasFailed(set, i) || passesOn[i] === 1 || ranks.has(keyOf(set, i))) continue;
     const [code, signal] = [set.exitcode[i]!, set.exitsignal[i]!];
     if (CRASHES.has(signal)) program.crashes++;
     else if (signal > 0 || ON_PURPOSE.has(code) || ASKED.test(name)) continue;

@@ -50,7 +50,7 @@ export default rule({
       (g) => (g.utilization_p05 ?? 0) < limits.idle && g.recorded_seconds * limits.share > 0,
     );
     if (perhaps.length === 0) return [];
-    const told = gpuLow.judge(facts);
+    const told = facts.judgedBy(gpuLow);
     if (Array.isArray(told) && told.length > 0) return { skipped: 'the cards were hardly used at any time' };
     const series = facts.series(utilization_percent, { points: STEPS });
     const left = perhaps.flatMap((card) => {

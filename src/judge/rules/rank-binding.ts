@@ -1,17 +1,18 @@
-import { count, cpusFigure, listed, percent } from '../../base/words.ts';
-import { high, medium } from './shared/confidence.ts';
+import { count, cpusFigure, listed } from '../../base/words.ts';
 import { shown } from './shared/evidence.ts';
 import {
   BOUND_FROM,
+  byCrowd,
   CROWDED,
   type CrowdedRanks,
   cpusOfRanks,
+  crowdEvidence,
   crowdOf,
-  hasLeftRecord,
+  isCrowd,
   knownRanks,
   ranksByNode,
   someRanks,
-  WAIT_FROM,
+  surenessOfCrowds,
 } from './shared/ranks.ts';
 import { rule, together } from './shared/rule.ts';
 
@@ -46,12 +47,11 @@ export default rule({
           const cpus = cpusOfRanks(same);
           if (cpus === undefined || all === undefined || cpus >= all) return [];
           const crowd = crowdOf(world, same, limits);
-          if (crowd === undefined || crowd.wanted <= limits.wanted * cpus || crowd.waited < limits.waited) return [];
-          return [{ ...crowd, list, cpus, all }];
+          return crowd !== undefined && isCrowd(crowd, cpus, limits) ? [{ ...crowd, list, cpus, all }] : [];
         });
       }),
     );
-    return together(bound.sort((a, b) => b.wanted / b.cpus - a.wanted / a.cpus));
+    return together(bound.sort(byCrowd));
   },
   severity: 'warning',
   say(bound) {
@@ -62,29 +62,21 @@ export default rule({
     return `${some[0]!.toUpperCase()}${some.slice(1)} are bound to ${cpus === 1 ? 'CPU' : 'CPUs'} ${list} of ${node}, where the job has ${count(all, 'CPU')}${more}`;
   },
   evidence: (bound, _, limits) =>
-    shown(bound, 4).flatMap(({ node, ranks, list, cpus, wanted, waited }) => [
+    shown(bound, 4).flatMap(({ list, cpus, ...crowd }) => [
       {
-        text: `${node}: ranks ${listed(
-          ranks.map(({ rank }) => String(rank)),
+        text: `${crowd.node}: ranks ${listed(
+          crowd.ranks.map(({ rank }) => String(rank)),
           8,
-        )} may run on CPUs ${list} only, and wanted ${cpusFigure(wanted)} CPUs`,
+        )} may run on CPUs ${list} only, and wanted ${cpusFigure(crowd.wanted)} CPUs`,
         from: BOUND_FROM,
-        node,
-        value: wanted,
+        node: crowd.node,
+        value: crowd.wanted,
         threshold: limits.wanted * cpus,
       },
-      {
-        text: `${node}: they waited for a CPU ${percent(waited)} of the time in which they were ready to run`,
-        from: WAIT_FROM,
-        node,
-        value: waited,
-        threshold: limits.waited,
-      },
+      crowdEvidence(crowd, limits),
     ]),
   advise:
     'Give every rank CPUs of its own: mpirun --bind-to core --map-by core (or --bind-to none), srun --cpu-bind=cores, no taskset around mpirun. Two mpiruns on one node must not both bind from its first CPU on.',
   confidence: (bound) =>
-    bound.every(({ ranks }) => ranks.every(hasLeftRecord))
-      ? high('the kernel says where they may run, and counted how long they waited')
-      : medium('some ranks left no record: of these the main thread alone was sampled'),
+    surenessOfCrowds(bound, 'the kernel says where they may run, and counted how long they waited'),
 });

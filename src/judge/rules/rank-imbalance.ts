@@ -8,7 +8,7 @@ import { processEndTable } from '../../sources/tables.ts';
 import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
 import { CPU_FROM, cpuWords, hasLeftRecord, knownRanks, rankName, ranksName } from './shared/ranks.ts';
-import { hit, named, ruleOfCases, type Sureness, type Words } from './shared/rule.ts';
+import { hit, type NotJudged, named, ruleOfCases, type Sureness, type Words } from './shared/rule.ts';
 
 const thresholds = {
   /** Of the slowest rank’s CPU time the others lack this share, on average. */
@@ -17,6 +17,12 @@ const thresholds = {
   lost_seconds: 2,
   /** Ranks that wanted a CPU in less than this share of their time waited for something else. */
   busy: 0.1,
+  /** From this share of a rank’s CPU time on, system time without reads and writes is waiting: the MPI library yields. */
+  yields: 0.3,
+  /** So many bytes read and written for each second of system time explain it. */
+  yields_bytes: 2 ** 20,
+  /** Ranks that wanted a CPU in this share of their time may have waited in a loop all the same. */
+  spinning: 0.95,
   /** A rank with less than this share of the median did next to nothing. */
   idle: 0.5,
   /** One rank has so many times the median memory, and so many bytes more. */
@@ -29,7 +35,7 @@ type Limits = typeof thresholds;
 export default ruleOfCases({
   id: 'rank-imbalance',
   title: 'ranks with unequal work',
-  help: 'Of the CPU time of the slowest rank the others lack 20 % on average: they wait for it. Or one rank has twice the median memory, and 1 GiB more. Where ranks wait in MPI calls by asking again and again, their CPU time is equal whatever their work is: then nothing is said.',
+  help: 'Of the CPU time of the slowest rank the others lack 20 % on average: they wait for it. Or one rank has twice the median memory, and 1 GiB more. Where the MPI library yields while it waits (system time without reads and writes), user CPU time is compared. Where all ranks were busy all of the time this is not measurable: MPI that asks again and again uses a CPU as work does.',
   kind: 'trouble',
   order: 320,
   needs: [knownRanks],
@@ -42,12 +48,39 @@ export default ruleOfCases({
     const [worst] = uneven;
     if (worst !== undefined) return [hit<Uneven, Limits>(unequal, { ...worst, others: uneven.length - 1 })];
     const large = worlds.flatMap((world) => largeOf(world, limits) ?? [])[0];
-    return large === undefined ? [] : [hit<Large, Limits>(oneIsLarge, large)];
+    if (large !== undefined) return [hit<Large, Limits>(oneIsLarge, large)];
+    const spinning = worlds.filter((world) => maySpin(world, limits));
+    return spinning.length === 0 ? [] : notMeasurable(spinning);
   },
 });
 
+/** Whether all of its ranks were busy for so long that unequal work would have been found, had they slept while they waited. */
+function maySpin({ ranks }: World, limits: Limits): boolean {
+  if (ranks.length < 2) return false;
+  return ranks.every(({ cpu_seconds, wait_seconds, start, end }) => {
+    const seconds = (end - start) / 1e6;
+    const wanted = cpu_seconds + (wait_seconds || 0);
+    return seconds * limits.lost >= limits.lost_seconds / 2 && wanted >= limits.spinning * seconds;
+  });
+}
+
+const notMeasurable = ([world, ...others]: readonly World[]): NotJudged => ({
+  unmeasurable: `the ${ranksName(world!)} were busy all of the time${others.length > 0 ? ', and so in other worlds' : ''}: MPI that waits in a loop uses a CPU as work does`,
+  hint: 'let MPI yield while it waits (Open MPI: --mca mpi_yield_when_idle 1; Intel MPI: I_MPI_WAIT_MODE=1), or ask a profiler for the time in MPI calls',
+});
+
+/** What programs read and write to start. */
+const START_BYTES = 16 * 2 ** 20;
+
+/** Whether the MPI library gave up the CPU again and again while it waited: the kernel worked, and nothing was read or written. */
+const yields = ({ cpu_seconds, system_seconds, read_chars, written_chars }: Rank, limits: Limits): boolean =>
+  system_seconds >= limits.yields * cpu_seconds &&
+  (read_chars || 0) + (written_chars || 0) < limits.yields_bytes * system_seconds + START_BYTES;
+
 interface Uneven {
   world: World;
+  /** Whether user CPU time was compared. */
+  isUser: boolean;
   slowest: Rank;
   mean: number;
   /** CPU seconds that a rank lacks on average. */
@@ -59,19 +92,26 @@ interface Uneven {
 
 function unevenOf(world: World, limits: Limits): Uneven | undefined {
   const { ranks, start, end } = world;
-  const spread = spreadOf(ranks, (rank) => rank.cpu_seconds);
-  const slowest = slowestOf(ranks);
+  const isUser = ranks.some((rank) => yields(rank, limits));
+  const work = workOf(isUser);
+  const spread = spreadOf(ranks, work);
+  const slowest = isUser ? ranks.reduce((a, b) => (work(b) > work(a) ? b : a)) : slowestOf(ranks);
   if (spread === undefined || slowest === undefined || ranks.length < 2) return undefined;
   // what a rank used that was killed is known only up to its last sample
-  if (ranks.some((rank) => !hasLeftRecord(rank) || rank.signal > 0 || Number.isNaN(rank.cpu_seconds))) return undefined;
+  if (ranks.some((rank) => !hasLeftRecord(rank) || rank.signal > 0 || Number.isNaN(work(rank)))) return undefined;
   const lost = spread.max - spread.mean;
   if (lost < limits.lost * spread.max || lost < limits.lost_seconds) return undefined;
   const wanted = slowest.cpu_seconds + (slowest.wait_seconds || 0);
   if (wanted < (limits.busy * (end - start)) / 1e6) return undefined;
-  const middle = median(ranks.map((rank) => rank.cpu_seconds))!;
-  const idle = ranks.filter((rank) => rank.cpu_seconds < limits.idle * middle);
-  return { world, slowest, mean: spread.mean, lost, idle: spread.max - middle < lost ? idle : [] };
+  const middle = median(ranks.map(work))!;
+  const idle = ranks.filter((rank) => work(rank) < limits.idle * middle);
+  return { world, isUser, slowest, mean: spread.mean, lost, idle: spread.max - middle < lost ? idle : [] };
 }
+
+const workOf =
+  (isUser: boolean) =>
+  (rank: Rank): number =>
+    isUser ? rank.user_seconds : rank.cpu_seconds;
 
 const ofRecords = (ranks: readonly Rank[]): Sureness =>
   ranks.every(hasLeftRecord)
@@ -79,29 +119,31 @@ const ofRecords = (ranks: readonly Rank[]): Sureness =>
     : medium('some ranks left no record: they were only sampled');
 
 const unequal: Words<Uneven, Limits> = {
-  severity: ({ lost, slowest }) => (lost >= slowest.cpu_seconds / 2 ? 'warning' : 'advice'),
-  say({ world, slowest, mean, idle, others = 0 }) {
+  severity: ({ lost, slowest, isUser }) => (lost >= workOf(isUser)(slowest) / 2 ? 'warning' : 'advice'),
+  say({ world, isUser, slowest, mean, idle, others = 0 }) {
     const more = others > 0 ? `, and so in ${count(others, 'more world')}` : '';
     if (idle.length > 0)
       return `${figure(idle.length)} of ${ranksName(world)} did less than half of the others’ work: ${listed(idle.map(({ rank, node }) => `rank ${rank} on ${node}`))}${more}`;
-    const times = figure(Number((slowest.cpu_seconds / mean).toFixed(1)));
-    return `The ${ranksName(world)} had unequal work: rank ${slowest.rank} on ${slowest.node} used ${times} times the mean CPU time${more}`;
+    const times = figure(Number((workOf(isUser)(slowest) / mean).toFixed(1)));
+    return `The ${ranksName(world)} had unequal work: rank ${slowest.rank} on ${slowest.node} used ${times} times the mean ${isUser ? 'user ' : ''}CPU time${more}`;
   },
-  evidence({ world, slowest, mean, lost }, _, limits) {
-    const byWork = world.ranks.toSorted((a, b) => b.cpu_seconds - a.cpu_seconds);
+  evidence({ world, isUser, slowest, mean, lost }, _, limits) {
+    const work = workOf(isUser);
+    const most = work(slowest);
+    const byWork = world.ranks.toSorted((a, b) => work(b) - work(a));
     const named = [...new Set([slowest, ...byWork.slice(1, 2), ...byWork.slice(-2)])];
     return [
       {
-        text: `mean ${formatDuration(mean)}, most ${formatDuration(slowest.cpu_seconds)}: a rank waited for ${percent(lost / slowest.cpu_seconds)} of that, on average`,
+        text: `mean ${formatDuration(mean)}, most ${formatDuration(most)}: a rank waited for ${percent(lost / most)} of that, on average`,
         from: CPU_FROM,
-        value: lost / slowest.cpu_seconds,
+        value: lost / most,
         threshold: limits.lost,
       },
       ...shown(named).map((rank) => ({
-        text: `${rankName(rank)}: ${cpuWords(rank)}`,
+        text: `${rankName(rank)}: ${isUser ? userWords(rank) : cpuWords(rank)}`,
         from: CPU_FROM,
         node: rank.node,
-        value: rank.cpu_seconds,
+        value: work(rank),
       })),
     ];
   },
@@ -111,6 +153,9 @@ const unequal: Words<Uneven, Limits> = {
       : 'Divide the work more evenly: the others wait for the slowest rank. If its work is the same, look at its node.',
   confidence: ({ world }) => ofRecords(world.ranks),
 };
+
+const userWords = ({ user_seconds, system_seconds }: Rank): string =>
+  `${formatDuration(user_seconds)} user, ${formatDuration(system_seconds)} system CPU time: the MPI library yields while it waits`;
 
 interface Large {
   world: World;

@@ -1,17 +1,19 @@
-import { count, cpusFigure, figure, listed, percent } from '../../base/words.ts';
+import { count, cpusFigure, figure, listed } from '../../base/words.ts';
 import type { NodeReport } from '../report-schema.ts';
-import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
 import {
   BOUND_FROM,
+  byCrowd,
   CROWDED,
   type CrowdedRanks,
   cpusOfRanks,
+  crowdEvidence,
   crowdOf,
-  hasLeftRecord,
+  isCrowd,
   knownRanks,
   ranksByNode,
   someRanks,
+  surenessOfCrowds,
   WAIT_FROM,
 } from './shared/ranks.ts';
 import { rule, together } from './shared/rule.ts';
@@ -35,10 +37,10 @@ export default rule({
         const crowd = crowdOf(world, ranks, limits);
         const cpus = cpusOn.get(node) ?? cpusOfRanks(ranks);
         if (crowd === undefined || cpus === undefined) return [];
-        return crowd.wanted > limits.wanted * cpus && crowd.waited >= limits.waited ? [{ ...crowd, cpus }] : [];
+        return isCrowd(crowd, cpus, limits) ? [{ ...crowd, cpus }] : [];
       }),
     );
-    return together(crowded.sort((a, b) => b.wanted / b.cpus - a.wanted / a.cpus));
+    return together(crowded.sort(byCrowd));
   },
   severity: 'warning',
   say(crowded) {
@@ -50,35 +52,24 @@ export default rule({
     return `Too many ranks: ${someRanks(world, ranks.length)}${each} ran on ${count(cpus, 'CPU')} of ${where}`;
   },
   evidence: (crowded, _, limits) =>
-    shown(crowded, 4).flatMap(({ node, ranks, wanted, waited, cpus }) => [
+    shown(crowded, 4).flatMap(({ cpus, ...crowd }) => [
       {
-        text: `${node}: ${count(ranks.length, 'rank')} wanted ${cpusFigure(wanted)} CPUs, the job has ${figure(cpus)} there`,
+        text: `${crowd.node}: ${count(crowd.ranks.length, 'rank')} wanted ${cpusFigure(crowd.wanted)} CPUs, the job has ${figure(cpus)} there`,
         from: WAIT_FROM,
-        node,
-        value: wanted,
+        node: crowd.node,
+        value: crowd.wanted,
         threshold: limits.wanted * cpus,
       },
-      {
-        text: `${node}: they waited for a CPU ${percent(waited)} of the time in which they were ready to run`,
-        from: WAIT_FROM,
-        node,
-        value: waited,
-        threshold: limits.waited,
-      },
-      ...(ranks[0]!.allowed_cpus === ''
-        ? []
-        : [
-            {
-              text: `${node}: rank ${ranks[0]!.rank} may run on CPUs ${ranks[0]!.allowed_cpus}`,
-              from: BOUND_FROM,
-              node,
-            },
-          ]),
+      crowdEvidence(crowd, limits),
+      ...crowd.ranks
+        .slice(0, 1)
+        .flatMap(({ rank, allowed_cpus, node }) =>
+          allowed_cpus === ''
+            ? []
+            : [{ text: `${node}: rank ${rank} may run on CPUs ${allowed_cpus}`, from: BOUND_FROM, node }],
+        ),
     ]),
   advise:
     'Start no more ranks × threads than there are CPUs: fewer ranks (mpirun -n, srun --ntasks), OMP_NUM_THREADS=1, or more CPUs. Ranks that wait in MPI calls take the CPU from those that work.',
-  confidence: (crowded) =>
-    crowded.every(({ ranks }) => ranks.every(hasLeftRecord))
-      ? high('the kernel counted how long their threads waited')
-      : medium('some ranks left no record: of these the main thread alone was sampled'),
+  confidence: (crowded) => surenessOfCrowds(crowded, 'the kernel counted how long their threads waited'),
 });

@@ -7,6 +7,7 @@ import { openRecording } from '../../recording/folder/open.ts';
 import { cgroupTable } from '../../sources/tables.ts';
 import { gather } from '../facts/gather.ts';
 import { report } from '../report.ts';
+import { EDGE } from './shared/use-over-time.ts';
 
 const SECONDS = 120;
 
@@ -37,8 +38,10 @@ async function recorded(busy: (t: number) => number, nodes = ['c1']): Promise<st
   return folder;
 }
 
-const said = (folder: string, id: string): string | undefined =>
-  report(gather(openRecording(folder))).findings.find((one) => one.id === id)?.text;
+const said = (folder: string, id: string, limits: Partial<typeof EDGE> = {}): string | undefined => {
+  const settings = { thresholds: new Map([[id, { ...EDGE, ...limits }]]), off: new Map() };
+  return report(gather(openRecording(folder)), settings).findings.find((one) => one.id === id)?.text;
+};
 
 test('a long start and a long end with little use, on one node and on several', async () => {
   const late = await recorded((t) => (t < 40 ? 0.02 : 2));
@@ -66,5 +69,18 @@ test('a short start, a start that works a little, and jobs that hardly work have
     const folder = await recorded(busy);
     assert.equal(said(folder, 'slow-start'), undefined, busy.toString());
     assert.equal(said(folder, 'slow-end'), undefined, busy.toString());
+  }
+});
+
+test('limits of the configuration count where statistics alone would say that all is well', async () => {
+  for (const nodes of [['c1'], ['c1', 'c2']]) {
+    const folder = await recorded((t) => (t < 12 || t >= 108 ? 0 : 2), nodes);
+    for (const id of ['slow-start', 'slow-end']) {
+      assert.equal(said(folder, id), undefined);
+      assert.match(
+        said(folder, id, { duration: 0.05 })!,
+        /^1[0-4]\.0 s at the (start|end) \(([\d.]+) %\) had little use/,
+      );
+    }
   }
 });

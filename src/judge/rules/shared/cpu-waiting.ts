@@ -28,6 +28,8 @@ export const WAITING = {
   /** Threads that are bound to CPUs wanted so many times as many, and used this share of them. */
   beyond_bound: 1.1,
   bound_used: 0.5,
+  /** Its own threads wanted so many times as many CPUs beyond those that it has as others took of these. */
+  own_crowd: 2,
 };
 
 type Limits<K extends keyof typeof WAITING = keyof typeof WAITING> = Pick<typeof WAITING, K>;
@@ -73,6 +75,13 @@ export const isBound = (n: NodeReport, limits: Limits<'beyond_bound' | 'bound_us
   busyOn(n) >= limits.bound_used * n.allowed_cpus;
 
 export const busyOn = (n: NodeReport): number => n.cpu_utilization! * n.cpus!;
+
+/** Whether its waiting follows from its own threads: they wanted more CPUs than it has, by far more than others took of these. */
+export function isOwnCrowd(n: NodeReport, { own_crowd }: Limits<'own_crowd'>): boolean {
+  const wanted = wantedOn(n);
+  if (wanted === undefined || n.cpu_wait_seconds === undefined) return false;
+  return wanted - n.cpus! > own_crowd * (n.cpus! - busyOn(n));
+}
 
 /** By the quota of its cgroup, which has a rule of its own. */
 export const isThrottled = (n: NodeReport, { throttled }: Limits<'throttled'>): boolean =>

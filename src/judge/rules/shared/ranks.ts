@@ -1,10 +1,12 @@
 import { formatDuration } from '../../../base/duration.ts';
 import { smallest } from '../../../base/extremes.ts';
-import { count, figure } from '../../../base/words.ts';
+import { count, figure, percent } from '../../../base/words.ts';
 import type { Rank, World } from '../../../query/ranks/ranks.ts';
 import { cpusIn } from '../../../query/use/process-work.ts';
 import { processEndTable, processTable } from '../../../sources/tables.ts';
-import { type Fact, named } from './rule.ts';
+import type { Evidence } from '../../report-schema.ts';
+import { high, medium } from './confidence.ts';
+import { type Fact, named, type Sureness } from './rule.ts';
 
 /** What rules about ranks have in common. */
 
@@ -76,6 +78,28 @@ export function crowdOf(world: World, ranks: readonly Rank[], limits: typeof CRO
   );
   return { world, node: known[0]!.node, ranks: known, wanted, waited: busy === 0 ? 0 : wait / busy };
 }
+
+/** How long they waited, as evidence. */
+export const crowdEvidence = ({ node, waited }: CrowdedRanks, limits: typeof CROWDED): Evidence => ({
+  text: `${node}: they waited for a CPU ${percent(waited)} of the time in which they were ready to run`,
+  from: WAIT_FROM,
+  node,
+  value: waited,
+  threshold: limits.waited,
+});
+
+export const surenessOfCrowds = (crowds: readonly CrowdedRanks[], why: string): Sureness =>
+  crowds.every(({ ranks }) => ranks.every(hasLeftRecord))
+    ? high(why)
+    : medium('some ranks left no record: of these the main thread alone was sampled');
+
+/** Whether they wanted more than so many CPUs, and waited. */
+export const isCrowd = ({ wanted, waited }: CrowdedRanks, cpus: number, limits: typeof CROWDED): boolean =>
+  wanted > limits.wanted * cpus && waited >= limits.waited;
+
+/** The most crowded first. */
+export const byCrowd = (a: CrowdedRanks & { cpus: number }, b: CrowdedRanks & { cpus: number }): number =>
+  b.wanted / b.cpus - a.wanted / a.cpus;
 
 export const ranksByNode = ({ ranks }: World): Map<string, Rank[]> => Map.groupBy(ranks, ({ node }) => node);
 

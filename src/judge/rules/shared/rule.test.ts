@@ -71,10 +71,12 @@ test('a rule is what it needs, when it holds and what it says', () => {
   assert.deepEqual(checks, [{ id: 'high-load', title: 'load above a limit', outcome: 'found' }]);
 });
 
+const alone = (): RuleContext => ({ ...facts(), judgedBy: () => [] });
+
 test('thresholds may be others than the rule’s own', () => {
-  const strict = highLoad().judge(facts(), { load: 9 });
+  const strict = highLoad().judge(alone(), { load: 9 });
   assert.equal(Array.isArray(strict) && strict[0]?.severity, 'warning');
-  assert.deepEqual(highLoad().judge(facts(), { load: 30 }), []);
+  assert.deepEqual(highLoad().judge(alone(), { load: 30 }), []);
 });
 
 test('limits that several rules go by are thresholds of each: those that are set count', () => {

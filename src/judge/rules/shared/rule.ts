@@ -5,7 +5,10 @@ import type { Confidence, Evidence, Facts, Finding, Severity } from '../../repor
 import type { Questions } from './questions.ts';
 
 /** What a rule sees: the facts of the report, and whatever else it asks for. */
-export type RuleContext = Facts & Questions;
+export type RuleContext = Facts & Questions & { judgedBy: JudgedBy };
+
+/** What another rule says of the same job, with the thresholds that it has there. */
+export type JudgedBy = (other: Rule) => Finding[] | NotJudged;
 
 /** Why there can be no verdict: data are missing, or the rule does not apply to this job. */
 export type NotJudged = { unmeasurable: string; hint?: string } | { skipped: string };

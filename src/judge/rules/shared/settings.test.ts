@@ -7,7 +7,7 @@ import { single } from '../../../../test/made/findings.ts';
 import { Fault } from '../../../base/fault.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { report } from '../../report.ts';
-import { type RuleSettings, ruleSettingsOf } from './settings.ts';
+import { type RuleSettings, readRules, ruleSettingsOf, writtenRules } from './settings.ts';
 
 let folder: string;
 before(() => {
@@ -77,4 +77,11 @@ test('what is forgiven is told and not used', async () => {
   assert.equal(thresholds.get('cpu-serial')!.from, 0.9);
   assert.ok(!('form' in thresholds.get('cpu-serial')!));
   assert.deepEqual([...off.keys()], ['swap']);
+});
+
+test('another process judges with the same rules', async () => {
+  const settings = ruleSettingsOf(
+    await configOf('[rules]\nshortest = "9s"\noff = ["swap"]\n[rules.cpu-serial]\nfrom = 0.9\n'),
+  );
+  assert.deepEqual(readRules(JSON.parse(JSON.stringify(writtenRules(settings)))), settings);
 });

@@ -14,6 +14,24 @@ export interface RuleSettings {
   shortest_seconds?: number;
 }
 
+/** The same as JSON has it, for another process. */
+export interface WrittenRules extends Pick<RuleSettings, 'shortest_seconds'> {
+  thresholds: [string, Thresholds][];
+  off: [string, string][];
+}
+
+export const writtenRules = ({ thresholds, off, ...rest }: RuleSettings): WrittenRules => ({
+  ...rest,
+  thresholds: [...thresholds],
+  off: [...off],
+});
+
+export const readRules = ({ thresholds, off, ...rest }: WrittenRules): RuleSettings => ({
+  ...rest,
+  thresholds: new Map(thresholds),
+  off: new Map(off),
+});
+
 type Settings = Pick<Config, 'thresholds' | 'rules.off' | 'rules.shortest' | 'origins'>;
 
 /** What is wrong is thrown, or told to `forgive` and not used. */

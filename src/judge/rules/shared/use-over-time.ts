@@ -29,41 +29,43 @@ export const EDGE = {
 
 const STEPS = 60;
 
-/** With so long a time of little use the mean cannot be more than this share of what is usual. */
-const MOST_MEAN = 1 - EDGE.duration * (1 - EDGE.little);
-
 /** Statistics may tell that there is no such time: samples need not be read. */
-function isEven(facts: RuleContext): boolean {
+function isEven(facts: RuleContext, { duration, little }: typeof EDGE): boolean {
+  // with so long a time of little use the mean cannot be more than this share of what is usual
+  const most = 1 - duration * (1 - little);
   if ((facts.summary.gpus ?? 0) > 0) {
     const cards = facts.statistics(gpuTable.col.utilization_percent).map(({ statistics }) => statistics);
     const sum = (of: 'mean' | 'p95'): number => cards.reduce((all, card) => all + card[of], 0);
-    return cards.length > 0 && sum('mean') >= MOST_MEAN * sum('p95');
+    return cards.length > 0 && sum('mean') >= most * sum('p95');
   }
-  return facts.nodes.every((n) => n.cpu_utilization! >= MOST_MEAN * n.cpu_utilization_max!);
+  return facts.nodes.every((n) => n.cpu_utilization! >= most * n.cpu_utilization_max!);
 }
 
-const seen = new WeakMap<RuleContext, UseOverTime | 'unknown'>();
+/** Read once for all rules: of one node that tells whether the others are worth reading, and of all. */
+interface Read {
+  one?: UseOverTime | 'unknown';
+  all?: UseOverTime | 'unknown';
+}
+const read = new WeakMap<RuleContext, Read>();
 
 /** Of GPUs where the job has some, else of CPUs; undefined where the samples do not tell. */
-export function useOverTime(facts: RuleContext): UseOverTime | undefined {
-  const found = seen.get(facts) ?? asked(facts) ?? 'unknown';
-  seen.set(facts, found);
-  return found === 'unknown' ? undefined : found;
-}
-
-function asked(facts: RuleContext): UseOverTime | undefined {
-  if (isEven(facts)) return undefined;
+export function useOverTime(facts: RuleContext, limits: typeof EDGE): UseOverTime | undefined {
+  if (isEven(facts, limits)) return undefined;
+  const kept = read.get(facts) ?? {};
+  read.set(facts, kept);
   const { wall_seconds: wall, gpus = 0 } = facts.summary;
   const resource = gpus > 0 ? 'GPU' : 'CPU';
   const [first] = facts.nodes.filter(({ samples = 0 }) => samples > 0);
   const isSeries = resource === 'GPU' || facts.nodes.every((n) => n.cpu_source === 'cgroup');
-  // of many nodes one tells whether the others are worth reading
-  const one =
-    isSeries && facts.nodes.length > 1 ? ofBusy(facts, resource, busyIn(facts, resource, first?.node)) : undefined;
   const isFine = (use: UseOverTime): boolean =>
-    [use.busy, use.busy.toReversed()].every((busy) => littleUse({ ...use, busy }, wall, EDGE) === undefined);
-  if (one !== undefined && isFine(one)) return one;
-  return ofBusy(facts, resource, isSeries ? busyIn(facts, resource) : facts.useOverTime(resource, STEPS));
+    [use.busy, use.busy.toReversed()].every((busy) => littleUse({ ...use, busy }, wall, limits) === undefined);
+  if (isSeries && facts.nodes.length > 1) {
+    kept.one ??= ofBusy(facts, resource, busyIn(facts, resource, first?.node)) ?? 'unknown';
+    if (kept.one !== 'unknown' && isFine(kept.one)) return kept.one;
+  }
+  kept.all ??=
+    ofBusy(facts, resource, isSeries ? busyIn(facts, resource) : facts.useOverTime(resource, STEPS)) ?? 'unknown';
+  return kept.all === 'unknown' ? undefined : kept.all;
 }
 
 function ofBusy(facts: RuleContext, resource: 'CPU' | 'GPU', busy: number[] | undefined): UseOverTime | undefined {
