@@ -36,6 +36,12 @@ test('reports of many recordings by two threads are those of one; what cannot be
   assert.match(out, /^Jobs \(119\)/);
   const path1 = path.join(folder, 'job-1');
   const settings = { thresholds: new Map(), off: new Map() };
-  const report = await reportOf({ path: path1, names: fs.readdirSync(path1), job: jobOf(), wanted: {}, settings });
+  const report = await reportOf({
+    path: path1,
+    names: fs.readdirSync(path1),
+    refreshed: jobOf(),
+    wanted: {},
+    settings,
+  });
   assert.deepEqual(structuredClone(report), report);
 });

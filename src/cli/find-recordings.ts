@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import type { Fault } from '../base/fault.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { isSettled } from '../jobs/schedulers/is-settled.ts';
 import * as open from '../recording/folder/open.ts';
@@ -19,7 +20,10 @@ export interface FoundRecording {
   path: string;
   /** What is in its folder. */
   names: string[];
-  job: open.Recording['job'];
+  /** What tells it from others: a whole job takes some kilobytes. */
+  job: JobHead;
+  /** What its scheduler has said of the job since. */
+  refreshed?: open.Recording['job'];
   /** Whether nobody needs to be asked how the job ended: not at all, nor for its steps. */
   isSettled: boolean;
   hasSteps: boolean;
@@ -27,24 +31,35 @@ export interface FoundRecording {
   recording?: open.Recording;
 }
 
+export type JobHead = Pick<open.Recording['job'], 'id' | 'name' | 'tags' | 'start' | 'end'>;
+
+const headOf = ({ id, name, tags, start, end }: open.Recording['job']): JobHead => ({
+  ...{ id, name, tags, start },
+  ...stated({ end }),
+});
+
 /** So many stay open: who asks for a few recordings has them opened once. */
 const STAY_OPEN = 16;
 
-/** The same for commands that take one after the other. */
-export async function findEach(paths: readonly string[]): Promise<FoundRecording[]> {
+/** The same for commands that take one after the other. `before` is told of each how many there were before it. */
+export async function findEach(
+  paths: readonly string[],
+  before: (found: number) => void = () => {},
+): Promise<FoundRecording[]> {
   let count = 0;
   const all = open.findEach(
     paths,
     (path, names): FoundRecording => {
+      before(count);
       const job = count++ < STAY_OPEN ? undefined : open.readJob(path);
       // a job that nobody needs to be asked about is all that is looked at now
       if (job !== undefined && isSettled({ job, nodes: [] }, true))
-        return { path, names, job, isSettled: true, hasSteps: true };
+        return { path, names, job: headOf(job), isSettled: true, hasSteps: true };
       const recording = open.openRecording(path, names);
       return {
         path,
         names,
-        job: recording.job,
+        job: headOf(recording.job),
         isSettled: isSettled(recording, false),
         hasSteps: isSettled(recording, true),
         ...(count <= STAY_OPEN ? { recording } : {}),
@@ -57,12 +72,15 @@ export async function findEach(paths: readonly string[]): Promise<FoundRecording
 }
 
 /** Opens one that was found, unless it is open. */
-export const openFound = async ({
+export async function openFound({
   path,
   names,
   recording,
-}: Pick<FoundRecording, 'path' | 'names' | 'recording'>): Promise<open.Recording> =>
-  recording ?? addUnfiled(open.openRecording(path, names));
+  refreshed,
+}: Pick<FoundRecording, 'path' | 'names' | 'recording' | 'refreshed'>): Promise<open.Recording> {
+  const opened = recording ?? (await addUnfiled(open.openRecording(path, names)));
+  return refreshed === undefined ? opened : { ...opened, job: refreshed };
+}
 
 async function addUnfiled(recording: open.Recording): Promise<open.Recording> {
   const { process_records } = recording.job;

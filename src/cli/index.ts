@@ -3,6 +3,7 @@ import { usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { warn } from '../base/warn.ts';
 import type { Built } from '../history/index/build.ts';
+import { indexFolder } from '../history/index/place.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { ascii, printable } from '../show/terminal/text-table.ts';
 import { forgivingRules } from './rule-settings.ts';
@@ -73,7 +74,9 @@ function builtText(archive: string, { recordings, added, changed, removed, troub
 
 async function verify(archive: string, format: string): Promise<void> {
   const { verifyIndex } = await import('../history/index/verify.ts');
+  const { verifyMonths } = await import('../history/index/months.ts');
   const found = verifyIndex(archive);
+  found.wrong.push(...(await verifyMonths(indexFolder(archive))));
   if (format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
   else if (found.wrong.length === 0) {
     const rows = Object.entries(found.rows).map(([table, all]) => `${all} in ${table}`);

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { stated } from '../base/stated.ts';
 import { jobsTable } from '../history/tables/jobs.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { header } from '../table/table.ts';
@@ -56,10 +57,12 @@ Examples:
       const most = limit === 0 || options.by !== undefined ? undefined : limit;
       const order = orderOf(options.sort);
       const filter = filterOf(options);
+      const needed = await neededOf(options, columns);
       const jobs = await withHistory(places, options, (history) =>
         history.selectJobs({
           ...filter,
           order,
+          ...stated({ columns: needed }),
           ...(most === undefined || options.perUser !== undefined ? {} : { limit: most + 1 }),
         }),
       );
@@ -78,6 +81,17 @@ function columnsOf(given: string | undefined): string[] | undefined {
   const wrong = names.find((name) => !COLUMNS.includes(name));
   if (wrong !== undefined) throw usage(`jobs have no column "${wrong}"`, `there are ${COLUMNS.join(', ')}`);
   return names;
+}
+
+/** What is shown is read, and no more: of a million jobs every column counts. */
+async function neededOf(
+  { format, by }: Options,
+  columns: string[] | undefined,
+): Promise<(keyof JobSummary)[] | undefined> {
+  if (by !== undefined) return [by, ...(await import('../history/ask/job-sums.ts')).SUMMED];
+  if (columns !== undefined) return columns as (keyof JobSummary)[];
+  if (format !== 'text') return undefined;
+  return [...(await import('../show/history/jobs-text.ts')).JOB_LIST_COLUMNS];
 }
 
 function orderOf(given = 'time'): { by: never; descending: boolean } {

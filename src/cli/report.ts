@@ -10,11 +10,12 @@ import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
 import { type RuleSettings, ruleSettingsOf } from '../judge/rules/shared/settings.ts';
 import { isWrongUse, ranThen } from '../query/spans/select.ts';
-import { reportCards } from '../show/report/text.ts';
+import { type Card, cardOf, reportCards } from '../show/report/text.ts';
 import { type FoundRecording, findEach, openFound } from './find-recordings.ts';
 import { forgivingRules } from './rule-settings.ts';
 import { leaveOut, type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
+import type { ThreadTask } from './thread.ts';
 
 /** More reports than this are made sparing memory, which then does not grow with their number. */
 const MANY = 100;
@@ -87,12 +88,13 @@ async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
 async function* reportParts(recordingPaths: readonly string[], options: ReportOptions): AsyncGenerator<string> {
   const format = options.format ?? 'text';
   if (!FORMATS.includes(format)) throw usage(`there is no format "${format}"`, `use one of ${FORMATS.join(', ')}`);
-  const reports = reportsOf(recordingPaths, options);
   if (format === 'text') {
     const cards = reportCards(options);
-    for await (const each of reports) cards.add(each);
-    yield* cards.texts();
-  } else if (format === 'json') yield* (await import('../show/report/json.ts')).reportJsonParts(reports);
+    for await (const each of madeOf(recordingPaths, options, CARD)) cards.add(each);
+    return yield* cards.texts();
+  }
+  const reports = madeOf(recordingPaths, options, REPORT);
+  if (format === 'json') yield* (await import('../show/report/json.ts')).reportJsonParts(reports);
   else {
     const all = await listOf(reports);
     if (format === 'markdown') yield (await import('../show/report/markdown.ts')).reportMarkdown(all);
@@ -100,7 +102,21 @@ async function* reportParts(recordingPaths: readonly string[], options: ReportOp
   }
 }
 
-async function* reportsOf(paths: readonly string[], options: ReportOptions): AsyncGenerator<Report> {
+/** What is made of each report, and which task of another thread makes the same. */
+interface Making<T> {
+  task: ThreadTask;
+  of(made: Report, options: Pick<ReportOptions, 'stream' | 'all'>): T;
+}
+
+const REPORT: Making<Report> = { task: 'report', of: (made) => made };
+/** A card is much smaller than its report. */
+const CARD: Making<Card> = { task: 'card', of: cardOf };
+
+async function* madeOf<T extends object>(
+  paths: readonly string[],
+  options: ReportOptions,
+  making: Making<T>,
+): AsyncGenerator<T> {
   const wanted = wantedOf(options);
   const settings = await ruleSettings(options);
   if (options.store !== undefined) {
@@ -108,43 +124,49 @@ async function* reportsOf(paths: readonly string[], options: ReportOptions): Asy
     const timed = wanted.from !== undefined || wanted.to !== undefined;
     const jobs = await storedJobs(options.store, ids, !timed);
     const then = jobs.filter(({ recording }) => ranThen(recording, wanted));
-    for (const job of then.length > 0 ? then : jobs) yield report(await gatherStored(job, wanted), settings);
+    for (const job of then.length > 0 ? then : jobs)
+      yield making.of(report(await gatherStored(job, wanted), settings), options);
     return;
   }
-  const all = await findEach(paths);
+  const all = await findEach(paths, (before) => {
+    if (before === MANY) spareMemory();
+  });
   const found = options.job === undefined ? all : all.filter((r) => isOfJob(r.job.id, options.job!));
   if (found.length === 0) {
     throw usage(`no recording of job ${options.job} here`, `there are ${idsText(all.map((r) => r.job.id))}`);
   }
   // of many recordings only what is wanted is asked for: a scheduler serves others too
   const steps = options.step !== undefined || found.length === 1;
-  await Promise.all(found.map((each) => askHowItEnded(each, steps)));
+  await Promise.all(found.flatMap((each) => askHowItEnded(each, steps) ?? []));
   // of several recordings those that ran at that time are meant; of one it is wrong use
   const then = found.filter((recording) => ranThen(recording, wanted));
   const chosen = then.length > 0 ? then : found;
   // what a folder holds comes by time, what is named one by one as it is named
   if (paths.length === 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
   const isMany = chosen.length > MANY;
-  // what a report takes is garbage after it: of very many V8 would let it grow to some hundred megabytes first
-  if (isMany) for (const flag of SPARING) setFlagsFromString(flag);
   let [wrong, isSome] = [undefined as unknown, false];
+  const { all: isWhole } = options;
+  const shown = { ...stated({ all: isWhole }), stream: { isTTY: options.stream?.isTTY } };
   const items = chosen.map(
-    ({ path, names, job, recording }): Reported => ({
-      ...{ path, names, job, wanted, settings },
+    ({ path, names, refreshed, recording }): Reported => ({
+      ...{ path, names, wanted, settings, shown },
+      ...stated({ refreshed }),
       // another thread opens it quicker than it takes one that is open
       ...(isMany ? {} : stated({ recording })),
     }),
   );
-  const orFailed = async (item: Reported): Promise<Report | Failed> => {
+  const orFailed = async (item: Reported): Promise<T | Failed> => {
     try {
-      return await reportOf(item);
+      const made = await reportOf(item);
+      if (options.spent !== undefined && made.cost.cpu_seconds !== undefined) made.cost.cpu_seconds += options.spent();
+      return making.of(made, shown);
     } catch (error) {
-      return { path: item.path, error };
+      return { failed: item.path, error };
     }
   };
-  for await (const made of inTwoThreads('report', items, orFailed, isMany)) {
-    if ('error' in made) {
-      const { path, error } = made;
+  for await (const made of inTwoThreads(making.task, items, orFailed, isMany)) {
+    if ('failed' in made) {
+      const { failed: path, error } = made;
       if (chosen.length === 1) throw error;
       // what is wrong with one says nothing about the others
       leaveOut({ path }, error);
@@ -152,11 +174,15 @@ async function* reportsOf(paths: readonly string[], options: ReportOptions): Asy
       else process.exitCode = 1;
       continue;
     }
-    if (options.spent !== undefined && made.cost.cpu_seconds !== undefined) made.cost.cpu_seconds += options.spent();
     isSome = true;
     yield made;
   }
   if (!isSome && wrong !== undefined) throw wrong;
+}
+
+/** What a report takes is garbage after it: of very many V8 would let it grow to some hundred megabytes first. */
+function spareMemory(): void {
+  for (const flag of SPARING) setFlagsFromString(flag);
 }
 
 /** The rules as the configuration has them. */
@@ -165,20 +191,25 @@ async function ruleSettings({ config, isForgiving = false }: ReportOptions): Pro
   return isForgiving ? forgivingRules(config) : ruleSettingsOf(await loadConfig({}, config));
 }
 
-interface Reported extends Pick<FoundRecording, 'path' | 'names' | 'job' | 'recording'> {
+interface Reported extends Pick<FoundRecording, 'path' | 'names' | 'refreshed' | 'recording'> {
   wanted: GatherOptions;
   settings: RuleSettings;
+  /** Of cards: how they look. */
+  shown?: Pick<ReportOptions, 'stream' | 'all'>;
 }
 
 interface Failed {
-  path: string;
+  failed: string;
   error: unknown;
 }
 
 /** The report of one recording. */
 export async function reportOf({ wanted, settings, ...found }: Reported): Promise<Report> {
-  return report(await gatherQuickly({ ...(await openFound(found)), job: found.job }, wanted), settings);
+  return report(await gatherQuickly(await openFound(found), wanted), settings);
 }
+
+/** Its card. */
+export const cardOfFound = async (item: Reported): Promise<Card> => cardOf(await reportOf(item), item.shown ?? {});
 
 const wantedOf = (options: ReportOptions): GatherOptions => ({
   ...spanQuery(options),
@@ -186,8 +217,11 @@ const wantedOf = (options: ReportOptions): GatherOptions => ({
 });
 
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
-async function askHowItEnded(found: FoundRecording, steps: boolean): Promise<void> {
-  if (steps ? found.hasSteps : found.isSettled) return;
-  const { refreshJob } = await import('../jobs/schedulers/refresh.ts');
-  found.job = await refreshJob(await openFound(found), { steps });
+function askHowItEnded(found: FoundRecording, steps: boolean): Promise<void> | undefined {
+  if (steps ? found.hasSteps : found.isSettled) return undefined;
+  return (async () => {
+    const { refreshJob } = await import('../jobs/schedulers/refresh.ts');
+    found.refreshed = await refreshJob(await openFound(found), { steps });
+    found.job = found.refreshed;
+  })();
 }

@@ -40,7 +40,7 @@ export async function scaleOf(
   const bar = readingJobs(found.length);
   const judged: Judged[] = [];
   for (const one of found) {
-    const material = gather({ ...(await openFound(one)), job: one.job });
+    const material = gather(await openFound(one));
     const made = report(material);
     const program = programOfJob(made) ?? made.job.name;
     bar.advance();

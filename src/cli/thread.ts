@@ -4,6 +4,7 @@ import type { ThreadAnswer } from '../base/two-threads.ts';
 /** What a second thread can do, by name; `inTwoThreads` says what with. */
 const TASKS = {
   report: async () => (await import('./report.ts')).reportOf,
+  card: async () => (await import('./report.ts')).cardOfFound,
   summarise: async () => (await import('../query/summarise.ts')).summariseAsked,
 } as const;
 

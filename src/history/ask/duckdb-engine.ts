@@ -1,35 +1,21 @@
 import * as fs from 'node:fs';
-import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { Fault } from '../../base/fault.ts';
 import { header } from '../../table/table.ts';
+import { connectDuckDb } from '../index/connect-duckdb.ts';
 import { indexVersion, TABLES_MARK } from '../index/index-version.ts';
 import { JOURNAL } from '../index/index-writer.ts';
-import { dayFolder, dayOf, daysOf, indexFolder, partsIn } from '../index/place.ts';
+import { isMonth, partsBetween } from '../index/months.ts';
+import { dayOf, indexFolder } from '../index/place.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { duckdb } from './dialect.ts';
 import type { Cell, Engine, TableOf } from './engine.ts';
+import { where } from './where.ts';
 
-/** What one question may take. */
-const MEMORY = '900MB';
 const ATTEMPTS = 20;
 const PAUSE_MS = 100;
-
-/** DuckDB takes a tenth of a second to load: only who asks it does. */
-async function connectDuckDb(): Promise<DuckDBConnection> {
-  const { DuckDBInstance } = await import('@duckdb/node-api');
-  const instance = await DuckDBInstance.create(':memory:', {
-    memory_limit: MEMORY,
-    threads: String(os.availableParallelism()),
-    temp_directory: path.join(os.tmpdir(), `tacho-duckdb-${process.pid}`),
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    preserve_insertion_order: 'false',
-  });
-  return instance.connect();
-}
 
 /** Asks the indexes of some archives as one. */
 export async function openIndexEngine(archives: readonly string[]): Promise<Engine> {
@@ -62,18 +48,24 @@ export function filesOf(
 ): string {
   const first = from === undefined ? '' : dayOf(from);
   const last = to === undefined ? '9' : dayOf(to);
-  const found = indexes.flatMap((index) =>
-    daysOf(index, table)
-      .filter((day) => day >= first && day <= last)
-      .flatMap((day) => {
-        const folder = path.join(index, dayFolder(table, day));
-        return partsIn(folder).map(({ name }) => path.join(folder, name));
-      }),
-  );
-  const files = Array.isArray(only) ? only : found;
-  if (files.length === 0) return emptyTable(table, only !== undefined);
+  const parts = Array.isArray(only)
+    ? [{ days: only.filter((file) => !isMonth(file)), months: only.filter(isMonth) }]
+    : indexes.map((index) => partsBetween(index, table, first, last));
+  const days = parts.flatMap((each) => each.days);
+  const months = parts.flatMap((each) => each.months);
+  if (days.length + months.length === 0) return emptyTable(table, only !== undefined);
   const places = only === undefined ? '' : ', filename = true, file_row_number = true';
-  return `read_parquet([${files.map(duckdb.text).join(', ')}], hive_partitioning = true, hive_types = {day: date}${places})`;
+  const read = (files: readonly string[], how: string): string =>
+    `read_parquet([${files.map(duckdb.text).join(', ')}], ${how}${places})`;
+  const byDay = read(days, 'hive_partitioning = true, hive_types = {day: date}');
+  if (months.length === 0) return byDay;
+  // of a month some days may be meant
+  const bounds = [
+    ...(from === undefined ? [] : [`day >= date '${first}'`]),
+    ...(to === undefined ? [] : [`day <= date '${last}'`]),
+  ];
+  const byMonth = `select * from ${read(months, 'hive_partitioning = false')} ${where(bounds)}`;
+  return `(${byMonth}${days.length === 0 ? '' : ` union all by name select * from ${byDay}`})`;
 }
 
 /** A table without rows has its columns all the same. */
@@ -129,5 +121,3 @@ export function cellOf(value: DuckDBValue): Cell {
   }
   return typeof value === 'object' ? String(value) : (value as Cell);
 }
-
-export { connectDuckDb };

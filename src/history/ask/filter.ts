@@ -29,6 +29,8 @@ export interface JobFilter {
   ranges?: { readonly [C in JobNumber]?: { min?: number; max?: number } };
   order?: { by: JobNumber | JobText | 'time'; descending?: boolean };
   limit?: number;
+  /** Only these columns of them are needed; they may have others. */
+  columns?: readonly (keyof JobSummary)[];
 }
 
 /** The column that each list is about. */

@@ -54,8 +54,21 @@ const ADDED = [
 
 const WELL = ['completed', 'running', 'pending', 'cancelled', 'unknown'];
 
+/** The columns of jobs that sums are made of. */
+export const SUMMED = [
+  ...ADDED,
+  'state',
+  'origin',
+  'cpu_use',
+  'gpu_use',
+  'wait_seconds',
+  'memory_peaks_bytes',
+] as const satisfies (keyof JobSummary)[];
+
+type Summed = Pick<JobSummary, (typeof SUMMED)[number] | JobText>;
+
 /** The groups with most core-hours first. */
-export function sumsOf(jobs: readonly JobSummary[], by: JobText): JobSums[] {
+export function sumsOf(jobs: readonly Summed[], by: JobText): JobSums[] {
   const groups = Map.groupBy(jobs, (job) => job[by] ?? '');
   return [...groups]
     .map(([group, own]): JobSums => {
@@ -87,7 +100,7 @@ function sumOf(values: readonly (number | undefined)[]): number | undefined {
 }
 
 function weighed(
-  jobs: readonly JobSummary[],
+  jobs: readonly Summed[],
   use: 'cpu_use' | 'gpu_use',
   by: 'core_hours' | 'gpu_hours',
 ): number | undefined {

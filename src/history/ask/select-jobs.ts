@@ -5,7 +5,7 @@ import type { Engine } from './engine.ts';
 import type { JobFilter } from './filter.ts';
 import { conditionsOf, where, windowOf } from './where.ts';
 
-const COLUMNS = [...jobsTable.keys, ...jobsTable.columns].map(({ name }) => `j.${name}`);
+const COLUMNS = [...jobsTable.keys, ...jobsTable.columns].map(({ name }) => name);
 
 /** So few rows are looked for first, and then read: of a million jobs the other columns are not touched. */
 const FEW = 1000;
@@ -20,14 +20,16 @@ export async function askJobs(engine: Engine, filter: JobFilter): Promise<JobSum
   const ordered = `order by j.${by} ${direction} nulls last, j.time, j.job`;
   const most = limit === undefined ? '' : `limit ${Math.max(0, Math.floor(limit))}`;
   const days = { from, to };
-  const columns = [`${dialect.micros('j.time')} as start_us`, ...COLUMNS].join(', ');
+  const needed = filter.columns === undefined ? undefined : new Set<string>([...KEYS, ...filter.columns]);
+  const chosenColumns = COLUMNS.filter((name) => needed?.has(name) ?? true).map((name) => `j.${name}`);
+  const columns = [`${dialect.micros('j.time')} as start_us`, ...chosenColumns].join(', ');
   const atOnce = async (): Promise<JobSummary[]> => {
     const rows = await query(
       (table) => `select ${columns} from ${table('jobs', days)} j ${conditions} ${ordered} ${most}`,
     );
     return rows.map(summaryOf);
   };
-  if (dialect.name !== 'duckdb' || limit === undefined || limit > FEW) return atOnce();
+  if (dialect.name !== 'duckdb' || needed !== undefined || limit === undefined || limit > FEW) return atOnce();
   const places = await query(
     (table) =>
       `select j.filename as f, j.file_row_number as r from ${table('jobs', days, 'all')} j ${conditions} ${ordered} ${most}`,

@@ -6,10 +6,11 @@ import { isParquet } from '../../recording/folder/files.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
 import { writeParquet } from '../../recording/sealed/parquet/write.ts';
+import { connectDuckDb } from '../index/connect-duckdb.ts';
 import { indexFolder } from '../index/place.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { duckdb } from './dialect.ts';
-import { cellOf, connectDuckDb, emptyTable, filesOf } from './duckdb-engine.ts';
+import { cellOf, emptyTable, filesOf } from './duckdb-engine.ts';
 import type { Cell } from './engine.ts';
 
 export interface SqlAnswer {

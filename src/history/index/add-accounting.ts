@@ -6,6 +6,7 @@ import type { Accounted, AddedAccounting } from './accounting-store.ts';
 import { buildIndex } from './build.ts';
 import { accountingId } from './entry.ts';
 import { fileAccounting } from './file-accounting.ts';
+import { changeIndex } from './index-writer.ts';
 import { shareAccounting } from './share-accounting.ts';
 
 /** Brings what accounting knows into the index of an archive, which is made if need be. */
@@ -27,5 +28,6 @@ export async function addAccounting(
   // their rows are made again, with what accounting adds
   if (recordings.length > 0) await buildIndex(archive, { only: recordings.map((id) => path.join(archive, id)) });
   await shareAccounting(archive, runs);
+  await changeIndex(archive, (index) => index.joinMonths());
   return { jobs: runs.length, added: changed, unchanged: runs.length - changed, recorded };
 }

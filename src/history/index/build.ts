@@ -77,7 +77,8 @@ async function fill(
   if (accounting.exists && (isNew || gone.length > 0))
     await fileUnrecorded(accounting, index, isNew ? undefined : new Set(gone.flatMap(({ days }) => days.jobs ?? [])));
   if (accounting.exists) await shareWithNewUsers(archive, () => accounting.all());
-  if (news.length > 1000) index.compact();
+  if (news.length > 1000) await index.compact();
+  if (only === undefined) await index.joinMonths();
   const asked =
     only === undefined ? [...index.catalogue.all()] : news.flatMap(({ id }) => index.catalogue.get(id) ?? []);
   return {

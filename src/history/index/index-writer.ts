@@ -9,6 +9,7 @@ import { Catalogue, type Gone } from './catalogue.ts';
 import { dayOfRow, type Entry, entryOf, type Listed } from './entry.ts';
 import { indexVersion, TABLES_MARK, type Version } from './index-version.ts';
 import { withLock } from './lock.ts';
+import { joinMonths, MONTHS } from './months.ts';
 import { dayFolder, daysOf, indexFolder, partsIn } from './place.ts';
 import { readRows, type SummaryRow, writeRows } from './row-file.ts';
 
@@ -63,6 +64,7 @@ export class IndexWriter {
         for (const day of days)
           this.prepareDay(journal, table, day, rows.get(table)?.get(day) ?? [], old.get(table)?.get(day));
       }
+      await synced(journal.add.map(([temporary]) => path.join(this.folder, temporary)));
       this.commit(journal);
     } catch (error) {
       for (const [temporary] of journal.add) fs.rmSync(path.join(this.folder, temporary), { force: true });
@@ -135,8 +137,18 @@ export class IndexWriter {
     for (const name of remove) fs.rmSync(path.join(this.folder, name), { force: true });
     this.catalogue.append(lines);
     this.catalogue.set(lines);
+    this.countChange();
+  }
+
+  /** Who asks meanwhile asks again. */
+  private countChange(): void {
     const { changes = 0 } = indexVersion(this.folder) ?? {};
     replaceJson(path.join(this.folder, 'version'), { tables: TABLES_MARK, changes: changes + 1 } satisfies Version);
+  }
+
+  /** Months that are over get a copy in one file each. */
+  async joinMonths(): Promise<void> {
+    if (await joinMonths(this.folder)) this.countChange();
   }
 
   /** Makes a change again that somebody who was killed had begun. */
@@ -156,7 +168,7 @@ export class IndexWriter {
   }
 
   /** Makes the files of every day one, and the catalogue short. */
-  compact(): void {
+  async compact(): Promise<void> {
     for (const table of TABLE_NAMES)
       for (const day of daysOf(this.folder, table)) {
         const where = dayFolder(table, day);
@@ -167,10 +179,25 @@ export class IndexWriter {
         const name = `${where}/part-${rows.length}-${randomBytes(6).toString('hex')}.parquet`;
         writeRows(path.join(this.folder, `${name}.tmp`), SUMMARY_TABLES[table], rows);
         journal.add.push([`${name}.tmp`, name]);
+        await synced([path.join(this.folder, `${name}.tmp`)]);
         this.commit(journal);
       }
     this.catalogue.compact();
   }
+}
+
+/** So many files are brought to the disk at once. */
+const AT_ONCE = 64;
+
+/** Brings files to the disk together: one after the other, each would wait for the disk. */
+async function synced(files: readonly string[]): Promise<void> {
+  for (let i = 0; i < files.length; i += AT_ONCE)
+    await Promise.all(
+      files.slice(i, i + AT_ONCE).map(async (file) => {
+        const opened = await fs.promises.open(file, 'r+');
+        await opened.datasync().finally(() => opened.close());
+      }),
+    );
 }
 
 /** A change that is being made. */
@@ -223,6 +250,6 @@ export async function changeIndex<T>(
 
 /** All that is in it but the lock: the version last, so that a half-empty index is taken for none. */
 function empty(folder: string): void {
-  for (const name of ['version', JOURNAL, ...TABLE_NAMES, 'recordings'])
+  for (const name of ['version', JOURNAL, ...TABLE_NAMES, MONTHS, 'recordings'])
     fs.rmSync(path.join(folder, name), { recursive: true, force: true });
 }

@@ -7,7 +7,7 @@ import type { Table } from '../../table/table.ts';
 /** A row of any summary table. */
 export type SummaryRow = { time: number } & Record<string, number | string | undefined>;
 
-/** Rows as one Parquet file. Whole-number columns are rounded: a column has the same type in every file. */
+/** Rows as one Parquet file, which may not be on the disk yet. Whole-number columns are rounded: a column has the same type in every file. */
 export function writeRows(file: string, table: Table, rows: readonly object[]): number {
   const all = (rows as readonly SummaryRow[]).toSorted((a, b) => a.time - b.time);
   const batch: Batch = {
@@ -27,7 +27,7 @@ export function writeRows(file: string, table: Table, rows: readonly object[]): 
         Float64Array.from(all, (row) => numberIn(row[name], type === 'int')),
       );
   }
-  return writeParquet(file, batch, { quick: true });
+  return writeParquet(file, batch, { quick: true, sync: false });
 }
 
 function numberIn(value: unknown, isWhole: boolean): number {

@@ -192,7 +192,7 @@ export function selectEach(
 }
 
 /** Of several recordings those that ran at the time asked for are meant. */
-export function ranThen({ job }: Pick<Recording, 'job'>, { from, to }: SpanQuery): boolean {
+export function ranThen({ job }: { job: Pick<Recording['job'], 'start' | 'end'> }, { from, to }: SpanQuery): boolean {
   return !(job.start > (to ?? job.start) || (job.end ?? Number.POSITIVE_INFINITY) < (from ?? Number.NEGATIVE_INFINITY));
 }
 

@@ -26,8 +26,29 @@ export function thousands(value: number): string {
 export const whenText = (moment: number | undefined): string =>
   moment === undefined ? '-' : formatMoment(moment).slice(0, 'YYYY-MM-DD HH:MM'.length);
 
+/** The columns of jobs that their usual list shows. */
+export const JOB_LIST_COLUMNS = [
+  'job',
+  'user',
+  'name',
+  'program',
+  'state',
+  'origin',
+  'time',
+  'wall_seconds',
+  'nodes',
+  'cpus',
+  'cpu_use',
+  'memory_use',
+  'gpus',
+  'gpu_use',
+  'core_hours',
+  'core_hours_wasted',
+  'findings',
+] as const satisfies (keyof JobSummary)[];
+
 /** Jobs for people, one a line; columns that no job has a value of are left out, and what can be spared on a narrow terminal. */
-export function jobsText(jobs: readonly JobSummary[], width?: number): string {
+export function jobsText(jobs: readonly Pick<JobSummary, (typeof JOB_LIST_COLUMNS)[number]>[], width?: number): string {
   const columns: TextColumn[] = [
     { head: 'job', middle: true },
     { head: 'user' },

@@ -47,34 +47,48 @@ interface Pen extends Paint {
 /** The report card for a terminal or a job's output: 80 columns. Several recordings have a table before their cards. */
 export function reportText(reports: readonly Report[], options: TextOptions = {}): string {
   const cards = reportCards(options);
-  for (const report of reports) cards.add(report);
+  for (const report of reports) cards.add(cardOf(report, options));
   return [...cards.texts()].join('');
 }
 
-/** Cards in the making: of each report only the text stays in memory, of many compressed. */
-export function reportCards({ stream = {}, all = false }: TextOptions): {
-  add(report: Report): void;
-  texts(): Generator<string>;
-} {
-  const unicode = stream.isTTY === true && utf8();
-  const penFor = (names: readonly string[]): Pen => {
-    const plain = asciiAround(unicode ? [] : names);
-    const say = (text: string): string => (unicode ? printable(text) : plain(printable(text)));
-    return { ...paint(stream), unicode, say };
+/** The card of one job, and what the table of several jobs says of it: plain data, which another thread may make. */
+export interface Card {
+  text: string;
+  row: JobRow;
+  /** What people have written in it that is not ASCII. */
+  names: string[];
+}
+
+export function cardOf(report: Report, { stream = {}, all = false }: TextOptions): Card {
+  const own = written(report);
+  return {
+    text: card(report, penFor(stream, own), all),
+    row: jobRow(report),
+    names: own.filter((name) => NOT_ASCII.test(name)),
   };
+}
+
+function penFor(stream: NonNullable<TextOptions['stream']>, names: readonly string[]): Pen {
+  const unicode = stream.isTTY === true && utf8();
+  const plain = asciiAround(unicode ? [] : names);
+  const say = (text: string): string => (unicode ? printable(text) : plain(printable(text)));
+  return { ...paint(stream), unicode, say };
+}
+
+/** Cards in the making: of each report only the text stays in memory, of many compressed. */
+export function reportCards({ stream = {} }: TextOptions): { add(made: Card): void; texts(): Generator<string> } {
   const cards = new PackedTexts();
   const jobs: JobRow[] = [];
   const names = new Set<string>();
   return {
-    add(report) {
-      const own = written(report);
-      cards.add(`${jobs.length === 0 ? '' : '\n\n'}${card(report, penFor(own), all)}`);
-      for (const name of own) if (NOT_ASCII.test(name)) names.add(name);
-      jobs.push(jobRow(report));
+    add(made) {
+      cards.add(`${jobs.length === 0 ? '' : '\n\n'}${made.text}`);
+      for (const name of made.names) names.add(name);
+      jobs.push(made.row);
     },
     *texts() {
       if (jobs.length > 1) {
-        const pen = penFor([...names]);
+        const pen = penFor(stream, [...names]);
         yield `${part(pen, `Jobs (${jobs.length})`, severalRows(jobs)).join('\n')}\n\n\n`;
       }
       yield* cards.texts();

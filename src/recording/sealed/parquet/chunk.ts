@@ -25,7 +25,22 @@ const USUAL = { [constants.ZSTD_c_compressionLevel]: 3 };
 const QUICK = { [constants.ZSTD_c_compressionLevel]: 1 };
 /** One output buffer that is large enough: zlib would collect small ones. */
 const pack = (bytes: Buffer, quick: boolean): Buffer =>
-  zstdCompressSync(bytes, { params: quick ? QUICK : USUAL, chunkSize: bytes.length + 1024 });
+  quick && bytes.length <= TINY
+    ? storedFrame(bytes)
+    : zstdCompressSync(bytes, { params: quick ? QUICK : USUAL, chunkSize: bytes.length + 1024 });
+/** So few bytes hardly get fewer, and a file of one row has two hundred such pages: setting up zstd for each takes 10 ms. */
+const TINY = 32;
+
+/** A frame of zstd whose only block is stored as it is (RFC 8878: single segment, size in one byte, raw block). */
+function storedFrame(bytes: Buffer): Buffer {
+  const frame = Buffer.allocUnsafe(9 + bytes.length);
+  frame.writeUInt32LE(0xfd2fb528, 0);
+  frame[4] = 0x20;
+  frame[5] = bytes.length;
+  frame.writeUIntLE((bytes.length << 3) | 1, 6, 3);
+  bytes.copy(frame, 9);
+  return frame;
+}
 const PAGE_ROWS = 131_072;
 const SAMPLE_ROWS = 8192;
 const PLAIN_GAIN = 1.05;
