@@ -58,13 +58,14 @@ export function summariseNode(node: NodeRecording, { tables, ...part }: Summaris
 
 /**
  * The same of several parts of the time, of some tables or columns: each table is read once. `spread`: only of these columns
- * deviations and percentiles.
+ * deviations and percentiles. `atHand`: tables of all of the time that have been read already, with these columns and others.
  */
 export function summariseParts(
   node: NodeRecording,
   parts: readonly Part[],
   tables?: readonly string[] | WantedColumns,
   spread?: WantedColumns,
+  atHand?: (table: string) => ReadBatch | undefined,
 ): NodeSummary[] {
   const wanted = tables === undefined ? undefined : new Set(tables instanceof Map ? tables.keys() : tables);
   const summaries = parts.map((): NodeSummary => ({ node, tables: new Map(), damage: [] }));
@@ -86,8 +87,11 @@ export function summariseParts(
         append(damage, sealed.damage);
         return;
       }
-      batch ??= readTable(node, name, parts.length === 1 ? { ...KEPT, ...parts[0], ...columns } : columns);
-      tables.set(name, measure(parts.length === 1 ? batch : clip(batch, { ...KEPT, ...parts[i] }), figures.spread));
+      const isClipped = atHand === undefined && parts.length === 1;
+      batch ??=
+        withColumns(atHand?.(name), figures.columns) ??
+        readTable(node, name, isClipped ? { ...KEPT, ...parts[0], ...columns } : columns);
+      tables.set(name, measure(isClipped ? batch : clip(batch, { ...KEPT, ...parts[i] }), figures.spread));
       append(
         damage,
         batch.damage.map((each) => ({ ...each, table: name })),
@@ -104,6 +108,16 @@ export function summariseParts(
     });
   }
   return summaries;
+}
+
+/** A batch with some of its columns. */
+function withColumns(batch: ReadBatch | undefined, columns: ReadonlySet<string> | undefined): ReadBatch | undefined {
+  if (batch === undefined || columns === undefined) return batch;
+  const keys = new Set(batch.table.keys.map(({ name }) => name));
+  const picked = <T>(all: Map<string, T>): Map<string, T> =>
+    new Map([...all].filter(([name]) => keys.has(name) || columns.has(name)));
+  const table = { ...batch.table, columns: batch.table.columns.filter(({ name }) => columns.has(name)) };
+  return { ...batch, table, numbers: picked(batch.numbers), texts: picked(batch.texts) };
 }
 
 /** What `summariseParts` is asked, as one item for another thread. */

@@ -20,7 +20,7 @@ import {
   type TableDamage,
   type WantedColumns,
 } from '../../query/summarise.ts';
-import { type NodeSamples, readSamples } from '../../query/use/samples.ts';
+import { type NodeSamples, readSamples, type UsedTable, usedTables } from '../../query/use/samples.ts';
 import { lostRecords } from '../../recording/folder/lost-records.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { recordedMarkers } from '../../recording/read/markers.ts';
@@ -166,17 +166,20 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
     const asked = chosen.filter((one) => (node ?? one.name) === one.name && hasRows(one, column.table));
     return series(asked, column, { ...looked, ...options });
   };
+  const used = new Map(chosen.map((node) => [node.name, usedTables(node, until.to)]));
   if (options.phases === true) {
     const parts = phasePartsOf(material).map(({ intervals }) => ({ intervals }));
-    material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell, new Map());
+    // what came after the end is in no curve, but may be in a phase
+    const atHand = until.to === undefined ? used : undefined;
+    material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell, new Map(), atHand);
   }
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
-  if (hasParts) whole.samples = samplesOf(chosen, until.to, tell);
+  if (hasParts) whole.samples = samplesOf(chosen, used, tell);
   let sampledWhole = hasParts ? whole : undefined;
   const isRead = hasParts || chosen.every(({ memory }) => memory === undefined);
   if (isRead)
     material.sampled = () => {
-      sampledWhole ??= { ...whole, samples: samplesOf(chosen, until.to, tell) };
+      sampledWhole ??= { ...whole, samples: samplesOf(chosen, used, tell) };
       return sampledWhole;
     };
   if (damage.length > 0) material.damage = damage;
@@ -219,8 +222,9 @@ function measured(
   tables: readonly string[] | WantedColumns,
   tell: Tell,
   spread = SPREAD,
+  atHand?: ReadonlyMap<string, UsedTable>,
 ): NodeMaterial[][] {
-  const byNode = nodes.map((node) => summariseParts(node, parts, tables, spread));
+  const byNode = nodes.map((node) => summariseParts(node, parts, tables, spread, atHand?.get(node.name)));
   return parts.map((_, i) =>
     told(
       byNode.map((summaries) => summaries[i]!),
@@ -237,15 +241,15 @@ function told(summaries: readonly NodeSummary[], tell: Tell): NodeMaterial[] {
   });
 }
 
-/** What was sampled of what is used up, by node; `to`: what came later is not the job's. */
+/** What was sampled of what is used up, by node. */
 function samplesOf(
   nodes: readonly NodeRecording[],
-  to: number | undefined,
+  used: ReadonlyMap<string, UsedTable>,
   tell: Tell,
 ): ReadonlyMap<string, NodeSamples> {
   return new Map(
     nodes.map((node) => {
-      const samples = readSamples(node, to);
+      const samples = readSamples(used.get(node.name)!);
       for (const each of samples.damage) tell(node, each);
       return [node.name, samples];
     }),

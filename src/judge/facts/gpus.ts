@@ -13,15 +13,23 @@ export function gpusOf(material: Material): GpuReport[] {
   const all: GpuReport[] = [];
   for (const node of material.nodes) {
     const meters = cardMeters(material, node);
+    const newest = largest([...node.tables.values()].map((t) => t.end));
     for (const series of seriesOf(node, gpuTable)) {
       const meter = meters.find(({ keys }) => keys.gpu === series.keys.gpu);
-      all.push(gpuOf(material, node, series, meter));
+      all.push(gpuOf(material, node, series, newest, meter));
     }
   }
   return all.sort((a, b) => Number(a.own === false) - Number(b.own === false));
 }
 
-function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries, meter: Meter | undefined): GpuReport {
+/** `newest`: the last sample of its node. */
+function gpuOf(
+  material: Material,
+  node: NodeMaterial,
+  series: GpuSeries,
+  newest: number | undefined,
+  meter: Meter | undefined,
+): GpuReport {
   const gpu = series.keys.gpu ?? Object.values(series.keys).join(' ');
   const facts = node.agent?.facts.gpus.find((g) => g.gpu === gpu);
   const { columns } = series;
@@ -54,11 +62,12 @@ function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries, meter:
     throttled_thermal: known(columns.throttled_thermal?.mean),
     throttled_power: known(columns.throttled_power?.mean),
     uncorrected_errors: known(columns.ecc_uncorrected?.increase),
-    lost: lostAt(material, node, series),
+    lost: lostAt(material, node, series, newest),
     straggler: undefined,
   };
-  for (const key of Object.keys(found) as (keyof GpuReport)[]) if (found[key] === undefined) delete found[key];
-  return found as unknown as GpuReport;
+  const report: Partial<typeof found> = {};
+  for (const key of Object.keys(found) as (keyof GpuReport)[]) if (found[key] !== undefined) report[key] = found[key];
+  return report as unknown as GpuReport;
 }
 
 const share = (percentage: number | undefined): number | undefined =>
@@ -76,9 +85,13 @@ function ownership(node: NodeMaterial, series: GpuSeries): boolean | undefined {
 }
 
 /** A card whose values end well before those of its node has stopped answering. */
-function lostAt(material: Material, node: NodeMaterial, series: GpuSeries): number | undefined {
+function lostAt(
+  material: Material,
+  node: NodeMaterial,
+  series: GpuSeries,
+  newest: number | undefined,
+): number | undefined {
   if (isNoted(node, series)) return series.end;
-  const newest = largest([...node.tables.values()].map((t) => t.end));
   const patience = Math.max(LOST_SECONDS, LOST_INTERVALS * material.job.interval_seconds) * 1e6;
   return newest !== undefined && newest - series.end > patience ? series.end : undefined;
 }

@@ -83,16 +83,23 @@ function summed(
   names: readonly ('user_ms' | 'system_ms' | 'children_user_ms' | 'children_system_ms')[],
   from: number,
   to: number,
-): number[] {
+): Float64Array {
   const columns = names.flatMap((name) => batch.numbers.get(name) ?? []);
   const reached = columns.map(() => 0);
-  return Array.from({ length: to - from }, (_, i) => {
-    const seen = columns.map((column) => column[from + i]!);
-    if (seen.every(Number.isNaN)) return Number.NaN;
-    // one that is missing has grown no less than before
-    seen.forEach((value, c) => {
-      if (!Number.isNaN(value)) reached[c] = value;
-    });
-    return reached.reduce((sum, value) => sum + value * 1000, 0);
-  });
+  const sums = new Float64Array(to - from);
+  for (let row = from; row < to; row++) {
+    let isSeen = false;
+    let sum = 0;
+    for (let c = 0; c < columns.length; c++) {
+      const value = columns[c]![row]!;
+      // one that is missing has grown no less than before
+      if (!Number.isNaN(value)) {
+        reached[c] = value;
+        isSeen = true;
+      }
+      sum += reached[c]! * 1000;
+    }
+    sums[row - from] = isSeen ? sum : Number.NaN;
+  }
+  return sums;
 }

@@ -59,7 +59,9 @@ export const total = (curve: Curve): number => curve.at(curve.to) - curve.at(cur
 
 /** The place of the first point after a moment. */
 function placeAfter(times: ArrayLike<number>, time: number): number {
-  let [low, high] = [0, times.length];
+  // asked for every sample: no list on the way
+  let low = 0;
+  let high = times.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (times[middle]! <= time) low = middle + 1;
@@ -100,7 +102,8 @@ export function through(
       const next = placeAfter(times, time);
       if (next === 0) return used[0]!;
       if (next > last) return used[last]!;
-      const [begin, end] = [times[next - 1]!, times[next]!];
+      const begin = times[next - 1]!;
+      const end = times[next]!;
       return used[next - 1]! + (used[next]! - used[next - 1]!) * stepped((time - begin) / (end - begin), next);
     },
     bounds(time) {
@@ -135,7 +138,11 @@ export function sumOf(curves: readonly Curve[]): Curve | undefined {
   return {
     from,
     to,
-    at: (time) => curves.reduce((sum, curve) => sum + curve.at(time), 0),
+    at(time) {
+      let sum = 0;
+      for (const curve of curves) sum += curve.at(time);
+      return sum;
+    },
     bounds: (time) => addUp(curves.map((curve) => curve.bounds(time))),
     next: known('next'),
     previous: known('previous'),

@@ -1,7 +1,7 @@
 import { gpuTable, powerTable } from '../../sources/tables.ts';
 import { type Material, type NodeMaterial, wholeOf } from '../material.ts';
 import { type Curve, times, total } from './curve.ts';
-import { type Counters, countersOf } from './samples.ts';
+import { type Counters, countersOf, type NodeSamples } from './samples.ts';
 
 /** What one meter says: by its counter, or by its power at the ticks. */
 export interface Meter {
@@ -41,11 +41,20 @@ export function metersOf(material: Material, node: NodeMaterial): Meter[] {
   });
 }
 
+/** Where samples are at hand, the same meters serve all spans of a job. */
+const madeOf = new WeakMap<NodeSamples, Meter[]>();
+
 /** Those of cards, of the job or not. */
-export const cardMeters = (material: Material, node: NodeMaterial): Meter[] =>
-  countersOf(wholeOf(material), node, gpuTable.col.energy_mj).flatMap(
-    (card) => meterOf(card, 'GPUs', gpuTable.col) ?? [],
-  );
+export function cardMeters(material: Material, node: NodeMaterial): readonly Meter[] {
+  const whole = wholeOf(material);
+  const samples = whole.samples?.get(node.node);
+  const made = samples && madeOf.get(samples);
+  if (made !== undefined) return made;
+  const cards = countersOf(whole, node, gpuTable.col.energy_mj);
+  const meters = cards.flatMap((card) => meterOf(card, 'GPUs', gpuTable.col) ?? []);
+  if (samples !== undefined) madeOf.set(samples, meters);
+  return meters;
+}
 
 /** A counter is exact; power at the ticks, added up, is the next best. */
 function meterOf(

@@ -63,7 +63,9 @@ function curveOf(
   sampled: SampledCpu | undefined,
 ): ProcessCpu | undefined {
   const recorded = process === undefined ? [] : recordedPoints(set!, process);
-  const seen = (sampled?.times ?? []).map((time, i): Point => ({ time, used: sampled!.used[i]!, by: 'sample' }));
+  const seen: Point[] = [];
+  for (let i = 0; i < (sampled?.times.length ?? 0); i++)
+    seen.push({ time: sampled!.times[i]!, used: sampled!.used[i]!, by: 'sample' });
   const began = sampled === undefined ? Number.NaN : Number(sampled.start) * 1000;
   // what a process used before its node was recorded is not the job's
   if (recorded.length === 0 && seen.length > 0 && !isOlder(began, recordingBegan(agent, job)))
@@ -80,16 +82,17 @@ function curveOf(
   const cpus = agent?.facts.cpus ?? Number.POSITIVE_INFINITY;
   // clocks of samples are coarser than those of records
   let least = isRecorded && recorded.length > 0 ? recorded.at(-1)!.used : Number.POSITIVE_INFINITY;
-  for (const point of points.toReversed()) {
+  for (let i = points.length - 1; i >= 0; i--) {
+    const point = points[i]!;
     if (point.by === 'record') least = point.used;
-    else point.used = Math.min(point.used, least);
+    else if (point.used > least) point.used = least;
   }
   const times: number[] = [];
   const used: number[] = [];
   let reached = recorded.length === 0 ? points[0]!.used : 0;
-  points.forEach((point, i) => {
+  let before: Point | undefined;
+  for (const point of points) {
     const { time, by } = point;
-    const before = points[i - 1];
     // a row is written at the tick after something changed: until then it had used no more, unless nobody looked
     const held = Math.min(time - interval, by === 'record' ? looked : time);
     if (before?.by === 'sample' && held > before.time && point.used - reached <= (time - held) * cpus) {
@@ -99,7 +102,8 @@ function curveOf(
     reached = Math.max(reached, point.used);
     times.push(time);
     used.push(reached);
-  });
+    before = point;
+  }
   const rows = process?.rows ?? [];
   const inUser = sampled?.inUser ?? recordedInUser(set, rows);
   const curve: ProcessCpu = { ...through(times, used)!, times, used, isRecorded, isUnknown, inUser, rows };

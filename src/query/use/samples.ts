@@ -63,27 +63,42 @@ const USED_COLUMNS: ReadonlyMap<string, readonly string[]> = new Map([
   some(networkTable, 'class', 'received_bytes', 'sent_bytes'),
   some(powerTable, 'meter', 'within', 'energy_mj', 'power_watts'),
   some(gpuTable, 'mine', 'energy_mj', 'power_watts', 'utilization_percent'),
+  some(processTable, ...SAMPLED_CPU_COLUMNS),
 ]);
 
-/** Each table is read once, for all spans of a job; `to`: what was sampled later is not the job's. */
-export function readSamples(node: NodeRecording, to?: number): NodeSamples {
+/** A table with the columns of what is used up; undefined: it has none, or no rows are at hand. */
+export type UsedTable = (table: string) => ReadBatch | undefined;
+
+/** Each table of a node is read once, whoever asks; `to`: what was sampled later is not the job's. */
+export function usedTables(node: NodeRecording, to?: number): UsedTable {
+  const batches = new Map<string, ReadBatch>();
+  return (table) => {
+    const columns = USED_COLUMNS.get(table);
+    if (columns === undefined || !hasRows(node, table)) return undefined;
+    const batch = batches.get(table) ?? readTable(node, table, { columns, ...(to === undefined ? {} : { to }) });
+    batches.set(table, batch);
+    return batch;
+  };
+}
+
+/** What was sampled, for all spans of a job. */
+export function readSamples(used: UsedTable): NodeSamples {
   const damage: TableDamage[] = [];
-  const read = (table: string, columns: readonly string[]): ReadBatch | undefined => {
-    if (!hasRows(node, table)) return undefined;
-    const batch = readTable(node, table, { columns, ...(to === undefined ? {} : { to }) });
-    damage.push(...batch.damage.map((each) => ({ ...each, table })));
+  const read = (table: string): ReadBatch | undefined => {
+    const batch = used(table);
+    if (batch !== undefined) damage.push(...batch.damage.map((each) => ({ ...each, table })));
     return batch;
   };
   const made = new Map<string, readonly SampledSeries[] | undefined>();
   const get = (table: string): readonly SampledSeries[] | undefined => {
     if (!made.has(table)) {
-      const batch = read(table, USED_COLUMNS.get(table)!);
+      const batch = read(table);
       made.set(table, batch && sampledSeries(batch));
     }
     return made.get(table);
   };
   for (const { name } of [cgroupTable, agentTable, processTotalTable]) get(name);
-  const processes = read(processTable.name, SAMPLED_CPU_COLUMNS);
+  const processes = read(processTable.name);
   return { series: { get }, processes: processes === undefined ? [] : sampledCpu(processes), damage: [...damage] };
 }
 
@@ -172,18 +187,23 @@ function curveOf(points: Points): Curve | undefined {
 /** How a counter grew, from 0 on (one that fell began again), or the area under a level, as if it went straight between samples. */
 function draw({ times, values, interval, isLevel }: Points): Curve | undefined {
   const { length } = times;
-  const [moments, used, levels] = [new Float64Array(length), new Float64Array(length), new Float64Array(length)];
-  let [count, sum] = [0, 0];
+  const moments = new Float64Array(length);
+  const used = new Float64Array(length);
+  const levels = new Float64Array(length);
+  // every sample of every card comes by: no lists on the way
+  let count = 0;
+  let sum = 0;
   for (let i = 0; i < length; i++) {
-    const [time, value] = [times[i]!, values[i]!];
+    const value = values[i]!;
     if (Number.isNaN(value)) continue;
+    moments[count] = times[i]!;
+    levels[count] = value;
     if (count > 0) {
       const before = levels[count - 1]!;
-      sum += isLevel ? ((before + value) / 2) * ((time - moments[count - 1]!) / 1e6) : grown(before, value);
+      const seconds = (moments[count]! - moments[count - 1]!) / 1e6;
+      sum += isLevel ? ((before + value) / 2) * seconds : grown(before, value);
     }
-    moments[count] = time;
-    used[count] = sum;
-    levels[count++] = value;
+    used[count++] = sum;
   }
   const farAway = farthest(interval * 1e6);
   if (isLevel !== true) return through(moments.subarray(0, count), used, farAway);
