@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isSameSecret } from '../trust/token.ts';
 import { Problem } from './problems.ts';
@@ -16,8 +15,6 @@ declare module 'fastify' {
 }
 
 const COOKIE = 'tacho_token';
-
-export const newToken = (): string => randomBytes(24).toString('base64url');
 
 /**
  * Only who has the token of the printed address is answered: other users of the machine reach the same port. The address

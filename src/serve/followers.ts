@@ -65,7 +65,7 @@ export function noticeOf({ report }: OpenJob): LiveNotice {
     last: times.length === 0 ? null : Math.max(...times),
     state: job.state,
     silent: nodes.flatMap(({ node, status, last_sample: since }) =>
-      status === 'silent' && since !== undefined ? [{ node, since }] : [],
+      (status === 'silent' || status === 'stopped early') && since !== undefined ? [{ node, since }] : [],
     ),
   };
 }

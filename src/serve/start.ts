@@ -1,6 +1,6 @@
 import { stated } from '../base/stated.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
-import { newToken } from './access.ts';
+import { keptToken } from './kept-token.ts';
 import { pageFolder } from './page-files.ts';
 import { makeServer } from './server.ts';
 
@@ -13,7 +13,7 @@ export interface Serving {
 
 /** Serves the page on this machine alone. Port 0: any that is free. */
 export async function startServing(folders: readonly string[], port: number, rules?: RuleSettings): Promise<Serving> {
-  const token = newToken();
+  const token = keptToken();
   const { app } = await makeServer({ folders, token, page: pageFolder(), ...stated({ rules }) });
   await app.listen({ host: '127.0.0.1', port });
   const { port: taken } = app.server.address() as { port: number };

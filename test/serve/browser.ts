@@ -21,11 +21,9 @@ export interface Looking {
 export async function lookAt(
   t: TestContext,
   folders: readonly string[],
-  options: { dark?: true; width?: number } = {},
+  options: { dark?: true; width?: number; port?: number; env?: Record<string, string> } = {},
 ): Promise<Looking> {
-  const server = spawn(TACHO, ['serve', ...folders], { stdio: ['ignore', 'pipe', 'pipe'] });
-  t.after(() => void server.kill());
-  const url = await firstLine(server);
+  const { server, url } = await serve(t, folders, options);
   const browser = await chromium.launch({ executablePath: CHROMIUM.stdout.trim(), args: ['--no-sandbox'] });
   t.after(() => browser.close());
   const page = await browser.newPage({
@@ -40,6 +38,20 @@ export async function lookAt(
   page.on('pageerror', (error) => complaints.push(error.message));
   await page.goto(url);
   return { url, page, browser, server, complaints };
+}
+
+/** Starts the server alone; it ends with the test. */
+export async function serve(
+  t: TestContext,
+  folders: readonly string[],
+  { port = 0, env = {} }: { port?: number; env?: Record<string, string> } = {},
+): Promise<Pick<Looking, 'server' | 'url'>> {
+  const server = spawn(TACHO, ['serve', ...folders, '--port', String(port)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  t.after(() => void server.kill());
+  return { server, url: await firstLine(server) };
 }
 
 function firstLine({ stdout, stderr }: ChildProcess): Promise<string> {

@@ -23,10 +23,10 @@ interface Asked extends Shown {
 
 export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
   const [isLive, setLive] = useState(false);
-  const { again, silent } = useLive(id, isLive);
+  const { again, silent, isHeard } = useLive(id, isLive);
   const asked = useAnswer<Report>(`/api/jobs/${id}`, again);
   const report = latest(asked);
-  const charts = latest(useAnswer<ChartFacts[]>(`/api/jobs/${id}/charts`, report?.job.state)) ?? [];
+  const charts = latest(useAnswer<ChartFacts[]>(`/api/jobs/${id}/charts`, again)) ?? [];
   const spans = latest(useAnswer<JobSpans>(`/api/jobs/${id}/spans`, again));
   const columns = latest(useAnswer<TableColumns[]>(`/api/jobs/${id}/columns`)) ?? [];
   const cursor = useMemo(() => new Cursor(), []);
@@ -89,9 +89,11 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
   return (
     <article class="job">
       <Head report={report} />
-      {asked.state === 'failed' && (
+      {(asked.state === 'failed' || !isHeard) && (
         <p class="trouble" role="alert">
-          {asked.why}
+          {isHeard && asked.state === 'failed'
+            ? asked.why
+            : 'The server does not answer. The page goes on when it does.'}
         </p>
       )}
       {silent.length > 0 && (

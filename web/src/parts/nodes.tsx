@@ -79,7 +79,7 @@ export function Nodes({ report: { nodes } }: { report: Report }) {
           </thead>
           <tbody>
             {nodes.slice(0, MOST).map((node) => (
-              <tr key={node.node} class={node.status === 'silent' ? 'silent' : undefined}>
+              <tr key={node.node} class={isMute(node) ? 'silent' : undefined}>
                 <th scope="row">{node.node}</th>
                 <td>{stateOf(node)}</td>
                 {columns.map(({ title, text, heat }) => {
@@ -106,10 +106,11 @@ export function Nodes({ report: { nodes } }: { report: Report }) {
   );
 }
 
-function stateOf({ status, last_sample: last }: Node): string {
-  if (status === 'silent') return `silent since ${moment(last)}`;
-  return status;
-}
+/** Nothing more comes from it. */
+const isMute = ({ status }: Node): boolean => status === 'silent' || status === 'stopped early';
+
+const stateOf = (node: Node): string =>
+  isMute(node) ? `${node.status}, no samples since ${moment(node.last_sample)}` : node.status;
 
 const remarksOf = ({
   straggler = [],

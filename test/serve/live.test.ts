@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { loadavgTable } from '../../src/sources/tables.ts';
+import { agentOf, appendRows, jobOf, temporary } from '../make-recording.ts';
+import { lookAt, serve, whyNoBrowser } from './browser.ts';
+
+/** A job on two nodes that runs since two minutes; nothing has come from c2 for one. */
+async function runningJob() {
+  const folder = temporary();
+  const recording = path.join(folder, 'tacho-17');
+  const now = Date.now() * 1000;
+  const start = now - 120e6;
+  const { end: _, ...job } = jobOf({ nodes: ['c1', 'c2'], start, state: 'running', scheduler: 'none' });
+  const add = async (node: string, times: readonly number[], runnable: number): Promise<void> => {
+    const place = path.join(recording, `node=${node}`);
+    await appendRows(
+      place,
+      loadavgTable,
+      times.map((time) => ({ time, load1: 1, runnable })),
+    );
+    const { end: _end, end_reason: _reason, ...agent } = agentOf(node, [loadavgTable], { start });
+    fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agent));
+  };
+  fs.mkdirSync(recording);
+  fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(job));
+  const seconds = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => start + (from + i) * 1e6);
+  await add('c1', seconds(0, 119), 3);
+  await add('c2', seconds(0, 60), 3);
+  return { folder, recording, job, start, add };
+}
+
+test('a running job: samples are pushed, a silent node says since when, a server that comes back is found', {
+  skip: whyNoBrowser,
+}, async (t) => {
+  const { folder, recording, job, add } = await runningJob();
+  const env = { XDG_STATE_HOME: temporary() };
+  const { page, url, server } = await lookAt(t, [folder], { env });
+  await page.getByText('train').first().click();
+  const panel = page.locator('[data-chart=runnable]');
+  await panel.locator('h3', { hasText: 'peak 3 threads' }).waitFor();
+  // however long all of this took
+  await add('c1', [Date.now() * 1000], 3);
+  await page.locator('tr', { hasText: /^c1recording/ }).waitFor();
+  await page.locator('p.silent', { hasText: /^c2: no samples since \d{4}-/ }).waitFor();
+  assert.match((await page.locator('tr.silent').textContent())!, /^c2stopped early, no samples since \d{4}-/);
+  // the browser keeps what it has: a page that was loaded again would not
+  await page.evaluate('globalThis.isSame = true');
+  await add('c1', [Date.now() * 1000], 7);
+  await panel.locator('h3', { hasText: 'peak 7 threads' }).waitFor();
+
+  server.kill();
+  await once(server, 'exit');
+  await page.getByText('The server does not answer').waitFor();
+  await add('c1', [Date.now() * 1000], 9);
+  const again = await serve(t, [folder], { env, port: Number(new URL(url).port) });
+  assert.equal(again.url, url);
+  await panel.locator('h3', { hasText: 'peak 9 threads' }).waitFor();
+  await page.getByText('The server does not answer').waitFor({ state: 'detached' });
+
+  const ended = { ...job, end: Date.now() * 1000, state: 'completed', exit_code: 0 };
+  fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(ended));
+  await page.locator('.state.completed').waitFor();
+  assert.equal(await page.evaluate('globalThis.isSame'), true);
+});
