@@ -1,4 +1,3 @@
-import * as fs from 'node:fs';
 import { type Command, Option } from 'commander';
 import { BATCH_SYSTEMS, type BatchSystem } from '../advise/script.ts';
 import { Fault, usage } from '../base/fault.ts';
@@ -8,6 +7,7 @@ import { count } from '../base/words.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { databaseOption } from './database-option.ts';
 import { type FilterOptions, filterOf, jobFilters, periodOptions, withHistory } from './history-options.ts';
+import { isPath, JOBS_ARGUMENT, resolveNames } from './named-recordings.ts';
 
 interface Options extends FilterOptions {
   last?: number;
@@ -21,12 +21,7 @@ function last(text: string): number {
 }
 
 export function define(command: Command): void {
-  const jobs = databaseOption(command)
-    .usage('[JOB…] [options]')
-    .argument(
-      '[jobs...]',
-      'recordings, archives or folders of recordings, or ids of jobs in the current folder or a database (default: the current folder)',
-    );
+  const jobs = databaseOption(command).usage('[JOB…] [options]').argument('[jobs...]', JOBS_ARGUMENT);
   periodOptions(jobFilters(jobs), 'all there is')
     .option('--last <n>', 'only the newest so many', last)
     .addOption(
@@ -68,18 +63,27 @@ Examples:
 
 /** Jobs that are over, of what is named: files and folders are places, everything else is an id. */
 async function jobsOf(names: readonly string[], options: Options): Promise<JobSummary[]> {
-  const isPlace = (name: string): boolean => options.db === undefined && (name.includes('/') || fs.existsSync(name));
+  const isPlace = (name: string): boolean => options.db === undefined && isPath(name);
   const places = names.filter(isPlace);
-  const ids = names.filter((name) => !isPlace(name));
+  const unplaced = names.filter((name) => !isPlace(name));
+  // ids of jobs that no recording is of may be in the history of this folder
+  const found = places.length === 0 && options.db === undefined ? await recordingsOfAll(unplaced, options) : undefined;
+  const ids = found === undefined ? unplaced : [];
   const asked = ids.length === 0 ? options : { ...options, job: [...(options.job ?? []), ...ids] };
-  const found = await withHistory(places, options, (history) => history.selectJobs(filterOf(asked)));
-  if (found.length === 0)
+  const jobs = await withHistory(found ?? places, options, (history) => history.selectJobs(filterOf(asked)));
+  if (jobs.length === 0)
     throw new Fault('no job is what was asked for', { hint: 'tacho jobs lists the jobs of a place' });
   const { isOver } = await import('../advise/evidence.ts');
-  const over = found.filter(isOver);
+  const over = jobs.filter(isOver);
   if (over.length === 0)
-    throw new Fault(`${count(found.length, 'job')}, none of which is over: what they need is not known yet`, {
+    throw new Fault(`${count(jobs.length, 'job')}, none of which is over: what they need is not known yet`, {
       hint: 'ask again when one has ended',
     });
   return options.last === undefined ? over : over.toSorted((a, b) => a.time - b.time).slice(-options.last);
+}
+
+/** The recordings of jobs by their ids, or of no id at all the usual ones; undefined: one of them has none. */
+async function recordingsOfAll(ids: readonly string[], options: Options): Promise<string[] | undefined> {
+  const { paths, refused } = await resolveNames(ids, options);
+  return refused.length === 0 ? paths : undefined;
 }

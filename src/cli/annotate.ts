@@ -14,6 +14,7 @@ interface Options {
   tag: string[];
   remove: string[];
   db?: string;
+  config?: string;
   format: 'text' | 'json';
 }
 
@@ -63,21 +64,34 @@ Examples:
 
 async function annotate(named: string | undefined, words: Words, options: Options): Promise<Job> {
   const { annotated } = await import('../database/annotate.ts');
-  const here = named === undefined ? await activeRecording() : named;
-  if (options.db === undefined && fs.existsSync(here)) {
+  const here = await recordingMeant(named, options);
+  if (here !== undefined) {
     const { openRecording } = await import('../recording/folder/open.ts');
     const { updateJob } = await import('../recording/folder/update-job.ts');
     const { asOwner } = await import('../recording/folder/as-owner.ts');
-    const { path } = openRecording(here);
+    const { path, job } = openRecording(here);
+    if (isEmpty(words)) return job;
     return asOwner(path, (folder) => updateJob(folder, (job) => annotated(job, words)));
   }
   const { connect } = await import('../database/connect.ts');
   const address = await needAddress(options).catch((error) => {
-    throw options.db === undefined ? usage(`there is no folder ${here}, and no database is named`, error.hint) : error;
+    throw options.db === undefined
+      ? usage(`there is no folder and no recorded job ${named}, and no database is named`, error.hint)
+      : error;
   });
   const { withSchema } = await import('../database/schema.ts');
   const { annotateStored } = await import('../database/annotate.ts');
-  return withSchema(connect(address), (database) => annotateStored(database, here, words));
+  return withSchema(connect(address), (database) => annotateStored(database, named!, words));
+}
+
+/** Undefined: a job of the database is meant. */
+async function recordingMeant(named: string | undefined, options: Options): Promise<string | undefined> {
+  if (named === undefined) return activeRecording();
+  if (options.db !== undefined) return undefined;
+  if (fs.existsSync(named)) return named;
+  const [{ isPath, pathNamed, recordingsOf }] = [await import('./named-recordings.ts')];
+  if (isPath(named) || (await recordingsOf(named, options)) === undefined) return undefined;
+  return pathNamed(named, options);
 }
 
 async function activeRecording(): Promise<string> {
@@ -93,8 +107,9 @@ function wordsOf(given: readonly string[], options: Options): Words {
     annotations[word.slice(0, at)] = word.slice(at + 1);
   }
   const words: Words = { annotations, tags: parseTags(options.tag), remove: options.remove };
-  if (given.length + options.tag.length + options.remove.length === 0) {
-    throw usage('nothing is said of the job', 'tacho annotate tacho-4711 note="slow disk"');
-  }
   return words;
 }
+
+/** Nothing to add: what is there is shown. */
+const isEmpty = ({ annotations = {}, tags = {}, remove = [] }: Words): boolean =>
+  Object.keys(annotations).length + Object.keys(tags).length + remove.length === 0;

@@ -32,7 +32,7 @@ export function define(command: Command): void {
     .usage('A B… [options]')
     .argument(
       '<recordings...>',
-      'two or more recordings, folders that hold some, or jobs in a database; the first is what others are held against',
+      'two or more recordings, folders that hold some, or ids of jobs; the others are compared with the first',
     )
     .addOption(
       new Option(
@@ -74,8 +74,8 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
   const database = await databaseFor(names, options);
   if (database === undefined) {
     // what the others are held against has to be there
-    await findRecordings(names.slice(0, 1));
-    const recordings = await findRecordings(names, 2);
+    await findRecordings(names.slice(0, 1), 1, options);
+    const recordings = await findRecordings(names, 2, options);
     if (recordings.length < 2) throw tooFew('recording', 'tacho list shows the recordings in a folder');
     await askForSteps(recordings, query);
     const materials = recordings.map((recording) => gather(recording, query));

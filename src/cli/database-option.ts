@@ -1,8 +1,8 @@
-import * as fs from 'node:fs';
 import type { Command } from 'commander';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import type { Database } from '../database/connect.ts';
+import { isPath, JOBS_ARGUMENT, recordingsOf } from './named-recordings.ts';
 
 /** What a verb that can ask a database has among its options. */
 export interface DatabaseOptions {
@@ -17,24 +17,21 @@ export function databaseOption(command: Command, more: readonly SettingKey[] = [
 
 /** What verbs about processes are asked of. */
 export function processesArgument(command: Command): Command {
-  return databaseOption(command)
-    .usage('[RECORDING…] [options]')
-    .argument(
-      '[recordings...]',
-      'recordings, folders that hold some (default: the current folder), or jobs in a database',
-    );
+  return databaseOption(command).usage('[RECORDING…] [options]').argument('[recordings...]', JOBS_ARGUMENT);
 }
 
 const open = new Map<string, Promise<Database>>();
 
 /**
- * The database that is asked: the one that --db names. Without --db, names that are no files or folders here are jobs in
- * the database that TACHO_DB or the configuration names, if one does.
+ * The database that is asked: the one that --db names. Without --db, names that are no recordings, folders or jobs of
+ * recordings are jobs in the database that TACHO_DB or the configuration names, if one does.
  */
 export async function databaseFor(names: readonly string[], options: DatabaseOptions): Promise<Database | undefined> {
-  if (options.db === undefined && (names.length === 0 || names.some((name) => fs.existsSync(name)))) return undefined;
+  if (options.db === undefined && (names.length === 0 || names.some(isPath))) return undefined;
   const { db } = await configOf({ ...options }, ['db']);
-  return db === undefined ? undefined : opened(db);
+  if (db === undefined || options.db !== undefined) return db === undefined ? undefined : opened(db);
+  for (const name of names) if ((await recordingsOf(name, options)) !== undefined) return undefined;
+  return opened(db);
 }
 
 /** The database that is named in any way, even if no job is. */

@@ -4,6 +4,7 @@ import { stated } from '../base/stated.ts';
 import { EXPERIMENT_TAGS } from '../judge/explore/explore.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
+import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { several, whole } from './processes.ts';
 
 interface Options extends DatabaseOptions {
@@ -20,10 +21,7 @@ export function define(command: Command): void {
   databaseOption(command)
     .usage('EXPERIMENT [JOB…] [options]')
     .argument('<experiment>', 'its name, as the jobs are tagged')
-    .argument(
-      '[jobs...]',
-      'recordings, folders that hold some, or ids of jobs here or in a database (default: the current folder)',
-    )
+    .argument('[jobs...]', JOBS_ARGUMENT)
     .option('-m, --metric <name>', 'duration, cpu_time, processes, rchar… (any feature of tacho outliers)', 'duration')
     .option('-n, --limit <n>', 'so many components at most; 0 is all (default: 10 as text)', whole)
     .option('--job-tag <key:value>', 'only jobs with this tag', several)

@@ -14,6 +14,7 @@ import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import type { Recording } from '../recording/folder/open.ts';
 import type { ExportOptions } from '../show/export/export.ts';
 import { askForSteps } from './ask-scheduler.ts';
+import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { partOptions, type SpanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
@@ -50,7 +51,7 @@ function isTime(text: string): boolean {
 export function define(command: Command): void {
   partOptions(storeOption(command))
     .usage('[RECORDING…] [options]')
-    .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+    .argument('[recordings...]', JOBS_ARGUMENT)
     .option(
       '--to <folder>',
       'where the files go, or - for standard output (the default for one table); a time ends the range like --until',
@@ -103,7 +104,7 @@ Examples:
       const { recordings, forget } =
         options.store === undefined
           ? {
-              recordings: chosen(await findRecordings(paths.length > 0 ? paths : ['.']), options.job),
+              recordings: chosen(await findRecordings(paths), options.job),
               forget: () => {},
             }
           : await downloaded(options.store, [...paths, ...(options.job ?? [])], tables);

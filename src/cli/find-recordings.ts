@@ -4,13 +4,25 @@ import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { isSettled } from '../jobs/schedulers/is-settled.ts';
 import * as open from '../recording/folder/open.ts';
+import { type PlaceOptions, resolveNames } from './named-recordings.ts';
 
 /** What was said already: some commands look again and again. */
 const said = new Set<string>();
 
-/** The recordings that a command is about. What has to be left out is said, and the exit code says so too. */
-export async function findRecordings(paths: readonly string[], least = 1): Promise<open.Recording[]> {
+/**
+ * The recordings that a command is about: named by path or by job; of no name, the usual ones. What has to be left out is
+ * said, and the exit code says so too.
+ */
+export async function findRecordings(
+  names: readonly string[],
+  least = 1,
+  options: PlaceOptions = {},
+): Promise<open.Recording[]> {
+  const { paths, refused } = await resolveNames(names, options);
+  if (paths.length === 0) throw refused[0];
   const recordings = open.findRecordings(paths, leftOut, least);
+  if (recordings.length < least && refused.length > 0) throw refused[0];
+  for (const why of refused) leftOut(why);
   for (const recording of recordings) await addUnfiled(recording);
   return recordings;
 }
@@ -43,9 +55,12 @@ const STAY_OPEN = 16;
 
 /** The same for commands that take one after the other. `before` is told of each how many there were before it. */
 export async function findEach(
-  paths: readonly string[],
+  names: readonly string[],
+  options: PlaceOptions = {},
   before: (found: number) => void = () => {},
 ): Promise<FoundRecording[]> {
+  const { paths, refused } = await resolveNames(names, options);
+  if (paths.length === 0) throw refused[0];
   let count = 0;
   const all = open.findEach(
     paths,
@@ -67,6 +82,7 @@ export async function findEach(
     },
     leftOut,
   );
+  for (const why of refused) leftOut(why);
   for (const { recording } of all) if (recording !== undefined) await addUnfiled(recording);
   return all;
 }

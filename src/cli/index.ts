@@ -6,6 +6,7 @@ import type { Built } from '../history/index/build.ts';
 import { indexFolder } from '../history/index/place.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { ascii, printable } from '../show/terminal/text-table.ts';
+import { pathsNamed } from './named-recordings.ts';
 import { forgivingRules } from './rule-settings.ts';
 
 interface Options {
@@ -54,7 +55,7 @@ Examples:
           bar ??= progress('summarising recordings', of);
           bar.advance();
         },
-        ...(options.add === undefined ? {} : { only: options.add }),
+        ...(options.add === undefined ? {} : { only: await pathsNamed(options.add) }),
         ...(options.workers === undefined ? {} : { workers: options.workers }),
         rules: await forgivingRules(),
       }).finally(() => bar?.done());

@@ -1,25 +1,45 @@
 import { type Command, Option } from 'commander';
-import type { Fault } from '../base/fault.ts';
+import { type Fault, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { count } from '../base/words.ts';
 import { type Listed, listRecordings } from '../recording/folder/list.ts';
 import { listText } from '../show/list-text.ts';
 import { tell } from './failure.ts';
+import { JOBS_ARGUMENT, resolveNames } from './named-recordings.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
+import { parseTags } from './tags.ts';
 
-const COLUMNS = ['job', 'name', 'user', 'start', 'end', 'nodes', 'bytes', 'state', 'job_state', 'trouble', 'path'];
+// biome-ignore format: as in the table
+const COLUMNS = [
+  'job', 'name', 'user', 'start', 'end', 'nodes', 'bytes', 'state', 'job_state', 'trouble', 'path', 'command', 'tags', 'annotations', 'findings',
+];
 
 interface Options extends StoreOptions {
   format: string;
   tables?: boolean;
+  tag?: string[];
+  user?: string[];
+  name?: string[];
+  state?: string[];
+  finding?: string[];
   from?: number;
   to?: number;
 }
 
+const several = (value: string, all: string[] = []): string[] => [...all, ...value.split(',').filter(Boolean)];
+/** Values of tags may have commas. */
+const whole = (value: string, all: string[] = []): string[] => [...all, value];
+
 export function define(command: Command): void {
   storeOption(command)
-    .argument('[folder...]', 'where to look (default: the current folder)')
-    .option('-t, --tables', 'the tables that were recorded, instead of the recordings')
+    .argument('[recordings...]', JOBS_ARGUMENT)
+    .option('--tables', 'the tables that were recorded, instead of the recordings')
+    .option('-t, --tag <key:value>', 'only jobs with this tag; several must all be there', whole)
+    .option('-u, --user <names>', 'only jobs of these users', several)
+    .option('--name <names>', 'only jobs with these names; * and ? as in file names', several)
+    .option('--state <states>', 'only in these states: completed, failed, running, damaged…', several)
+    .option('--finding <ids>', 'only with one of these findings (gpu-unused, cpu-*); makes their reports', several)
     .option('--from <time>', 'only what ran then or later (2026-11-15, -7d)', (text) => parseMoment(text))
     .option('--to <time>', 'only what ran then or earlier', (text) => parseMoment(text))
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
@@ -29,42 +49,119 @@ export function define(command: Command): void {
 Ended: how the job did, as its report says it.
 States: running (an agent writes), ended, sealed (small and fast), damaged (see tacho verify), newer
 version (recorded by a newer Tacho: update this one). On a narrow terminal a state stands under "ended"
-where it says more than how the job did, and sizes and what is told twice are left out; a pipe has every column.
+where it says more than how the job did, and columns that do not fit are left out; a pipe has every column.
+Findings are shown where they are known without making the report: in a folder with an index (tacho index),
+or with --finding. "-" means not known.
 
 Examples:
   tacho list
+  tacho list --tag case:baseline --state failed
+  tacho list --user ada --name 'train*' --from -7d
   tacho list tacho-4711 --tables
   tacho list /archive/2026 --format json | jq '.[] | select(.user=="ada").path'
   tacho list --store http://vm:8428 --from -7d
 `,
     )
-    .action(async (folders: string[], options: Options) => {
+    .action(async (names: string[], options: Options) => {
       const { store } = options;
-      const places = folders.length === 0 && store === undefined ? ['.'] : folders;
-      if (options.tables === true) return void process.stdout.write(await tablesOf(places, options));
-      let unseen = 0;
-      const failed = (why: Fault): void => {
-        unseen++;
-        process.exitCode = tell(why);
-      };
-      const all = store === undefined ? await here(places, failed) : await inStore(store, places, options);
-      if (unseen === places.length && unseen > 0) return;
-      const found = all.filter(
+      if (options.tables === true) return void process.stdout.write(await tablesOf(names, options));
+      if (store !== undefined && (options.tag ?? options.finding) !== undefined)
+        throw usage('a store knows neither tags nor findings of jobs', 'tacho list FOLDER --tag looks at recordings');
+      const all = store === undefined ? await here(names, options) : await inStore(store, names, options);
+      if (all === undefined) return;
+      const ran = all.filter(
         ({ start, end }) => !(start! > (options.to ?? Number.NaN)) && !(end! < (options.from ?? Number.NaN)),
       );
+      const found = await matching(ran, options);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
-      else if (options.format === 'csv') process.stdout.write(await csv(COLUMNS, found));
+      else if (options.format === 'csv') process.stdout.write(await csv(COLUMNS, found.map(flat)));
       else if (found.length > 0) process.stdout.write(listText(found, tableWidth()));
+      else if (all.length > 0)
+        process.stderr.write(`none of ${count(all.length, 'recording')} is what was asked for\n`);
       else if (store === undefined) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
       else process.stderr.write('no jobs there; agents and hubs push them when victoria.url says where\n');
     });
 }
 
-async function here(places: readonly string[], failed: (why: Fault) => void): Promise<Listed[]> {
-  const found = listRecordings(places, { failed });
-  if (found.every(({ job_state }) => job_state !== 'running' && job_state !== 'unknown')) return found;
-  return (await import('../jobs/schedulers/refresh-listed.ts')).refreshListed(found);
+/** Undefined: no place could be looked at, which was said. */
+async function here(names: readonly string[], options: Options): Promise<Listed[] | undefined> {
+  const { paths, refused } = await resolveNames(names);
+  let unseen = refused.length;
+  const failed = (why: Fault): void => {
+    unseen++;
+    process.exitCode = tell(why);
+  };
+  for (const why of refused) process.exitCode = tell(why);
+  const listed = listRecordings(paths, { failed });
+  if (unseen > 0 && unseen === paths.length + refused.length) return undefined;
+  const isOpen = listed.some(({ job_state }) => job_state === 'running' || job_state === 'unknown');
+  const found = isOpen ? await (await import('../jobs/schedulers/refresh-listed.ts')).refreshListed(listed) : listed;
+  return withFindings(found, paths, options.finding !== undefined);
 }
+
+/** What was found in jobs, where an index says it; with `all`, of the others by their reports. */
+async function withFindings(found: readonly Listed[], places: readonly string[], all: boolean): Promise<Listed[]> {
+  const { hasIndex } = await import('../history/index/place.ts');
+  const indexed = places.filter(hasIndex);
+  if (indexed.length === 0 && !all) return [...found];
+  const path = await import('node:path');
+  const { indexedFindings } = await import('../history/index/indexed-findings.ts');
+  const known = new Map(indexed.flatMap((place) => [...indexedFindings(place)]));
+  const listed: Listed[] = [];
+  for (const each of found) {
+    const findings = known.get(path.resolve(each.path)) ?? (all ? await reportedFindings(each) : undefined);
+    listed.push(findings === undefined ? each : { ...each, findings });
+  }
+  return listed;
+}
+
+async function reportedFindings({ path, state }: Listed): Promise<string[] | undefined> {
+  if (state === 'newer version') return undefined;
+  const [{ openRecording }, { summariesOf }] = await Promise.all([
+    import('../recording/folder/open.ts'),
+    import('../history/make/summaries.ts'),
+  ]);
+  try {
+    return summariesOf(openRecording(path), { nodeHours: false }).findings.map(({ finding }) => finding);
+  } catch {
+    // what is damaged says so in its own column
+    return undefined;
+  }
+}
+
+async function matching(all: readonly Listed[], options: Options): Promise<Listed[]> {
+  const tags = Object.entries(parseTags(options.tag ?? []));
+  const { user, name, state, finding } = options;
+  if (tags.length === 0 && [user, name, state, finding].every((each) => each === undefined)) return [...all];
+  const { globPattern } = await import('../history/ask/filter.ts');
+  const isOneOf = (globs: readonly string[] | undefined, values: readonly string[]): boolean =>
+    globs?.some((glob) => values.some((value) => new RegExp(globPattern(glob), 's').test(value))) ?? true;
+  return all.filter(
+    (each) =>
+      tags.every(([key, value]) => each.tags?.[key] === value) &&
+      isOneOf(user, [each.user]) &&
+      isOneOf(name, [each.name]) &&
+      isOneOf(
+        state?.map((text) => text.toLowerCase().replaceAll(' ', '_')),
+        [each.job_state, each.state.replaceAll(' ', '_')],
+      ) &&
+      isOneOf(finding, each.findings ?? []),
+  );
+}
+
+const pairs = (all: Readonly<Record<string, string>> | undefined, between: string): string =>
+  Object.entries(all ?? {})
+    .map(([key, value]) => `${key}${between}${value}`)
+    .join(';');
+
+/** One text for each column. */
+const flat = (each: Listed): object => ({
+  ...each,
+  command: each.command?.join(' '),
+  tags: pairs(each.tags, ':'),
+  annotations: pairs(each.annotations, '='),
+  findings: each.findings?.join(','),
+});
 
 async function inStore(address: string, ids: readonly string[], options: Options): Promise<Listed[]> {
   const [{ openStore }, { listStored }] = await Promise.all([
@@ -75,27 +172,27 @@ async function inStore(address: string, ids: readonly string[], options: Options
   return ids.length === 0 ? found : found.filter(({ job }) => ids.includes(job));
 }
 
-async function tablesOf(places: readonly string[], { format, store }: Options): Promise<string> {
+async function tablesOf(names: readonly string[], { format, store }: Options): Promise<string> {
   const { findRecordings } = await import('./find-recordings.ts');
   const { recordedTables, tableListText } = await import('../show/table-list.ts');
   const recordings =
     store === undefined
-      ? await findRecordings(places)
-      : (await storedJobs(store, places)).map(({ recording }) => recording);
+      ? await findRecordings(names)
+      : (await storedJobs(store, names)).map(({ recording }) => recording);
   const tables = recordedTables(recordings);
   if (format === 'csv') {
     const rows = tables.map((table) => ({
       ...table,
       table: table.name,
-      keys: names(table.keys),
-      columns: names(table.columns),
+      keys: columnNames(table.keys),
+      columns: columnNames(table.columns),
     }));
     return csv(['table', 'nodes', 'keys', 'columns', 'help'], rows);
   }
   return format === 'json' ? `${JSON.stringify(tables, null, 1)}\n` : tableListText(tables, tableWidth());
 }
 
-const names = (columns: readonly { name: string }[]): string => columns.map(({ name }) => name).join(' ');
+const columnNames = (columns: readonly { name: string }[]): string => columns.map(({ name }) => name).join(' ');
 
 async function csv(heads: readonly string[], rows: readonly object[]): Promise<string> {
   const { objectCsv } = await import('../show/object-csv.ts');

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
+import { pathsNamed } from './named-recordings.ts';
 import { forgivingRules } from './rule-settings.ts';
 
 interface Options {
@@ -31,7 +32,7 @@ Examples:
 `,
     )
     .action(async (folders: string[], options: Options) => {
-      const places = folders.length === 0 ? ['.'] : folders;
+      const places = await pathsNamed(folders);
       const port = Number(options.port);
       if (!Number.isInteger(port) || port < 0 || port > 65_535)
         throw usage(`"${options.port}" is not a port`, 'give a number from 0 to 65535');

@@ -1,10 +1,8 @@
-import * as fs from 'node:fs';
 import { Fault, usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { warn } from '../base/warn.ts';
 import type { Database } from '../database/connect.ts';
 import { type MeasuredJob, measuredRecordings } from '../judge/outliers/measured-job.ts';
-import type { Recording } from '../recording/folder/open.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { type DatabaseOptions, databaseFor } from './database-option.ts';
 import { findRecordings } from './find-recordings.ts';
@@ -15,12 +13,10 @@ export interface OpenJobsOptions extends DatabaseOptions {
   jobTag?: readonly string[];
 }
 
-/** Jobs as they are named: recordings, folders that hold some, ids of jobs in the current folder or in a database. */
+/** Jobs as they are named: recordings, folders that hold some, ids of jobs. */
 export async function openJobs(names: readonly string[], options: OpenJobsOptions = {}): Promise<MeasuredJob[]> {
   const database = await databaseFor(names, options);
-  return database === undefined
-    ? jobsHere(names, options.jobTag ?? [])
-    : jobsThere(database, names, options.jobTag ?? []);
+  return database === undefined ? jobsHere(names, options) : jobsThere(database, names, options.jobTag ?? []);
 }
 
 async function jobsThere(
@@ -49,10 +45,10 @@ async function jobsThere(
   return measuredJobs(database, jobs);
 }
 
-async function jobsHere(names: readonly string[], tags: readonly string[]): Promise<MeasuredJob[]> {
+async function jobsHere(names: readonly string[], options: OpenJobsOptions): Promise<MeasuredJob[]> {
+  const tags = options.jobTag ?? [];
   const wanted = Object.entries(parseTags(tags));
-  const paths = names.length === 0 ? ['.'] : (await Promise.all(names.map(pathsNamed))).flat();
-  const found = await findRecordings(paths);
+  const found = await findRecordings(names, 1, options);
   const jobs = found.filter(({ job }) => wanted.every(([key, value]) => job.tags[key] === value));
   if (jobs.length === 0) {
     throw new Fault(`none of ${count(found.length, 'job')} has the tag ${tags.join(', ')}`, {
@@ -61,18 +57,6 @@ async function jobsHere(names: readonly string[], tags: readonly string[]): Prom
   }
   for (const { troubles } of jobs) for (const trouble of troubles) warn(trouble);
   return measuredRecordings(jobs);
-}
-
-async function pathsNamed(name: string): Promise<string[]> {
-  if (fs.existsSync(name) || name.includes('/')) return [name];
-  // an id, perhaps: of a job that lies here
-  let here: Recording[] = [];
-  try {
-    here = (await findRecordings(['.'])).filter(({ job }) => job.id === name);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-  }
-  return here.length > 0 ? here.map(({ path }) => path) : [name];
 }
 
 /** One job by its name. */

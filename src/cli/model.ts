@@ -7,6 +7,7 @@ import type { Model } from '../judge/models/model.ts';
 import type { ModelStore } from '../judge/models/store.ts';
 import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
+import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { several } from './processes.ts';
 
 interface Options extends DatabaseOptions {
@@ -52,10 +53,7 @@ Examples:
   verb('create', 'make a model of jobs')
     .usage('NAME [JOB…] [options]')
     .argument('<name>', 'a name that no other model has')
-    .argument(
-      '[jobs...]',
-      'recordings, folders that hold some, or ids of jobs here or in a database (default: the current folder)',
-    )
+    .argument('[jobs...]', JOBS_ARGUMENT)
     .option('--job-tag <key:value>', 'only jobs with this tag', several)
     .option('-t, --tag <key>', 'the tag that operations go by (default: op, or the one that most bear)')
     .option('--note <text>', 'what it is for')

@@ -5,6 +5,7 @@ import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import type { Subject } from '../show/notebook.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
+import { pathsNamed } from './named-recordings.ts';
 
 interface Options extends DatabaseOptions {
   output?: string;
@@ -70,7 +71,7 @@ async function subjectOf(
 ): Promise<{ subject: Subject; environment?: Record<string, string> }> {
   const database = await databaseFor(names, options);
   if (database === undefined) {
-    const recordings = names.length === 0 ? ['.'] : names;
+    const recordings = await pathsNamed(names, options);
     const { findRecordings } = await import('./find-recordings.ts');
     await findRecordings(recordings);
     return { subject: { recordings } };

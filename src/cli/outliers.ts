@@ -16,6 +16,7 @@ import { METHODS } from '../judge/outliers/votes.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
+import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { several, whole, words } from './processes.ts';
 
 interface Options extends DatabaseOptions {
@@ -39,10 +40,7 @@ const slug = (method: string): string => method.replaceAll(' ', '-');
 export function define(command: Command): void {
   databaseOption(command)
     .usage('[JOB…] [options]')
-    .argument(
-      '[jobs...]',
-      'recordings, folders that hold some, or ids of jobs here or in a database (default: the current folder)',
-    )
+    .argument('[jobs...]', JOBS_ARGUMENT)
     .addOption(
       new Option('--of <what>', 'what is compared (default: jobs; processes when there is one job)').choices(KINDS),
     )

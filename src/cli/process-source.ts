@@ -50,7 +50,7 @@ async function sourceOf(
 ): Promise<SelectingSource> {
   const database = await databaseFor(names, options);
   if (database === undefined) {
-    const found = await findRecordings(names.length === 0 ? ['.'] : names);
+    const found = await findRecordings(names, 1, options);
     await askForSteps(found, query);
     const selections = selectEach(found, query, leaveOut);
     const recordings = found.filter((recording) => selections.has(recording));

@@ -1,9 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { usage } from '../base/fault.ts';
+import { Fault, usage } from '../base/fault.ts';
 import { stated } from '../base/stated.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
 import { loadConfig } from '../config/config.ts';
+import type { Database } from '../database/connect.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import { type GatherOptions, gatherQuickly, gatherStored } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
@@ -11,7 +12,9 @@ import type { Report } from '../judge/report-schema.ts';
 import { type RuleSettings, ruleSettingsOf } from '../judge/rules/shared/settings.ts';
 import { isWrongUse, ranThen } from '../query/spans/select.ts';
 import { type Card, cardOf, reportCards } from '../show/report/text.ts';
+import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { type FoundRecording, findEach, openFound } from './find-recordings.ts';
+import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { forgivingRules } from './rule-settings.ts';
 import { leaveOut, type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
@@ -24,7 +27,7 @@ const SPARING = ['--semi-space-growth-factor=1', '--heap-growing-percent=50'];
 const FORMATS = ['text', 'markdown', 'json', 'html'] as const;
 type Format = (typeof FORMATS)[number];
 
-export interface ReportOptions extends StoreOptions, SpanOptions {
+export interface ReportOptions extends StoreOptions, DatabaseOptions, SpanOptions {
   format?: Format;
   /** Only the job with this id, or the tasks of this array. */
   job?: string;
@@ -34,8 +37,6 @@ export interface ReportOptions extends StoreOptions, SpanOptions {
   phases?: boolean;
   /** Where text is going to be written: colours follow from it. */
   stream?: { readonly isTTY?: boolean | undefined };
-  /** The configuration to use instead of tacho.toml and the like. */
-  config?: string;
   /** Of the card at the end of a recording: what is wrong in the configuration is said, and not used. */
   isForgiving?: boolean;
   /** Whoever has recorded reports: CPU seconds of its own that the recording does not have yet. */
@@ -43,27 +44,27 @@ export interface ReportOptions extends StoreOptions, SpanOptions {
 }
 
 export function define(command: Command): void {
-  spanOptions(storeOption(command))
-    .argument('[recording...]', 'recordings, or folders that hold some (default: the current folder)')
+  spanOptions(storeOption(databaseOption(command)))
+    .argument('[recording...]', JOBS_ARGUMENT)
     .addOption(command.createOption('-f, --format <format>', 'how it looks').choices(FORMATS).default('text'))
     .option('-j, --job <id>', 'only the job with this id (of an array: all of its tasks)')
     .option('--phases', 'also say what each phase used; reads the data instead of their statistics')
     .option('-a, --all', 'show every row, process and figure')
-    .option('--config <file>', 'configuration to use instead of tacho.toml and the like [TACHO_CONFIG]')
     .addHelpText(
       'after',
       `
 Examples:
   tacho report                             the recordings in this folder
+  tacho report 4711                        the job with this id
   tacho report tacho-4711 --format html > report.html
   tacho report tacho-4711 --marker "epoch 3"
   tacho report runs/ --format json | jq '.[].summary.energy_joules'
-  tacho report --job 4711 --store http://vm:8428
+  tacho report 4711 --store http://vm:8428
+  tacho report 4711 --db postgres://db.site/tacho
 `,
     )
     .action(async (paths: string[], options: ReportOptions) => {
-      const places = paths.length === 0 && options.store === undefined ? ['.'] : paths;
-      const parts = reportParts(places, { ...options, stream: process.stdout });
+      const parts = reportParts(paths, { ...options, stream: process.stdout });
       // what is asked for may be wrong for all of them: that is said before anything is printed
       const isAll = [options.step, options.marker, options.from, options.to].every((each) => each === undefined);
       if (!isAll) process.stdout.write(await joined(parts));
@@ -128,7 +129,13 @@ async function* madeOf<T extends object>(
       yield making.of(report(await gatherStored(job, wanted), settings), options);
     return;
   }
-  const all = await findEach(paths, (before) => {
+  const ids = options.job === undefined || options.db === undefined ? paths : [...paths, options.job];
+  const database = await databaseFor(ids, options);
+  if (database !== undefined) {
+    for await (const stored of storedCards(database, ids, options)) yield making.of(stored, options);
+    return;
+  }
+  const all = await findEach(paths, options, (before) => {
     if (before === MANY) spareMemory();
   });
   const found = options.job === undefined ? all : all.filter((r) => isOfJob(r.job.id, options.job!));
@@ -142,7 +149,7 @@ async function* madeOf<T extends object>(
   const then = found.filter((recording) => ranThen(recording, wanted));
   const chosen = then.length > 0 ? then : found;
   // what a folder holds comes by time, what is named one by one as it is named
-  if (paths.length === 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
+  if (paths.length <= 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
   const isMany = chosen.length > MANY;
   let [wrong, isSome] = [undefined as unknown, false];
   const { all: isWhole } = options;
@@ -183,6 +190,25 @@ async function* madeOf<T extends object>(
 /** What a report takes is garbage after it: of very many V8 would let it grow to some hundred megabytes first. */
 function spareMemory(): void {
   for (const flag of SPARING) setFlagsFromString(flag);
+}
+
+/** The report cards that a database holds, of these jobs or of all, as they were when the jobs were submitted. */
+async function* storedCards(
+  database: Database,
+  ids: readonly string[],
+  options: ReportOptions,
+): AsyncGenerator<Report> {
+  if (Object.keys(wantedOf(options)).length > 0)
+    throw usage('the database has the report cards of whole jobs', 'name the recording to see a part of the job');
+  const [{ findJobs, namedJobs }, { storedReports }] = await Promise.all([
+    import('../database/find-jobs.ts'),
+    import('../database/measured-jobs.ts'),
+  ]);
+  const jobs = ids.length === 0 ? await findJobs(database) : await namedJobs(database, ids);
+  if (jobs.length === 0)
+    throw new Fault('there are no jobs in the database', { hint: 'tacho submit RECORDING stores one' });
+  // one by one: not all of very many need to be in memory
+  for (const job of jobs) yield* await storedReports(database, [job]);
 }
 
 /** The rules as the configuration has them. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { several } from './processes.ts';
 import { printScale, type ScaleOptions, sizeBy, studyOptions } from './scale-options.ts';
 import { defineRun } from './scale-run.ts';
@@ -7,7 +8,7 @@ export function define(command: Command): void {
   studyOptions(
     command
       .usage('[RECORDING…] [options], or: tacho scale run --cores 1,2,4 -- COMMAND')
-      .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+      .argument('[recordings...]', JOBS_ARGUMENT)
       .option(
         '--by <what>',
         'what sizes are counted in: cores, nodes, gpus or tag:KEY (default: cores or gpus)',
@@ -36,7 +37,7 @@ Examples:
     )
     .action(async (paths: string[], options: ScaleOptions) => {
       const { scaleOf } = await import('./scale-runs.ts');
-      await printScale(await scaleOf(paths.length === 0 ? ['.'] : paths, options), options.format);
+      await printScale(await scaleOf(paths, options), options.format);
     });
   defineRun(command.command('run'));
 }

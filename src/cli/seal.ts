@@ -20,7 +20,7 @@ interface Options {
 
 export function define(command: Command): void {
   command
-    .argument('<recording...>', 'recordings, or folders that hold some')
+    .argument('<recording...>', 'recordings, folders that hold some, or ids of jobs')
     .option('--force', 'also nodes whose agent seems to be recording still; the files that it writes to stay')
     .option('--parquet', 'small tables become Parquet files, too')
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))

@@ -1,6 +1,7 @@
 import * as os from 'node:os';
 import { type Command, Option } from 'commander';
 import { Fault, reason, usage } from '../base/fault.ts';
+import { JOBS_ARGUMENT, pathsNamed } from './named-recordings.ts';
 import { forgivingRules } from './rule-settings.ts';
 
 interface Options {
@@ -10,7 +11,7 @@ interface Options {
 
 export function define(command: Command): void {
   command
-    .argument('[folder...]', 'recordings, or folders that hold some (default: the current folder)')
+    .argument('[folder...]', JOBS_ARGUMENT)
     .option('-p, --port <port>', 'port on this machine (0: any free one)', '0')
     .addOption(
       new Option('-f, --format <format>', 'how the address is printed').choices(['text', 'json']).default('text'),
@@ -30,7 +31,7 @@ Examples:
       const port = Number(options.port);
       if (!Number.isInteger(port) || port < 0 || port > 65_535)
         throw usage(`"${options.port}" is not a port`, 'give a number from 0 to 65535');
-      const places = folders.length === 0 ? ['.'] : folders;
+      const places = await pathsNamed(folders);
       const { startServing } = await import('../serve/start.ts');
       const serving = await startServing(places, port, await forgivingRules()).catch((error: unknown) => {
         if (error instanceof Fault) throw error;

@@ -4,6 +4,7 @@ import { figure } from '../base/figure.ts';
 import { tableWidth } from '../base/page-width.ts';
 import type { NodeStatus } from '../control/status.ts';
 import { printable, textTable, wrap } from '../show/terminal/text-table.ts';
+import { pathNamed } from './named-recordings.ts';
 
 // biome-ignore format: as in the table
 const COLUMNS = [
@@ -18,7 +19,9 @@ export function define(command: Command): void {
     .action(async (folder: string | undefined, options: { format: string }) => {
       const { needActive } = await import('../control/active.ts');
       const { recordingStatus } = await import('../control/status.ts');
-      const status = recordingStatus(folder ?? needActive(process.env, 'there is nothing to show').recording);
+      const status = recordingStatus(
+        folder === undefined ? needActive(process.env, 'there is nothing to show').recording : await pathNamed(folder),
+      );
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(status, null, 1)}\n`);
       else if (options.format === 'csv') {
         const { objectCsv } = await import('../show/object-csv.ts');

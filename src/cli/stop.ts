@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
+import { pathNamed } from './named-recordings.ts';
 import type { StopOptions } from './stop-finish.ts';
 import { type StoppedRecording, takeStopped } from './stop-whole.ts';
 
@@ -28,7 +29,8 @@ Examples:
 `,
     )
     .action(async (folder: string | undefined, options: StopOptions) => {
-      const stopped = takeStopped() ?? (await stop(folder, options.exitCode));
+      const stopped =
+        takeStopped() ?? (await stop(folder === undefined ? undefined : await pathNamed(folder), options.exitCode));
       const { finish } = await import('./stop-finish.ts');
       await finish(stopped, options);
     });

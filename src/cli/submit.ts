@@ -15,10 +15,10 @@ import { progress } from '../show/terminal/progress.ts';
 import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { tell } from './failure.ts';
+import { type PlaceOptions, pathsNamed } from './named-recordings.ts';
 import { forgivingRules } from './rule-settings.ts';
 
-interface Options {
-  config?: string;
+interface Options extends PlaceOptions {
   replace?: boolean;
   incomplete?: boolean;
   format: string;
@@ -27,7 +27,7 @@ interface Options {
 export function define(command: Command): void {
   command
     .usage('RECORDING… --db ADDRESS [options]')
-    .argument('<recordings...>', 'recordings, or folders that hold some')
+    .argument('<recordings...>', 'recordings, folders that hold some, or ids of jobs')
     .option('--replace', 'put them in the place of what the database has of the same jobs')
     .option('--incomplete', 'also recordings that are damaged, without what cannot be read; the job says what that was')
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'));
@@ -46,7 +46,7 @@ Examples:
     )
     .action(async (paths: string[], options: Options) => {
       const address = await needAddress(options);
-      const folders = [...new Set(paths.flatMap((path) => foldersIn(path)))];
+      const folders = [...new Set((await pathsNamed(paths, options)).flatMap((path) => foldersIn(path)))];
       const { submitAll } = await import('../database/submit-all.ts');
       const bar = progress('submitting', folders.length);
       const results = await submitAll(address, folders, {

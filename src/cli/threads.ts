@@ -5,6 +5,7 @@ import { filterProcesses } from '../query/processes/filter.ts';
 import type { ProcessSet } from '../query/processes/set.ts';
 import type { ThreadsOf } from '../show/process/threads-table.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
+import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
 import { type SpanOptions, spanOptions } from './span-options.ts';
@@ -21,10 +22,7 @@ const MOST = 40;
 export function define(command: Command): void {
   spanOptions(databaseOption(command))
     .usage('--process PID [RECORDING…] [options]')
-    .argument(
-      '[recordings...]',
-      'recordings, folders that hold some (default: the current folder), or jobs in a database',
-    )
+    .argument('[recordings...]', JOBS_ARGUMENT)
     .requiredOption('-p, --process <pid>', 'the process whose threads are wanted')
     .option('--filter <expression>', 'which one, if several had this pid: node=c1, exename=cp…', several, [])
     .option('-n, --limit <n>', `so many at most, by CPU time; 0 is all (default: ${MOST} as text)`, whole)

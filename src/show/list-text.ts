@@ -1,6 +1,7 @@
 import * as path from 'node:path';
 import { formatDuration } from '../base/duration.ts';
 import { formatMoment } from '../base/moment.ts';
+import { shellQuote } from '../base/quote.ts';
 import { formatBytes } from '../base/size.ts';
 import type { Listed } from '../recording/folder/list.ts';
 import { printable, type TextColumn, textTable, textWidth } from './terminal/text-table.ts';
@@ -28,12 +29,17 @@ export function listText(found: readonly Listed[], width = Number.POSITIVE_INFIN
   const isThisYear = begins.every((moment) => moment === undefined || moment.startsWith(year));
   const rowsOf = (brief: Brief): string[][] =>
     found.map((each, i) => rowOf(each, beganCell(begins[i], brief), brief, now));
-  const tries: [brief: Brief, mayGo: readonly string[]][] = [
+  const usual: [brief: Brief, mayGo: readonly string[]][] = [
     [{}, []],
     [{ began: 'minutes' }, []],
     [{ began: 'minutes', once: true }, cheap],
     [{ began: 'minutes', once: true, idInPath: true }, cheap],
     [{ began: isThisYear ? 'day' : 'minutes', once: true, idInPath: true }, columns.map(({ head }) => head)],
+  ];
+  // what was run comes before sizes and seconds, and goes before who and when
+  const tries = [
+    ...usual.slice(0, -1).map(([brief, mayGo]) => [brief, [...mayGo, 'tags', 'findings']] as const),
+    ...usual.map(([brief, mayGo]) => [brief, [...mayGo, 'command', 'tags', 'findings']] as const),
   ];
   for (const [brief, mayGo] of tries) {
     const gone: string[] = [];
@@ -62,6 +68,9 @@ function columnsOf(found: readonly Listed[]): TextColumn[] {
     { head: 'nodes', align: 'right' },
     { head: 'size', align: 'right', spare: CHEAP + 1 },
     { head: 'state' },
+    { head: 'command', spare: 0, shrinks: true, command: true },
+    { head: 'tags', spare: CHEAP - 0.5, most: 40 },
+    { head: 'findings', spare: CHEAP - 0.7, most: 40 },
     // last, because it may be long
     { head: 'recording', whole: true },
   ];
@@ -70,7 +79,8 @@ function columnsOf(found: readonly Listed[]): TextColumn[] {
 function rowOf(each: Listed, began: string, brief: Brief, now: number): string[] {
   const id = each.restart === undefined ? each.job : `${each.job}r${each.restart}`;
   const folder = path.basename(each.path);
-  const isNamed = endsWith(folder, each.name) || endsWith(id, each.name);
+  const program = each.command?.[0] === undefined ? undefined : path.basename(each.command[0]);
+  const isNamed = endsWith(folder, each.name) || endsWith(id, each.name) || each.name === program;
   return [
     brief.idInPath && endsWith(folder, id) ? '' : id,
     brief.once && isNamed ? '' : each.name,
@@ -81,6 +91,11 @@ function rowOf(each: Listed, began: string, brief: Brief, now: number): string[]
     String(each.nodes),
     each.bytes === undefined ? '' : formatBytes(each.bytes),
     brief.once ? '' : each.state,
+    each.command?.map(shellQuote).join(' ') ?? '',
+    Object.entries(each.tags ?? {})
+      .map(([key, value]) => `${key}:${value}`)
+      .join(' '),
+    each.findings === undefined ? '-' : each.findings.length === 0 ? 'none' : each.findings.join(','),
     each.path,
   ];
 }

@@ -30,6 +30,12 @@ export interface Listed {
   job_state: string;
   /** Why it is damaged. */
   trouble?: string;
+  /** Only its first word when the recording is redacted. */
+  command?: readonly string[];
+  tags?: Readonly<Record<string, string>>;
+  annotations?: Readonly<Record<string, string>>;
+  /** Ids of what its report finds, where that is known. */
+  findings?: readonly string[];
 }
 
 export interface ListOptions {
@@ -100,7 +106,9 @@ function describe(folder: string, names: string[], now: number): Listed {
     bytes,
     state,
     job_state: job.state,
-    ...stated({ trouble }),
+    ...stated({ trouble, command: job.command }),
+    ...(Object.keys(job.tags).length === 0 ? {} : { tags: job.tags }),
+    ...(Object.keys(job.annotations ?? {}).length === 0 ? {} : stated({ annotations: job.annotations })),
   };
 }
 

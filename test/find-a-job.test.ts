@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { START, temporary } from './make-recording.ts';
+import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
+import { type GivenProcess, makeProcessRecording } from './process-recording.ts';
+import { tacho } from './tacho.ts';
+
+/** A job is named by its recording, its folder or its id, in every verb. */
+
+const PROCESSES: GivenProcess[] = [
+  { pid: 100, start: 0, end: 20, exename: 'bash', cpu: 0.5, tags: 'op:all' },
+  { pid: 101, ppid: 100, start: 1, end: 9, exename: 'solver', cpu: 8, tags: 'op:solve', threads: [4, 4] },
+];
+
+async function make(folder: string, id: string, job: object = {}): Promise<string> {
+  const facts = { id, name: `job ${id}`, tags: {}, start: START, end: START + 20e6, ...job };
+  await makeProcessRecording({ c1: PROCESSES }, facts, folder);
+  return folder;
+}
+
+/** This folder, the configured one and an archive, each with a job. */
+const top = temporary();
+const cwd = path.join(top, 'here');
+const recordings = path.join(top, 'scratch');
+const archive = path.join(top, 'archive');
+const env = {
+  ...process.env,
+  NO_COLOR: '1',
+  TZ: 'UTC',
+  TACHO_RECORDINGS: recordings,
+  TACHO_HUB_ARCHIVE: archive,
+  XDG_DATA_HOME: path.join(top, 'data'),
+};
+const ask = (words: string, more: object = {}) => tacho(words.split(' '), { cwd, env: { ...env, ...more } });
+
+before(async () => {
+  await make(path.join(cwd, 'runs', 'first'), '4711');
+  await make(path.join(recordings, 'tacho-4712'), '4712');
+  await make(path.join(archive, 'user=ada', 'job=4713'), '4713');
+  await make(path.join(recordings, 'tacho-50_1'), '50_1');
+  await make(path.join(recordings, 'tacho-50_2'), '50_2');
+  await make(path.join(recordings, 'twice-a'), '60');
+  await make(path.join(recordings, 'twice-b'), '60');
+});
+
+describe('by its id', () => {
+  test('in this folder, in the configured folder, and in the archive', () => {
+    for (const id of ['4711', '4712', '4713']) {
+      const { code, out, err } = ask(`report ${id}`);
+      assert.equal(code, 0, err);
+      assert.match(out, new RegExp(`job ${id}\\b`));
+    }
+    assert.match(ask('report tacho-4712').out, /job 4712\b/);
+  });
+
+  // every verb that takes recordings
+  for (const verb of [
+    'report',
+    'processes',
+    'threads --process 101',
+    'timeline',
+    'operations',
+    'outliers --of processes --features cpu_time',
+    'list',
+    'list --tables',
+    'export --table process_end',
+    'verify --dry-run',
+    'scale',
+    'advise',
+    'status',
+    'annotate',
+  ])
+    test(`tacho ${verb} 4712`, () => {
+      const [by, here] = ['4712', path.join(recordings, 'tacho-4712')].map((name) => ask(`${verb} ${name}`));
+      assert.deepEqual([by!.code, by!.out, by!.err], [here!.code, here!.out, here!.err]);
+      assert.doesNotMatch(by!.err, /cannot open|unknown/);
+    });
+
+  test('tacho seal 4713', () => {
+    assert.match(ask('seal 4713').out, /user=ada\/job=4713: 3 tables, 7 rows, /);
+  });
+
+  test('two jobs of different places are compared', () => {
+    const { code, out, err } = ask('compare 4711 4713 --format json');
+    assert.equal(code, 0, err);
+    assert.deepEqual(
+      (JSON.parse(out) as { jobs: { id: string }[] }).jobs.map(({ id }) => id),
+      ['4711', '4713'],
+    );
+  });
+
+  test('an array means all of its tasks', () => {
+    const found = JSON.parse(ask('report 50 --format json').out) as { job: { id: string } }[];
+    assert.deepEqual(
+      found.map(({ job }) => job.id),
+      ['50_1', '50_2'],
+    );
+  });
+
+  test('an id of two recordings: both are named', () => {
+    const { code, err } = ask('report 60');
+    assert.equal(code, 2);
+    assert.match(err, /job 60 has 2 recordings/);
+    assert.match(err, /scratch\/twice-a +started 2026-11-15 20:49:12 UTC\n.*scratch\/twice-b /);
+  });
+
+  test('an unknown one: where was looked', () => {
+    const { code, err } = ask('processes 9999');
+    assert.equal(code, 1);
+    assert.match(err, /cannot open 9999: no such file or folder, and no job with this id/);
+    for (const place of ['this folder', recordings, archive])
+      assert.ok(err.replaceAll(/\s+/g, ' ').includes(place), err);
+    const { err: bare } = ask('report 9999', { TACHO_RECORDINGS: '', TACHO_HUB_ARCHIVE: '' });
+    assert.match(bare.replaceAll(/\s+/g, ' '), /settings recordings and hub\.archive name other places/);
+  });
+
+  test('one that is not there keeps no other from being shown', () => {
+    const { code, out, err } = ask('report 4712 9999');
+    assert.equal(code, 1);
+    assert.match(out, /job 4712\b/);
+    assert.match(err, /left out: cannot open 9999/);
+  });
+});
+
+describe('without a name', () => {
+  const listed = (words: string, more: object = {}, where = cwd): string[] => {
+    const { out } = tacho(words.split(' '), { cwd: where, env: { ...env, ...more } });
+    return (JSON.parse(out) as { job: string | { id: string } }[]).map(({ job }) =>
+      typeof job === 'string' ? job : job.id,
+    );
+  };
+  const all = ['4712', '50_1', '50_2', '60', '60'];
+
+  test('list and report look where run writes', () => {
+    for (const verb of ['list', 'report']) assert.deepEqual(listed(`${verb} --format json`).sort(), all);
+  });
+
+  test('and here, where this folder holds recordings', () => {
+    assert.deepEqual(listed('list --format json', {}, path.join(cwd, 'runs')).sort(), ['4711', ...all]);
+    assert.deepEqual(listed('list --format json', {}, path.join(cwd, 'runs', 'first')), ['4711']);
+    assert.deepEqual(listed('list --format json', {}, path.join(recordings, 'tacho-4712')), ['4712']);
+  });
+
+  test('only here, when nothing is configured', () => {
+    assert.deepEqual(listed('list --format json', { TACHO_RECORDINGS: '' }), ['4711']);
+  });
+
+  test('a configuration that is wrong hides no recording', () => {
+    const folder = temporary();
+    fs.writeFileSync(path.join(folder, 'tacho.toml'), `recordings = "${recordings}"\nintervall = 3\n`);
+    const { TACHO_RECORDINGS: _, ...rest } = env;
+    const { out, err } = tacho(['list', '--format', 'json'], { cwd: folder, env: rest });
+    assert.equal((JSON.parse(out) as object[]).length, 5);
+    assert.match(err, /intervall.*it is not used/s);
+  });
+});
+
+describe('in a database', { skip: whyNoPostgres() }, () => {
+  let server: Server;
+  let db: string;
+
+  before(async () => {
+    server = await startPostgres();
+    db = server.fresh();
+    assert.equal(tacho(['db', 'migrate', '--db', db]).code, 0);
+    await make(path.join(top, 'stored', 'tacho-4799'), '4799', { annotations: { note: 'slow disk' } });
+    const stored = tacho(['submit', path.join(top, 'stored'), '--db', db]);
+    assert.equal(stored.code, 0, stored.err);
+  });
+  after(() => server?.remove());
+
+  test('report has the card of the recording', () => {
+    for (const format of ['text', 'json', 'markdown', 'html']) {
+      const there = ask(`report 4799 --db ${db} --format ${format}`);
+      assert.equal(there.code, 0, there.err);
+      const here = ask(`report ${path.join(top, 'stored', 'tacho-4799')} --format ${format}`);
+      const plain = (text: string): string =>
+        text.replaceAll(/postgres:[^\s"<]*|[^\s"<>]*stored\/tacho-4799/g, 'PLACE');
+      assert.equal(plain(there.out), plain(here.out), format);
+    }
+  });
+
+  test('of the configured one, too; all jobs without a name', () => {
+    assert.match(ask('report 4799', { TACHO_DB: db }).out, /job 4799\b/);
+    // a recording that is here comes first
+    assert.match(ask('report 4712', { TACHO_DB: 'postgres://nobody@127.0.0.1:1/x' }).out, /job 4712\b/);
+    const { job } = JSON.parse(ask(`report --db ${db} --format json`).out) as { job: { id: string } };
+    assert.equal(job.id, '4799');
+  });
+
+  test('parts of a job are not there', () => {
+    const { code, err } = ask(`report 4799 --db ${db} --from -1h`);
+    assert.equal(code, 2);
+    assert.match(err, /the database has the report cards of whole jobs/);
+  });
+});
