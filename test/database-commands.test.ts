@@ -496,7 +496,12 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     assert.equal(JSON.parse(tacho(['db', 'jobs', '--tag', 'case:b', '--db', url, '--format', 'json']).out).length, 1);
     assertFault(tacho(['annotate', 'nothing', 'a=b', '--db', url]), 1, 'there is no job nothing in the database');
     assertFault(tacho(['annotate', 'nothing', 'a=b']), 2, 'there is no folder nothing, and no database is named');
-    assertFault(tacho(['annotate', folder]), 2, 'nothing is said of the job');
+    assert.equal(tacho(['annotate', folder]).out, 'job note\n  note=slow = bad\n  case:a\n  kind:test\n');
+    assert.equal(
+      tacho(['annotate', 'note', '--db', url]).out,
+      'job note\n  note=slow = bad\n  later=1\n  case:b\n  kind:test\n',
+    );
+    assert.deepEqual(job().annotations, { note: 'slow = bad' });
     assertFault(tacho(['annotate', folder, 'word']), 2, '"word" is not an annotation');
     assertFault(tacho(['annotate', 'a=b']), 1, 'nothing is being recorded');
   });

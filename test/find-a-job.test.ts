@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { START, temporary } from './make-recording.ts';
 import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
 import { type GivenProcess, makeProcessRecording } from './process-recording.ts';
-import { tacho } from './tacho.ts';
+import { TACHO, tacho } from './tacho.ts';
 
 /** A job is named by its recording, its folder or its id, in every verb. */
 
@@ -194,5 +195,105 @@ describe('in a database', { skip: whyNoPostgres() }, () => {
     const { code, err } = ask(`report 4799 --db ${db} --from -1h`);
     assert.equal(code, 2);
     assert.match(err, /the database has the report cards of whole jobs/);
+  });
+});
+
+describe('told apart', () => {
+  test('three runs in one second have three ids', () => {
+    const folder = temporary();
+    const own = { ...env, TACHO_RECORDINGS: '' };
+    const script = 'for d in a b c; do mkdir $d; (cd $d; exec "$0" run --no-report -- true) & done; wait';
+    const { status, stderr } = spawnSync('sh', ['-c', script, TACHO], { cwd: folder, env: own, encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    const listed = JSON.parse(tacho(['list', '--format', 'json'], { cwd: folder, env: own }).out) as { job: string }[];
+    assert.equal(new Set(listed.map(({ job }) => job)).size, 3, stderr);
+    for (const { job } of listed) assert.match(job, /^\d{8}-\d{6}-true-[0-9a-z]{4}$/);
+  });
+
+  test('two recordings of one id', async () => {
+    const folder = temporary();
+    for (const name of ['r4', 'r5', 'r6', 'r7', 'r8'])
+      await make(path.join(folder, name), 'nightly', { tags: { exp_name: 'x', exp_component: name, exp_time: '1' } });
+    const own = (words: string): string => tacho(words.split(' '), { cwd: folder, env }).out;
+    assert.match(own('processes r4 r5'), /nightly \(r4\)/);
+    assert.match(own('operations r4 r5'), /nightly \(r5\)/);
+    assert.match(own('timeline r4 r5'), /job nightly \(r5\)/);
+    assert.match(own('explore x .'), /1 +nightly .* r4\n/);
+    own('model create usual r4 r6 r7 r8');
+    assert.match(own('cause r5 --model usual'), /^job nightly \(r5\) against/);
+    const cause = JSON.parse(own('cause r5 --model usual --format json')) as { recording: string };
+    assert.equal(cause.recording, 'r5');
+  });
+});
+
+describe('what is listed', () => {
+  const folder = temporary();
+  const list = (words: string): string[] => {
+    const { out, err } = tacho(['list', ...words.split(' '), '--format', 'json'], { cwd: folder, env });
+    assert.equal(err, '');
+    return (JSON.parse(out) as { job: string }[]).map(({ job }) => job);
+  };
+
+  before(async () => {
+    const train = { name: 'train-a', user: 'ada', tags: { case: 'baseline', size: '7b' } };
+    await make(path.join(folder, 'a'), '1', {
+      ...train,
+      command: ['python3', 'my train.py'],
+      annotations: { note: 'slow disk' },
+    });
+    await make(path.join(folder, 'b'), '2', {
+      ...train,
+      user: 'bob',
+      tags: { case: 'other' },
+      state: 'failed',
+      exit_code: 3,
+    });
+    await make(path.join(folder, 'c'), '3', { name: 'build', start: START + 3600e6, end: START + 3620e6 });
+  });
+
+  test('by tag, user, name, state, finding and time', () => {
+    assert.deepEqual(list('. --tag case:baseline'), ['1']);
+    assert.deepEqual(list('. --tag case:baseline --tag size:13b'), []);
+    assert.deepEqual(list('. --user bob'), ['2']);
+    assert.deepEqual(list('. --user bob,ada'), ['1', '2', '3']);
+    assert.deepEqual(list('. --name train*'), ['1', '2']);
+    assert.deepEqual(list('. --state failed'), ['2']);
+    assert.deepEqual(list('. --finding job-failed'), ['2']);
+    assert.deepEqual(list('. --from 2026-11-15T21:00Z'), ['3']);
+    assert.deepEqual(list('. --to 2026-11-15T21:00Z --user ada'), ['1']);
+    const none = tacho(['list', '.', '--tag', 'case:none'], { cwd: folder, env });
+    assert.equal(none.err, 'none of 3 recordings is what was asked for\n');
+  });
+
+  test('with command, tags and, from an index, findings', () => {
+    const text = (): string[] => tacho(['list', '.'], { cwd: folder, env }).out.split('\n');
+    assert.match(text()[0]!, /state +command +tags +recording$/);
+    assert.match(text()[1]!, / python3 'my train.py' +case:baseline size:7b +a$/);
+    const [first] = JSON.parse(tacho(['list', '.', '--format', 'json'], { cwd: folder, env }).out) as object[];
+    const { command, tags, annotations } = first as Record<string, unknown>;
+    assert.deepEqual(
+      { command, tags, annotations },
+      {
+        command: ['python3', 'my train.py'],
+        tags: { case: 'baseline', size: '7b' },
+        annotations: { note: 'slow disk' },
+      },
+    );
+    assert.match(
+      tacho(['list', '.', '--format', 'csv'], { cwd: folder, env }).out,
+      /,a,python3 my train.py,case:baseline;size:7b,note=slow disk,\n/,
+    );
+    assert.equal(tacho(['index', '.'], { cwd: folder, env }).code, 0);
+    assert.match(text()[0]!, /tags +findings +recording$/);
+    assert.match(text()[2]!, / case:other +job-failed,\S+ +b$/);
+  });
+
+  test('annotations are on the card, in every format', () => {
+    for (const format of ['text', 'json', 'markdown', 'html'])
+      assert.match(tacho(['report', 'a', '--format', format], { cwd: folder, env }).out, /note.*slow disk/, format);
+    assert.equal(
+      tacho(['annotate', 'a'], { cwd: folder, env }).out,
+      'job 1\n  note=slow disk\n  case:baseline\n  size:7b\n',
+    );
   });
 });

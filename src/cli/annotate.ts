@@ -22,10 +22,13 @@ const several = (value: string, all: string[]): string[] => [...all, value];
 
 export function define(command: Command): void {
   command
-    .usage('[RECORDING|JOB] KEY=VALUE… [options]')
-    .argument('[words...]', 'a recording or the id of a job in the database, then what is to be said of it')
-    .option('--tag <key:value>', 'set a tag instead: tags tell jobs apart, annotations comment on them', several, [])
-    .option('--remove <key>', 'take an annotation back', several, [])
+    .usage('[RECORDING|JOB] [KEY=VALUE…] [options]')
+    .argument(
+      '[words...]',
+      'a recording or the id of a job, then its notes; without notes those that are there are shown',
+    )
+    .option('--tag <key:value>', 'set a tag: tags select jobs, annotations are notes about them', several, [])
+    .option('--remove <key>', 'remove an annotation', several, [])
     .addOption(
       new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
     );
@@ -33,10 +36,11 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-Without a recording or job it is said of the job in which this is called, while it runs. A name that is no folder here
-is a job in the database that --db or TACHO_DB names.
+Without a recording or job, the notes are about the job in which this is called, while it runs. With --db, or for an
+id that no recording has, the job is one of the database that --db or TACHO_DB names.
 
 Examples:
+  tacho annotate tacho-4711                            shows what is there
   tacho annotate tacho-4711 note="slow disk on c3" reviewed=yes
   tacho annotate phase=warmup                          inside a job that is being recorded
   tacho annotate 4711 --tag case:baseline --db postgres://db.site/tacho
@@ -63,21 +67,19 @@ Examples:
 }
 
 async function annotate(named: string | undefined, words: Words, options: Options): Promise<Job> {
-  const { annotated } = await import('../database/annotate.ts');
+  const { annotated, isNothing } = await import('../database/annotate.ts');
   const here = await recordingMeant(named, options);
   if (here !== undefined) {
     const { openRecording } = await import('../recording/folder/open.ts');
     const { updateJob } = await import('../recording/folder/update-job.ts');
     const { asOwner } = await import('../recording/folder/as-owner.ts');
     const { path, job } = openRecording(here);
-    if (isEmpty(words)) return job;
+    if (isNothing(words)) return job;
     return asOwner(path, (folder) => updateJob(folder, (job) => annotated(job, words)));
   }
   const { connect } = await import('../database/connect.ts');
   const address = await needAddress(options).catch((error) => {
-    throw options.db === undefined
-      ? usage(`there is no folder and no recorded job ${named}, and no database is named`, error.hint)
-      : error;
+    throw options.db === undefined ? usage(`there is no folder ${named}, and no database is named`, error.hint) : error;
   });
   const { withSchema } = await import('../database/schema.ts');
   const { annotateStored } = await import('../database/annotate.ts');
@@ -89,7 +91,7 @@ async function recordingMeant(named: string | undefined, options: Options): Prom
   if (named === undefined) return activeRecording();
   if (options.db !== undefined) return undefined;
   if (fs.existsSync(named)) return named;
-  const [{ isPath, pathNamed, recordingsOf }] = [await import('./named-recordings.ts')];
+  const { isPath, pathNamed, recordingsOf } = await import('./named-recordings.ts');
   if (isPath(named) || (await recordingsOf(named, options)) === undefined) return undefined;
   return pathNamed(named, options);
 }
@@ -109,7 +111,3 @@ function wordsOf(given: readonly string[], options: Options): Words {
   const words: Words = { annotations, tags: parseTags(options.tag), remove: options.remove };
   return words;
 }
-
-/** Nothing to add: what is there is shown. */
-const isEmpty = ({ annotations = {}, tags = {}, remove = [] }: Words): boolean =>
-  Object.keys(annotations).length + Object.keys(tags).length + remove.length === 0;

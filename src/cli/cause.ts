@@ -41,7 +41,8 @@ Examples:
       ]);
       const model = await usableModel(await storeOf(options), options.model);
       const job = await openJob(name, options);
-      const cause = causeOf(job.job.id, await jobFeatures(job, model.tag), model);
+      const { id, origin } = job.job;
+      const cause = { ...causeOf(id, await jobFeatures(job, model.tag), model), recording: origin };
       if (options.format === 'json') {
         process.stdout.write(`${JSON.stringify(cause, null, 1)}\n`);
         return;

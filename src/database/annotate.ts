@@ -12,6 +12,10 @@ export interface Words {
   remove: readonly string[];
 }
 
+/** Nothing is to be added or removed. */
+export const isNothing = ({ annotations, tags, remove }: Words): boolean =>
+  Object.keys(annotations).length + Object.keys(tags).length + remove.length === 0;
+
 /** The job with more said about it. */
 export function annotated(job: Job, words: Words): Job {
   const annotations = { ...job.annotations, ...words.annotations };
@@ -29,8 +33,9 @@ export async function annotateStored(database: Database, name: string, words: Wo
     );
     const { facts, annotations, report } = rows[0]!;
     const job = annotated({ ...facts, annotations }, words);
-    // its report card names the tags too
-    const renewed = { ...report, job: { ...report.job, tags: job.tags } };
+    if (isNothing(words)) return job;
+    // its report card has the tags and annotations too
+    const renewed = { ...report, job: { ...report.job, tags: job.tags, annotations: job.annotations } };
     await database.query('update tacho.jobs set facts = $2, tags = $3, annotations = $4, report = $5 where job = $1', [
       found!.job,
       storableJson(job),

@@ -97,6 +97,7 @@ const job = z.strictObject({
   steps: optional(z.number(), 'How many steps the scheduler knows.'),
   failed_steps: optional(z.array(failedStep), 'Those that failed, reached their limit or lost a node.'),
   tags: z.record(words, words),
+  annotations: optional(z.record(words, words), 'What people noted about the job (`tacho annotate`).'),
   environment: z.record(words, words).describe('Kept by allow-list only.'),
 });
 export type JobReport = z.infer<typeof job>;

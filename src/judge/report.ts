@@ -136,6 +136,7 @@ const JOB_FIELDS = [
   'reason',
   'memory_kills',
   'tags',
+  'annotations',
   'environment',
 ] as const;
 

@@ -154,6 +154,9 @@ function localId(name: string): string {
   return `${day}-${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}-${plain(name)}`;
 }
 
+/** Whether an id was made so: another job may have begun in the same second. */
+export const isLocalId = (id: string): boolean => /^\d{8}-\d{6}-/.test(id);
+
 /** A text as a part of a file name. */
 export const plain = (text: string): string =>
   text

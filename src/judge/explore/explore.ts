@@ -32,6 +32,8 @@ export interface Entry {
   segment: string;
   /** One id, or several. */
   jobs: string[];
+  /** Where each was recorded. */
+  recordings: string[];
   value: number;
   share: number;
   /** Methods that say it is out of line, and those that could say so. */
@@ -72,6 +74,7 @@ export interface Exploration {
 
 interface Measured {
   id: string;
+  recording: string;
   component: string;
   segment: string;
   value: number;
@@ -96,7 +99,7 @@ export async function explore(
     const component = job.tags[tags.component] ?? '';
     const segment = job.tags[tags.time] ?? '';
     if (value === undefined) unknown.push(job.id);
-    else measured.push({ id: job.id, component, segment, value });
+    else measured.push({ id: job.id, recording: job.origin, component, segment, value });
   }
   if (measured.length === 0) throw noMetric(metric, metrics);
   const sum = total(measured);
@@ -107,9 +110,7 @@ export async function explore(
   const segments = [...Map.groupBy(measured, ({ segment }) => segment)]
     .filter(([segment]) => segment !== '')
     .sort(([a], [b]) => byName(a, b));
-  const entries = starred(
-    segments.map(([segment, all]) => ({ segment, ids: all.map(({ id }) => id), value: total(all) })),
-  );
+  const entries = starred(segments.map(([segment, all]) => ({ segment, all, value: total(all) })));
   const present = new Set(mine.map(({ job }) => job.tags[tags.time]));
   return {
     experiment,
@@ -146,7 +147,7 @@ function componentOf(component: string, all: Measured[], whole: number, spacing:
     min: spread.min,
     max: spread.max,
     variation: spread.deviation === 0 ? 0 : spread.deviation / Math.abs(spread.mean),
-    entries: starred(all.map(({ segment, id, value }) => ({ segment, ids: [id], value }))).map((entry) => ({
+    entries: starred(all.map((one) => ({ segment: one.segment, all: [one], value: one.value }))).map((entry) => ({
       ...entry,
       share: entry.value / sum,
     })),
@@ -157,12 +158,13 @@ function componentOf(component: string, all: Measured[], whole: number, spacing:
 const total = (all: readonly Measured[]): number => all.reduce((sum, { value }) => sum + value, 0);
 
 /** A star for each method that says a value is out of line. */
-function starred(rows: { segment: string; ids: string[]; value: number }[]): Entry[] {
+function starred(rows: { segment: string; all: readonly Measured[]; value: number }[]): Entry[] {
   const spread = spreadOf(rows.map(({ value }) => value));
   const able = spread === undefined ? [] : univariateMethods.filter((method) => method.unable(spread) === undefined);
-  return rows.map(({ segment, ids, value }) => ({
+  return rows.map(({ segment, all, value }) => ({
     segment,
-    jobs: ids,
+    jobs: all.map(({ id }) => id),
+    recordings: all.map(({ recording }) => recording),
     value,
     share: Number.NaN,
     stars: able.filter((method) => method.score(value, spread!) > method.threshold).length,

@@ -27,6 +27,8 @@ export interface PartCause {
 
 export interface Cause {
   job: string;
+  /** Where the job was recorded. */
+  recording?: string;
   model: string;
   whole: PartCause;
   /** Those that took longest beyond the usual first. */

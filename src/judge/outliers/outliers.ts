@@ -20,12 +20,14 @@ export interface Group extends Omit<Ballot, 'verdicts' | 'incomplete'> {
   /** Only when they were asked for. */
   others: Outlier[];
   /** Those that were not judged by features together, as they lack some of them. */
-  incomplete: (Pick<Outlier, 'job' | 'node' | 'pid' | 'tid'> & { lacks: string[] })[];
+  incomplete: (Pick<Outlier, 'job' | 'recording' | 'node' | 'pid' | 'tid'> & { lacks: string[] })[];
 }
 
 /** One that was judged, and why. */
 export interface Outlier extends Omit<Verdict, 'row'> {
   job: string;
+  /** Where the job was recorded. */
+  recording: string;
   node?: string;
   pid?: number;
   /** Epoch microseconds. */
@@ -35,6 +37,9 @@ export interface Outlier extends Omit<Verdict, 'row'> {
   /** Microseconds of CPU time and duration beyond the usual. */
   excess: number;
 }
+
+/** Which one it is. */
+type Who = Omit<Partial<Outlier>, 'job' | 'recording'> & Pick<Outlier, 'job' | 'recording'>;
 
 export interface Outliers {
   of: Kind;
@@ -148,7 +153,15 @@ async function ofJobs(
     const reference = options.reference?.tables.get(name);
     if (options.reference !== undefined && reference === undefined) continue;
     const table = chosen(featureTable(rows.map(({ features }) => features)), options.features ?? 'all');
-    results.push(await judge(name, table, (row) => ({ job: rows[row]!.job.id }), options, reference));
+    results.push(
+      await judge(
+        name,
+        table,
+        (row) => ({ job: rows[row]!.job.id, recording: rows[row]!.job.origin }),
+        options,
+        reference,
+      ),
+    );
   }
   return results;
 }
@@ -205,10 +218,11 @@ async function byProgram(
   const floors = floorsOf(table, wanted, options.floor ?? FLOOR);
   const results: Group[] = [];
   for (const [name, rows] of programs) {
-    const who = (at: number): Omit<Partial<Outlier>, 'job'> & { job: string } => {
+    const who = (at: number): Who => {
       const i = process(rows[at]!);
       return {
         job: processes.jobs[processes.job[i]!]!.id,
+        recording: processes.jobs[processes.job[i]!]!.origin,
         node: processes.node[i]!,
         pid: processes.pid[i]!,
         start: processes.start[i]!,
@@ -241,7 +255,7 @@ const chosen = (table: FeatureTable, features: readonly string[] | 'all'): Featu
 async function judge(
   name: string,
   table: FeatureTable,
-  who: (row: number) => Partial<Outlier> & { job: string },
+  who: (row: number) => Who,
   options: OutlierOptions & Pick<VoteOptions, 'floors'>,
   reference?: FeatureTable,
 ): Promise<Group> {

@@ -1,5 +1,6 @@
 import { count, listed } from '../../base/words.ts';
 import type { Cause, FeatureCause, PartCause } from '../../judge/models/cause.ts';
+import { jobAndRecording } from '../../query/processes/job-labels.ts';
 import { paint } from '../terminal/paint.ts';
 import { printable, textTable, wrap } from '../terminal/text-table.ts';
 import { featureCell, scoreCell, timesCell } from './feature-cell.ts';
@@ -16,7 +17,7 @@ export function causeText(cause: Cause, options: CauseTextOptions = {}): string 
   const { width = 80, limit = 10 } = options;
   const pen = paint(options.stream ?? {});
   const lines = wrap(
-    `job ${printable(cause.job)} against the model ${cause.model} (${count(cause.whole.reference, 'job')})`,
+    `job ${printable(jobAndRecording(cause.job, cause.recording ?? cause.job))} against the model ${cause.model} (${count(cause.whole.reference, 'job')})`,
     width,
   );
   lines.push('', ...part(cause.whole, width, limit, pen.dim));

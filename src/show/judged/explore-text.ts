@@ -92,13 +92,15 @@ function entryLines(entries: readonly Entry[], metric: string, width: number, di
       right(metric),
       right('share'),
       { head: '' },
+      { head: 'recording', most: 60, middle: true, spare: 1 },
     ],
-    entries.map(({ segment, jobs, value, share, stars }) => [
+    entries.map(({ segment, jobs, recordings, value, share, stars }) => [
       named(segment),
       jobs.length === 1 ? printable(jobs[0]!) : count(jobs.length, 'job'),
       featureCell(metric, value),
       percent(share),
       '*'.repeat(stars),
+      recordings.length === 1 ? printable(recordings[0]!) : '',
     ]),
     width,
   );

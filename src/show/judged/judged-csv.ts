@@ -31,9 +31,16 @@ export function outliersCsv(found: Outliers): string {
 /** A row a job or time segment of a component; segments that are missing have neither jobs nor a value. */
 export function exploreCsv({ experiment, metric, components }: Exploration): string {
   return objectCsv(
-    ['experiment', 'component', 'segment', 'jobs', 'metric', 'value', 'share', 'stars', 'votes'],
+    ['experiment', 'component', 'segment', 'jobs', 'metric', 'value', 'share', 'stars', 'votes', 'recordings'],
     components.flatMap(({ component, entries, missing }) => [
-      ...entries.map((entry) => ({ experiment, component, metric, ...entry, jobs: entry.jobs.join(' ') })),
+      ...entries.map((entry) => ({
+        experiment,
+        component,
+        metric,
+        ...entry,
+        jobs: entry.jobs.join(' '),
+        recordings: entry.recordings.join(' '),
+      })),
       ...missing.map((segment) => ({ experiment, component, metric, segment })),
     ]),
   );
@@ -42,9 +49,29 @@ export function exploreCsv({ experiment, metric, components }: Exploration): str
 /** A row a feature, first of the whole job, then of each operation. */
 export function causeCsv(cause: Cause): string {
   const rows = ({ name, features }: PartCause): object[] =>
-    features.map((one) => ({ job: cause.job, model: cause.model, operation: name, ...one.reference, ...one }));
+    features.map((one) => ({
+      job: cause.job,
+      recording: cause.recording,
+      model: cause.model,
+      operation: name,
+      ...one.reference,
+      ...one,
+    }));
   return objectCsv(
-    ['job', 'model', 'operation', 'feature', 'value', 'median', 'min', 'max', 'largest_distance', 'distance', 'ratio'],
+    [
+      'job',
+      'model',
+      'operation',
+      'feature',
+      'value',
+      'median',
+      'min',
+      'max',
+      'largest_distance',
+      'distance',
+      'ratio',
+      'recording',
+    ],
     [cause.whole, ...cause.operations].flatMap(rows),
   );
 }

@@ -2,6 +2,7 @@ import { count, figure, listed } from '../../base/words.ts';
 import type { Group, Outlier, Outliers } from '../../judge/outliers/outliers.ts';
 import { univariateMethods } from '../../judge/outliers/univariate.ts';
 import type { MethodUse, Vote } from '../../judge/outliers/votes.ts';
+import { jobAndRecording, jobLabels } from '../../query/processes/job-labels.ts';
 import { threadName } from '../../query/processes/thread-name.ts';
 import { paint } from '../terminal/paint.ts';
 import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
@@ -189,7 +190,8 @@ function title(found: Outliers, group: Group, outlier: Outlier): string {
   const words = [found.of === 'jobs' ? '' : printable(group.name)];
   if (outlier.pid !== undefined) words.push(`pid ${outlier.pid}`);
   if (outlier.tid !== undefined) words.push(`thread ${threadName(outlier.tid)}`);
-  if (found.of === 'jobs' || found.jobs.length > 1) words.push(`job ${printable(outlier.job)}`);
+  if (found.of === 'jobs' || found.jobs.length > 1)
+    words.push(`job ${printable(jobAndRecording(outlier.job, outlier.recording))}`);
   return words.filter((word) => word !== '').join(', ');
 }
 
@@ -206,6 +208,8 @@ function overview(
     if (known === undefined) return ['', ''];
     return [featureCell(feature, known.value), timesCell(known.value, known.median)];
   };
+  const names = jobLabels(found.jobs.map(({ id, recording }) => ({ id, origin: recording })));
+  const labels = new Map(found.jobs.map(({ recording }, at) => [recording, names[at]!]));
   const [heads, ...lines] = textTable(
     [
       { head: GROUP[found.of], most: 24, shrinks: true },
@@ -228,7 +232,7 @@ function overview(
         printable(group.name),
         outlier.pid === undefined ? '' : String(outlier.pid),
         outlier.tid === undefined ? '' : String(threadName(outlier.tid)),
-        found.jobs.length > 1 ? printable(outlier.job) : '',
+        found.jobs.length > 1 ? printable(labels.get(outlier.recording) ?? outlier.job) : '',
         ...value(outlier, 'duration'),
         ...value(outlier, 'cpu_time'),
         `${votes.filter(({ vote }) => vote).length}/${votes.length}`,

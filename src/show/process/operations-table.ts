@@ -1,6 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { stated } from '../../base/stated.ts';
 import { count, figure, percent } from '../../base/words.ts';
+import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { Operation } from '../../query/processes/operations.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { paint } from '../terminal/paint.ts';
@@ -29,6 +30,7 @@ export function operationsTable(
     ...stated({ spare }),
   });
   const several = set.jobs.length > 1;
+  const labels = jobLabels(set.jobs);
   const key = onlyKey(operations);
   const width = options.width ?? 80;
   const leftOut: string[] = [];
@@ -48,7 +50,7 @@ export function operationsTable(
     ],
     operations.map((one) => [
       one.name === '' ? '(none)' : printable(key === undefined ? one.name : one.tags.get(key)!),
-      several ? printable(set.jobs[one.job]!.id) : '',
+      several ? printable(labels[one.job]!) : '',
       figure(one.processes),
       figure(one.threads),
       time(one.cpu_time),

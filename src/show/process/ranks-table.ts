@@ -2,6 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import { formatBytes } from '../../base/size.ts';
 import { stated } from '../../base/stated.ts';
 import { count, figure } from '../../base/words.ts';
+import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { hasFailedRank, type Rank, type World } from '../../query/ranks/ranks.ts';
 import { ioBytes, type RankSpread, slowestOf, spreadOf } from '../../query/ranks/spread.ts';
@@ -99,7 +100,7 @@ function titleOf(
   nodes: number,
 ): string {
   const parts = [
-    ...(set.jobs.length > 1 ? [`job ${set.jobs[job]!.id}`] : []),
+    ...(set.jobs.length > 1 ? [`job ${jobLabels(set.jobs)[job]}`] : []),
     ...(several ? [`world ${number}`] : []),
     `${count(size, 'rank')}${launcher === '' ? '' : ` of ${launcher}`} on ${nodes === 1 ? ranks[0]!.node : count(nodes, 'node')}`,
     ...(step === '' ? [] : [`step ${step}`]),
@@ -163,7 +164,7 @@ function worldsTable(set: ProcessSet, worlds: readonly World[], options: RanksTe
       const slowest = slowestOf(world.ranks);
       const failed = world.ranks.filter(hasFailedRank).length;
       return [
-        several ? printable(set.jobs[world.job]!.id) : '',
+        several ? printable(jobLabels(set.jobs)[world.job]!) : '',
         String(world.number),
         printable(world.ranks[0]!.program),
         printable(world.launcher),

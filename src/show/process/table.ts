@@ -1,6 +1,7 @@
 import { stated } from '../../base/stated.ts';
 import { count } from '../../base/words.ts';
 import { columnNamed, commandOf, type ProcessColumn } from '../../query/processes/columns.ts';
+import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { processEndTable } from '../../sources/records/tables.ts';
 import { type Paint, paint } from '../terminal/paint.ts';
@@ -51,6 +52,7 @@ function usual(set: ProcessSet, rows: readonly number[], width: number, pen: Pai
   const names = ['pid', 'cpu_time', 'share', 'duration', processEndTable.col.rssmax.name, 'io', 'threads'];
   const figures = names.map((name) => columnNamed(set, name));
   const several = set.jobs.length > 1;
+  const labels = jobLabels(set.jobs);
   const nodes = set.node.some((node) => node !== set.node[0]);
   // a column that says of every process what is usual says nothing
   const endings = rows.some((i) => endingOf(set, i) !== '0');
@@ -73,7 +75,7 @@ function usual(set: ProcessSet, rows: readonly number[], width: number, pen: Pai
       endings ? endingOf(set, i) : '',
       printable(calledBy(set, i)),
       nodes ? printable(set.node[i]!) : '',
-      several ? printable(set.jobs[set.job[i]!]!.id) : '',
+      several ? printable(labels[set.job[i]!]!) : '',
     ]),
     'command',
     rows.map((i) => printable(commandOf(set, i))),

@@ -2,6 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import { greatest } from '../../base/extremes.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { count } from '../../base/words.ts';
+import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { aliveIn, type TimelineBy, type TimelineRow } from '../../query/processes/timeline.ts';
 import { paint } from '../terminal/paint.ts';
@@ -48,7 +49,8 @@ export function timelineText(set: ProcessSet, rows: readonly TimelineRow[], opti
     const left = greatest(names.map(textWidth));
     const right = greatest(lasted.map(textWidth));
     const cells = Math.max(10, width - left - right - 4);
-    if (jobs.length > 1) lines.push(...(lines.length > 0 ? [''] : []), pen.bold(`job ${printable(set.jobs[job]!.id)}`));
+    if (jobs.length > 1)
+      lines.push(...(lines.length > 0 ? [''] : []), pen.bold(`job ${printable(jobLabels(set.jobs)[job]!)}`));
     lines.push(pen.dim(`${' '.repeat(left + 2)}${scale(to - from, cells)}`.trimEnd()));
     own.forEach((row, k) => {
       const bar = barOf(set, row, from, to, cells, options.by === 'process');

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { count, percent } from '../../base/words.ts';
 import { commandOf } from '../../query/processes/columns.ts';
+import { jobLabels } from '../../query/processes/job-labels.ts';
 import { jobCpuTime } from '../../query/processes/operations.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { paint } from '../terminal/paint.ts';
@@ -38,6 +39,7 @@ export function processTree(
     Number.isNaN(microseconds) ? '-' : formatDuration(microseconds / 1e6);
   const share = (i: number): string => percent(set.inclusive_cpu_time[i]! / jobCpuTime(set, set.job[i]!));
   const several = set.jobs.length > 1;
+  const labels = jobLabels(set.jobs);
   const nodes = set.node.some((node) => node !== set.node[0]);
   const text = withTail(
     [
@@ -57,7 +59,7 @@ export function processTree(
             share(i),
             String(set.pid[i]),
             nodes ? printable(set.node[i]!) : '',
-            several ? printable(set.jobs[set.job[i]!]!.id) : '',
+            several ? printable(labels[set.job[i]!]!) : '',
           ],
     ),
     'command',

@@ -61,6 +61,7 @@ export function about(report: Report): string[] {
   if (job.reason !== undefined && !job.reason.startsWith('ended by ')) lines.push(`How it ended: ${job.reason}`);
   const tags = Object.entries(job.tags).map(([key, value]) => `${key}:${value}`);
   if (tags.length > 0) lines.push(`tags ${tags.join(' ')}`);
+  for (const [key, text] of Object.entries(job.annotations ?? {})) lines.push(`${key}: ${text}`);
   if (confined !== undefined) lines.push(`Only ${confined.what}: ${formatDuration(s.wall_seconds)} of the job.`);
   return lines;
 }
