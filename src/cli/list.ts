@@ -3,6 +3,7 @@ import { type Fault, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { count } from '../base/words.ts';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { type Listed, listRecordings } from '../recording/folder/list.ts';
 import { listText } from '../show/list-text.ts';
 import { tell } from './failure.ts';
@@ -107,22 +108,24 @@ async function withFindings(found: readonly Listed[], places: readonly string[],
   const path = await import('node:path');
   const { indexedFindings } = await import('../history/index/indexed-findings.ts');
   const known = new Map(indexed.flatMap((place) => [...indexedFindings(place)]));
+  const rules = all ? await (await import('./rule-settings.ts')).forgivingRules() : undefined;
   const listed: Listed[] = [];
   for (const each of found) {
-    const findings = known.get(path.resolve(each.path)) ?? (all ? await reportedFindings(each) : undefined);
+    const findings =
+      known.get(path.resolve(each.path)) ?? (rules === undefined ? undefined : await reportedFindings(each, rules));
     listed.push(findings === undefined ? each : { ...each, findings });
   }
   return listed;
 }
 
-async function reportedFindings({ path, state }: Listed): Promise<string[] | undefined> {
+async function reportedFindings({ path, state }: Listed, rules: RuleSettings): Promise<string[] | undefined> {
   if (state === 'newer version') return undefined;
   const [{ openRecording }, { summariesOf }] = await Promise.all([
     import('../recording/folder/open.ts'),
     import('../history/make/summaries.ts'),
   ]);
   try {
-    return summariesOf(openRecording(path), { nodeHours: false }).findings.map(({ finding }) => finding);
+    return summariesOf(openRecording(path), { nodeHours: false, rules }).findings.map(({ finding }) => finding);
   } catch {
     // what is damaged says so in its own column
     return undefined;
