@@ -69,6 +69,9 @@ export const MARGINS = {
   heat: { left: 110, right: 84, top: 50, bottom: 24 },
 } as const;
 
+/** A long label does not move what is drawn: the cursor of all charts stands at one place. */
+const FIXED = { outerBoundsMode: 'none' } as const;
+
 export const marginsOf = ({ as }: ChartData): (typeof MARGINS)['lines' | 'heat'] =>
   as === 'heat' ? MARGINS.heat : MARGINS.lines;
 
@@ -104,7 +107,7 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
   if (first !== undefined && look.limit !== undefined) first.markLine = limitLine(look.limit, data.unit, theme);
   return {
     ...base(theme),
-    grid: MARGINS.lines,
+    grid: { ...MARGINS.lines, ...FIXED },
     xAxis: timeAxis(data.from, endOf(data), look),
     yAxis: valueAxis(data, look),
     tooltip: {
@@ -229,9 +232,9 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
   return {
     ...base(theme),
     grid: [
-      { left, right, top, bottom },
-      { left, right, top: 6, height: top - 12 },
-      { width: right - 20, right: 10, top, bottom },
+      { left, right, top, bottom, ...FIXED },
+      { left, right, top: 6, height: top - 12, ...FIXED },
+      { width: right - 20, right: 10, top, bottom, ...FIXED },
     ],
     xAxis: [
       {

@@ -133,12 +133,18 @@ export const listedJob = z.strictObject({
   gpu_use: z.number().exactOptional(),
   core_hours: z.number().exactOptional(),
   core_hours_wasted: z.number().exactOptional(),
+  gpu_hours_wasted: z.number().exactOptional(),
+  io_bytes: z.number().exactOptional().describe('Read and written; the job’s own where that is known.'),
   findings: z.array(words),
   worst: words.exactOptional(),
   tags: z.record(words, words),
   trouble: words.exactOptional(),
 });
-export const jobList = z.strictObject({ jobs: z.array(listedJob), troubles: z.array(words) });
+export const jobList = z.strictObject({
+  jobs: z.array(listedJob),
+  pending: z.number().describe('Recordings that are still being read: their rows come with a later answer.'),
+  troubles: z.array(words),
+});
 export type JobList = z.infer<typeof jobList>;
 export type ListedJob = z.infer<typeof listedJob>;
 

@@ -48,6 +48,36 @@ test('the table of jobs finds, filters and sorts, and its address shows the same
   assert.deepEqual(complaints, []);
 });
 
+test('a selected row has small charts below, and what is shown can be exported', { skip }, async (t) => {
+  const { page, complaints } = await lookAt(t, [folder]);
+  const row = page.locator('[role=rowgroup] [role=row]', { hasText: 'train-mixture-70b' });
+  await row.locator('.state').click();
+  await page.locator('.strip .panel canvas').first().waitFor();
+  assert.equal(await row.getAttribute('aria-selected'), 'true');
+  await page.reload();
+  await page.locator('.strip h2', { hasText: 'train-mixture-70b' }).waitFor();
+  assert.deepEqual(
+    await page.locator('.strip .panel').evaluateAll((all) => all.map((one) => one.getAttribute('data-chart'))),
+    ['cpu', 'memory', 'gpu', 'read'],
+  );
+  await page.getByLabel('Filter by Name').fill('mixture');
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByText('Export 1 job (CSV)').click()]);
+  const [titles, values, end] = fs
+    .readFileSync((await file.path())!, 'utf8')
+    .split('\n')
+    .map((line) => line.split(','));
+  const exported = (name: string): string => values![titles!.indexOf(name)]!;
+  assert.deepEqual(
+    [exported('name'), exported('user'), exported('account')],
+    ['train-mixture-70b', 'ada', 'language-models'],
+  );
+  assert.ok(Number(exported('gpu')) > 0.5 && Number(exported('gpu')) < 1);
+  assert.deepEqual(end, ['']);
+  await page.getByText('Close', { exact: true }).click();
+  await page.locator('.strip').waitFor({ state: 'detached' });
+  assert.deepEqual(complaints, []);
+});
+
 test('a job shows the figures of its report, and zooms', { skip }, async (t) => {
   const { page, complaints } = await lookAt(t, [folder]);
   const report = JSON.parse(tacho(['report', path.join(folder, 'demo'), '--format', 'json']).out) as Report;

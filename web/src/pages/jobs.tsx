@@ -1,11 +1,15 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ListedJob } from '../../../src/serve/api.ts';
-import { link, setQuery } from '../address.ts';
-import { type JobList, latest, useAnswer } from '../ask.ts';
+import { go, link, setQuery } from '../address.ts';
+import { type ChartFacts, type JobList, latest, useAnswer } from '../ask.ts';
+import { Cursor, type Range } from '../charts/chart.tsx';
+import { Panel } from '../charts/panel.tsx';
 import { bytes, count, duration, moment } from '../words.ts';
 
 /** How often the list is asked for again. */
 const AGAIN_MS = 5000;
+/** While rows are still being worked out. */
+const SOON_MS = 700;
 const ROW = 30;
 
 interface Column {
@@ -17,6 +21,10 @@ interface Column {
   /** 0 to 1: how good or bad a value is; the cell is coloured by it. */
   heat?(job: ListedJob): number | undefined;
   isNumber?: true;
+  /** Not shown where no job has a value. */
+  isSparse?: true;
+  /** Colours by amount: much is worth a look, it is neither good nor bad. */
+  isAmount?: true;
   /** Its part of the room that is left. */
   grows?: number;
 }
@@ -31,10 +39,26 @@ const share = (name: string, title: string, of: (job: ListedJob) => number | und
   heat: of,
 });
 
+/** A column of words; it is not there where no job has any. */
+const word = (name: string, title: string, of: (job: ListedJob) => string | undefined): Column => ({
+  name,
+  title,
+  width: 110,
+  value: of,
+  text: (job) => of(job) ?? '',
+  isSparse: true,
+});
+
+/** Heat of an amount, on a scale of its own: each factor of ten is a step. */
+const amount = (value: number | undefined, least: number, most: number): number | undefined =>
+  value === undefined ? undefined : Math.max(0, Math.log10(Math.max(value, least) / least) / Math.log10(most / least));
+
 const COLUMNS: readonly Column[] = [
   { name: 'job', title: 'Job', width: 90, value: ({ job }) => job, text: ({ job }) => job },
   { name: 'name', title: 'Name', width: 200, grows: 2, value: (job) => nameOf(job), text: nameOf },
   { name: 'user', title: 'User', width: 90, value: ({ user }) => user, text: ({ user }) => user },
+  word('account', 'Account', ({ account }) => account),
+  word('partition', 'Partition', ({ partition }) => partition),
   {
     name: 'state',
     title: 'Ended',
@@ -57,6 +81,8 @@ const COLUMNS: readonly Column[] = [
     isNumber: true,
     value: ({ wall_seconds: s }) => s,
     text: ({ wall_seconds: s }) => (s === undefined ? '' : duration(s)),
+    heat: ({ wall_seconds: s }) => amount(s, 1, 172_800),
+    isAmount: true,
   },
   {
     name: 'nodes',
@@ -72,7 +98,18 @@ const COLUMNS: readonly Column[] = [
     text: (job) => (job.memory_peak_bytes === undefined ? '' : bytes(job.memory_peak_bytes)),
     width: 90,
   },
-  share('gpu', 'GPU', ({ gpu_use }) => gpu_use),
+  { ...share('gpu', 'GPU', ({ gpu_use }) => gpu_use), isSparse: true },
+  {
+    name: 'io',
+    title: 'I/O',
+    width: 90,
+    isNumber: true,
+    isSparse: true,
+    isAmount: true,
+    value: ({ io_bytes }) => io_bytes,
+    text: ({ io_bytes }) => (io_bytes === undefined ? '' : bytes(io_bytes)),
+    heat: ({ io_bytes }) => amount(io_bytes, 1e6, 1e13),
+  },
   {
     name: 'waste',
     title: 'Core-hours wasted',
@@ -81,6 +118,8 @@ const COLUMNS: readonly Column[] = [
     value: ({ core_hours_wasted: w }) => w,
     text: ({ core_hours_wasted: w }) =>
       w === undefined ? '' : w < 10 ? w.toFixed(2) : Math.round(w).toLocaleString('en-US'),
+    heat: ({ core_hours_wasted: w }) => amount(w, 0.1, 10_000),
+    isAmount: true,
   },
   {
     name: 'findings',
@@ -88,8 +127,16 @@ const COLUMNS: readonly Column[] = [
     width: 200,
     grows: 1.4,
     value: ({ findings }) => findings.length,
-    text: ({ findings }) => findings.join(', '),
+    text: ({ findings }) => findings.map((id) => id.replaceAll('-', ' ')).join(', '),
   },
+  word(
+    'tags',
+    'Tags',
+    ({ tags }) =>
+      Object.entries(tags)
+        .map((tag) => tag.join(':'))
+        .join(', ') || undefined,
+  ),
 ];
 
 function nameOf({ name, command, path }: ListedJob): string {
@@ -101,15 +148,25 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
   const [again, setAgain] = useState(0);
   useEffect(() => {
     document.title = 'Jobs · Tacho';
-    const timer = setInterval(() => setAgain((n) => n + 1), AGAIN_MS);
-    return () => clearInterval(timer);
   }, []);
   const asked = useAnswer<JobList>('/api/jobs', again);
   const list = latest(asked);
+  useEffect(() => {
+    if (asked.state === 'waiting') return undefined;
+    const timer = setTimeout(() => setAgain((n) => n + 1), (list?.pending ?? 0) > 0 ? SOON_MS : AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [asked]);
   const jobs = list?.jobs ?? [];
   const sort = query.get('sort') ?? '-start';
   const shown = useMemo(() => sorted(jobs.filter(matching(query)), sort), [list, query.toString()]);
-  const columns = COLUMNS.filter((column) => column.name !== 'gpu' || jobs.some((job) => job.gpu_use !== undefined));
+  const columns = useMemo(
+    () =>
+      COLUMNS.filter(
+        ({ isSparse, value, name }) => !isSparse || query.has(name) || jobs.some((job) => value(job) !== undefined),
+      ),
+    [list],
+  );
+  const selected = jobs.find(({ id }) => id === query.get('job-id'));
 
   if (list === undefined)
     return asked.state === 'failed' ? (
@@ -130,6 +187,11 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
               : `${shown.length.toLocaleString('en-US')} of ${count(jobs.length, 'job')}`}
           </small>
         </h1>
+        {list.pending > 0 && <span role="status">Reading {count(list.pending, 'more recording')} …</span>}
+        <span class="rest" />
+        <button type="button" disabled={shown.length === 0} onClick={() => exportCsv(columns, shown)}>
+          Export {count(shown.length, 'job')} (CSV)
+        </button>
         <input
           type="search"
           placeholder="Search"
@@ -144,7 +206,7 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
           {trouble}
         </p>
       ))}
-      {jobs.length === 0 ? (
+      {jobs.length === 0 && list.pending === 0 ? (
         <div class="empty">
           <h2>No jobs here yet</h2>
           <p>
@@ -152,8 +214,9 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
           </p>
         </div>
       ) : (
-        <Table columns={columns} jobs={shown} query={query} sort={sort} />
+        <Table columns={columns} jobs={shown} query={query} sort={sort} selected={selected?.id} />
       )}
+      {selected !== undefined && <Strip key={selected.id} job={selected} />}
     </section>
   );
 }
@@ -214,10 +277,11 @@ interface TableProps {
   jobs: readonly ListedJob[];
   query: URLSearchParams;
   sort: string;
+  selected?: string | undefined;
 }
 
 /** Only the rows that are seen are drawn. */
-function Table({ columns, jobs, query, sort }: TableProps) {
+function Table({ columns, jobs, query, sort, selected }: TableProps) {
   const box = useRef<HTMLDivElement>(null);
   const [[top, height], setSeen] = useState([0, 800]);
   const look = (): void => {
@@ -271,7 +335,8 @@ function Table({ columns, jobs, query, sort }: TableProps) {
             role="row"
             aria-rowindex={first + i + 1}
             style={{ top: `${(first + i) * ROW}px` }}
-            onClick={link(`/job/${job.id}`).onClick}
+            aria-selected={job.id === selected}
+            onClick={() => setQuery({ 'job-id': job.id === selected ? undefined : job.id })}
           >
             {columns.map((column) => (
               <Cell key={column.name} column={column} job={job} />
@@ -297,9 +362,77 @@ function Cell({ column, job }: { column: Column; job: ListedJob }) {
       class={names.join(' ') || undefined}
       title={text}
       style={heat === undefined ? undefined : { '--heat': String(Math.min(1, heat)) }}
-      data-heat={heat === undefined ? undefined : ''}
+      data-heat={heat === undefined ? undefined : column.isAmount === true ? 'amount' : ''}
     >
-      {column.name === 'name' ? <a {...link(`/job/${job.id}`)}>{text}</a> : text}
+      {column.name === 'name' ? (
+        <a
+          href={`/job/${job.id}`}
+          onClick={(event) => {
+            event.stopPropagation();
+            link(`/job/${job.id}`).onClick(event);
+          }}
+        >
+          {text}
+        </a>
+      ) : (
+        text
+      )}
     </span>
   );
 }
+
+/** What is shown, as a file; numbers are those that columns are sorted by. */
+function exportCsv(columns: readonly Column[], jobs: readonly ListedJob[]): void {
+  const cell = (value: number | string | undefined): string => {
+    const text = value === undefined ? '' : String(value);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const exported = ({ name, value, text }: Column, job: ListedJob): number | string | undefined =>
+    name === 'findings' ? text(job) : value(job);
+  const rows = [columns.map(({ name }) => name), ...jobs.map((job) => columns.map((column) => exported(column, job)))];
+  const file = new Blob([`${rows.map((row) => row.map(cell).join(',')).join('\n')}\n`], { type: 'text/csv' });
+  const download = document.createElement('a');
+  download.href = URL.createObjectURL(file);
+  download.download = 'jobs.csv';
+  download.click();
+  URL.revokeObjectURL(download.href);
+}
+
+/** The charts that a look at a job begins with. */
+const FIRST_CHARTS = ['cpu', 'memory', 'gpu', 'read', 'written', 'received'];
+
+/** The job of the selected row in small charts. */
+function Strip({ job }: { job: ListedJob }) {
+  const charts = latest(useAnswer<ChartFacts[]>(`/api/jobs/${job.id}/charts`)) ?? [];
+  const cursor = useMemo(() => new Cursor(), []);
+  const few = charts.filter(({ id }) => FIRST_CHARTS.includes(id)).slice(0, 4);
+  const zoom = ({ from, to }: Range): void => go(`/job/${job.id}?from=${Math.round(from)}&to=${Math.round(to)}`);
+  return (
+    <section class="strip" aria-label={`Charts of ${nameOf(job)}`}>
+      <header>
+        <h2>
+          <a {...link(`/job/${job.id}`)}>{nameOf(job)}</a> <small>{job.job}</small>
+        </h2>
+        <span class="faint">{job.trouble ?? job.findings.map((id) => id.replaceAll('-', ' ')).join(', ')}</span>
+        <button type="button" onClick={() => setQuery({ 'job-id': undefined })}>
+          Close
+        </button>
+      </header>
+      <div class="panels small">
+        {few.map((facts) => (
+          <Panel
+            key={facts.id}
+            job={job.id}
+            start={job.start ?? 0}
+            bands={NO_BANDS}
+            again={0}
+            onRange={zoom}
+            {...{ facts, cursor }}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+const NO_BANDS: readonly never[] = [];
