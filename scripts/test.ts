@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Report } from './test-worker.ts';
 
 /**
- * Type check, lint, then every test file; the last line says how it went: `N passed, N failed, N skipped`. What starts
- * the program as a user does starts a release that is made of this checkout, unless WORDs choose some of the files.
+ * Type check, lint and every test file; the last line says how it went: `N passed, N failed, N skipped`. What starts the
+ * program as a user does starts a release that is made of this checkout, unless WORDs choose some of the files.
  */
 
 const HERE = path.join(import.meta.dirname, '..');
@@ -18,18 +18,30 @@ const LIMIT_MINUTES = Number(process.env.TEST_LIMIT_MINUTES ?? 20);
 const AT_ONCE = [os.availableParallelism(), 5 * os.availableParallelism()] as const;
 /** Unit tests share processes, of about so many files each. */
 const SHARED_FILES = 40;
+/** So long tests may take to stop what they have started, once they are told that the run is over. */
+const ABORT_SECONDS = 20;
 const SLOWEST = 5;
+/** Test files that use the same server, in this order: they share a process, and with it the server. */
+const SHARED_SERVERS = [
+  ['slurm/accounting', 'slurm/advise', 'slurm/processes', 'slurm/ranks', 'slurm/slurm'],
+  ['database-commands', 'database', 'history-database', 'same-answers', 'python'],
+  ['kafka/sink', 'kafka/hub', 'kafka/own', 'kafka/access'],
+].map((names) => names.map((name) => `test/${name}.test.ts`));
 /** They take longest, in this order: what comes last must not run alone. */
 const FIRST = [
   'slurm/cluster-mode',
   'slurm/slurm',
   'database-commands',
-  'kafka/',
-  'release',
+  'kafka/sink',
+  'job-first',
   'start-stop',
+  'causes/',
+  'mpi/',
+  'install',
   'clock-set',
+  'release',
   'victoria/',
-];
+].map((name) => `test/${name}`);
 
 /** These start the program of the checkout in any case: how it installs itself, and a sample of all that it does. */
 const CHECKOUT = /^test\/(install|cgroup-v2|doors|readme|run|exit-status|mark-sample|gpu-run|configuration)\.test\.ts$/;
@@ -37,6 +49,11 @@ const CHECKOUT = /^test\/(install|cgroup-v2|doors|readme|run|exit-status|mark-sa
 /** A test file that changes what belongs to the process, or prepares something for all of its tests, has one of its own. */
 const OWN_PROCESS =
   /process\.(env\b|chdir|umask|exit|set\w*[ug]id|on\(|once\(|std\w+\.\w+ =)|mock\.|^(before|after)(Each)?\(|fakeGpu\(/m;
+
+interface Task {
+  run(): Promise<unknown>;
+  isReady(): boolean;
+}
 
 interface Used {
   milliseconds: number;
@@ -47,7 +64,10 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
 const skips = new Map<string, number>();
 const used = new Map<string, Used>();
-const running = new Set<ChildProcess>();
+/** With the line that it, and all that it starts, has in its environment. */
+const running = new Map<ChildProcess, string>();
+let begun = 0;
+let isAborted = false;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;
 const indent = (text: string): string => text.replaceAll(/^/gm, '    ');
@@ -67,24 +87,31 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 const words = process.argv.slice(2);
 const started = Date.now();
 const { execPath: node } = process;
-/** The folder that it was made in. */
+/** The folder that it was made in; undefined: there is none. Unit tests do not wait for it. */
 let release: string | undefined;
+let isReleased = true;
+const tasks: Task[] = shareProcesses(testFiles(words)).map((files) => ({
+  run: () => runFiles(files),
+  isReady: () => isReleased || !files[0]!.startsWith('test/'),
+}));
 if (words.length === 0) {
-  await Promise.all([
-    check('type check', [node, 'node_modules/typescript/bin/tsc', '--noEmit', '-p', '.']),
-    check('type check of the page', [node, 'node_modules/typescript/bin/tsc', '--noEmit', '-p', 'web']),
-    check('lint', [node, 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.']),
-    ...(process.env.TACHO_UNDER_TEST === undefined && !spawnSync('cc', ['--version']).error ? [makeRelease()] : []),
-  ]);
+  const checks: [name: string, command: readonly string[]][] = [
+    ['type check', [node, 'node_modules/typescript/bin/tsc', '--noEmit', '-p', '.']],
+    ['type check of the page', [node, 'node_modules/typescript/bin/tsc', '--noEmit', '-p', 'web']],
+    ['lint', [node, 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.']],
+  ];
+  tasks.unshift(...checks.map((each) => ({ run: () => check(...each), isReady: () => true })));
+  isReleased = process.env.TACHO_UNDER_TEST !== undefined || spawnSync('cc', ['--version']).error !== undefined;
+  if (!isReleased) tasks.unshift({ run: makeRelease, isReady: () => true });
 }
-await runAll(shareProcesses(testFiles(words)));
+await runAll(tasks);
 summary();
 
 function testFiles(wanted: readonly string[]): string[] {
   const folders = ['test', 'bench', 'src', 'scripts', 'native', 'web', 'python'];
   const files = folders.flatMap((folder) => fs.globSync(`${folder}/**/*.test.ts`).sort());
   const rank = (file: string): number => {
-    const at = FIRST.findIndex((name) => file.startsWith(`test/${name}`));
+    const at = FIRST.findIndex((name) => file.startsWith(name));
     return at < 0 ? FIRST.length : at;
   };
   return files
@@ -101,7 +128,10 @@ function shareProcesses(files: readonly string[]): string[][] {
   const groups = Array.from({ length: Math.ceil(sharing.length / SHARED_FILES) }, (): string[] => []);
   for (const [i, file] of sharing.entries()) groups[i % groups.length]!.push(file);
   const whole = files.filter((file) => file.startsWith('test/'));
-  return [...[...whole, ...alone].map((file) => [file]), ...groups];
+  const wholeProcesses = new Set<string[]>();
+  const servers = SHARED_SERVERS.map((names) => names.filter((name) => whole.includes(name)));
+  for (const file of whole) wholeProcesses.add(servers.find((names) => names.includes(file)) ?? [file]);
+  return [...wholeProcesses, ...alone.map((file) => [file]), ...groups];
 }
 
 /** Its files belong to the user who tests, and others may read them. */
@@ -109,8 +139,8 @@ async function makeRelease(): Promise<void> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-release-'));
   fs.chmodSync(folder, 0o755);
   process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
-  if (!(await check('release', ['sh', 'scripts/release', folder]))) return;
-  release = folder;
+  if (await check('release', ['sh', 'scripts/release', folder, '--quick'])) release = folder;
+  isReleased = true;
 }
 
 /** Tells a test file which program it starts, and test/release which release there is already. */
@@ -122,7 +152,7 @@ function programOf(file: string): Record<string, string> {
 
 async function check(name: string, [program, ...args]: readonly string[]): Promise<boolean> {
   const began = Date.now();
-  const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = begin((env) => spawn(program!, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const code = await new Promise((resolve) => child.on('close', resolve).on('error', () => resolve(-1)));
@@ -138,17 +168,19 @@ async function check(name: string, [program, ...args]: readonly string[]): Promi
 }
 
 /** Most tests wait for other programs: as long as a processor is idle, another file is begun. */
-async function runAll(processes: readonly string[][]): Promise<void> {
+async function runAll(given: readonly Task[]): Promise<void> {
   const [least, most] = AT_ONCE;
-  const waiting = [...processes];
-  const all = new Set<Promise<void>>();
-  while (waiting.length > 0) {
-    const idle = all.size < least ? 1 : all.size < most ? await idleProcessors() : 0;
+  const waiting = [...given];
+  const all = new Set<Promise<unknown>>();
+  while (waiting.length > 0 && !isAborted) {
+    const next = waiting.findIndex((task) => task.isReady());
+    const idle = next < 0 ? 0 : all.size < least ? 1 : all.size < most ? await idleProcessors() : 0;
     if (idle < 0.4) {
       await Promise.race([...all, sleep(500)]);
       continue;
     }
-    const ended = runFiles(waiting.shift()!).finally(() => all.delete(ended));
+    const [task] = waiting.splice(next, 1);
+    const ended = task!.run().finally(() => all.delete(ended));
     all.add(ended);
   }
   await Promise.all(all);
@@ -165,14 +197,14 @@ async function idleProcessors(): Promise<number> {
 /** Runs test files in a process of theirs. */
 async function runFiles(files: readonly string[]): Promise<void> {
   const began = Date.now();
-  // not in our process group: Ctrl-C ends them in order (abort)
-  const child = fork(WORKER, [...files], {
-    env: { ...process.env, ...programOf(files[0]!) },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    serialization: 'advanced',
-    detached: true,
-  });
-  running.add(child);
+  const child = begin((env) =>
+    fork(WORKER, [...files], {
+      env: { ...env, ...programOf(files[0]!) },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      serialization: 'advanced',
+      detached: true,
+    }),
+  );
   const tally = new Map(files.map((file) => [file, { passed: 0, failed: 0, skipped: 0 }]));
   const troubles: string[] = [];
   let output = '';
@@ -195,13 +227,13 @@ async function runFiles(files: readonly string[]): Promise<void> {
   });
   const limit = setTimeout(() => {
     troubles.push(`it was ended after ${LIMIT_MINUTES} minutes, in ${last}`);
-    kill(child);
+    const mark = running.get(child);
+    if (mark !== undefined) kill(child, mark);
   }, LIMIT_MINUTES * 60_000);
   const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
     child.once('close', (...how) => resolve(how)),
   );
   clearTimeout(limit);
-  running.delete(child);
 
   const wall = Date.now() - began;
   const [first] = files;
@@ -235,20 +267,59 @@ function add(file: string, { milliseconds, cpuSeconds }: Used): void {
   });
 }
 
-/** With all that it started. */
-function kill(child: ChildProcess): void {
+/** A process that is not in our process group: Ctrl-C ends all of them in order (abort). */
+function begin<T extends ChildProcess>(start: (env: NodeJS.ProcessEnv) => T): T {
+  const mark = `${process.pid}.${++begun}`;
+  const child = start({ ...process.env, TEST_PROCESS: mark });
+  running.set(child, `TEST_PROCESS=${mark}`);
+  // not `close`, which does not come once we have left the channel
+  child.once('exit', () => running.delete(child)).once('error', () => running.delete(child));
+  return child;
+}
+
+/** With all that it started: its process group, and what has left that, as the nodes of a test cluster do. */
+function kill(child: ChildProcess, mark: string): void {
+  if (child.pid !== undefined) end(-child.pid);
+  // who is found may have started another one meanwhile
+  for (let i = 0; i < 10; i++) {
+    const left = processesWith(mark);
+    if (left.length === 0) break;
+    left.forEach(end);
+  }
+}
+
+function end(pid: number): void {
   try {
-    process.kill(-child.pid!, 'SIGKILL');
+    process.kill(pid, 'SIGKILL');
   } catch {
     // it is over
   }
 }
 
-/** Tests that are told that we are gone stop what they have started. */
+function processesWith(line: string): number[] {
+  const has = (pid: string): boolean => {
+    try {
+      return fs.readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(line);
+    } catch {
+      return false;
+    }
+  };
+  return fs
+    .readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && has(name))
+    .map(Number);
+}
+
+/** Tests that are told that we are gone stop what they have started; what they leave is ended. */
 async function abort(signal: NodeJS.Signals): Promise<void> {
-  for (const child of running) child.disconnect();
-  for (let i = 0; i < 50 && running.size > 0; i++) await sleep(100);
-  for (const child of running) kill(child);
+  isAborted = true;
+  const all = [...running];
+  for (const [child] of all) {
+    if (child.connected) child.disconnect();
+    else child.kill(signal);
+  }
+  for (let i = 0; i < 10 * ABORT_SECONDS && running.size > 0; i++) await sleep(100);
+  for (const [child, mark] of all) kill(child, mark);
   process.exit(128 + os.constants.signals[signal]);
 }
 

@@ -90,6 +90,28 @@ test('in a process that files share, whoever leaves it changed is found', (t) =>
   assert.equal(lines.at(-1), '2 passed, 1 failed, 0 skipped');
 });
 
+test('a signal ends also what has left the process group of a test, and no further file is begun', async (t) => {
+  const LEAVES = `import { spawn } from 'node:child_process'; import * as fs from 'node:fs';
+process.on('exit', () => {});
+test('leaves', async () => {
+  const child = spawn('setsid', ['sh', '-c', 'sleep 600'], { stdio: 'ignore', detached: true });
+  fs.writeFileSync(import.meta.filename + '.pid', String(child.pid));
+  await new Promise(() => setInterval(() => {}, 1000));
+});
+`;
+  const files = written(t, Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, LEAVES])));
+  const child = spawn(process.execPath, [RUNNER, ...files], { stdio: 'ignore' });
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const begun = (): string[] => files.filter((file) => fs.existsSync(`${file}.pid`));
+  await eventually('the start of a test', () => begun().length > 0);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 143);
+  for (const file of begun()) {
+    const pid = fs.readFileSync(`${file}.pid`, 'utf8');
+    await eventually('the end of what it started', () => !fs.existsSync(`/proc/${pid}/cwd/.`));
+  }
+});
+
 test('Ctrl-C: what tests have started is stopped in order', async (t) => {
   const [file] = written(t, {
     cleans: `import * as fs from 'node:fs';

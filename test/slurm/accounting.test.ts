@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { JobSummary } from '../../src/history/tables/summary.ts';
 import { eventually } from '../made/eventually.ts';
-import { Lab, read, whyNot } from './lab.ts';
+import { type Lab, read, sharedLab, whyNot } from './lab.ts';
 
-const lab = new Lab();
+let lab: Lab;
 
 describe('accounting of a real Slurm', { skip: whyNot() }, () => {
-  before(() => lab.up(3));
-  after(() => lab.down());
+  before(() => {
+    lab = sharedLab();
+  });
 
   test('sacct itself, its text and its JSON tell the same of jobs that were never recorded', async () => {
     const place = await lab.place('tacho-a', 'accounting');

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { Advice } from '../../src/advise/advise.ts';
-import { Lab, read, whyNot } from './lab.ts';
+import { type Lab, read, sharedLab, whyNot } from './lab.ts';
 
-const lab = new Lab();
+let lab: Lab;
 
 describe('advice on a real Slurm', { skip: whyNot() }, () => {
-  before(() => lab.up(1));
-  after(() => lab.down());
+  before(() => {
+    lab = sharedLab();
+  });
 
   test('the tasks of an array are recorded, and Slurm takes the advised request', async () => {
     const place = await lab.place('tacho-a', 'advise');

@@ -41,6 +41,8 @@ export class Lab {
   /** `options`: see cluster. */
   up(nodes: number, ...options: ('cgroup' | 'hooks' | 'french')[]): void {
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-slurm-'));
+    // a test that ends badly, or before its time, leaves no cluster behind
+    process.once('exit', () => this.down());
     this.cluster('up', String(nodes), ...options);
   }
 
@@ -73,8 +75,10 @@ export class Lab {
   }
 
   down(): void {
+    if (this.folder === '') return;
     execFileSync(CLUSTER, ['down', this.folder], { stdio: 'inherit' });
     fs.rmSync(this.folder, { recursive: true, force: true });
+    this.folder = '';
   }
 
   /** Runs a command on a node; never throws for its exit code. */
@@ -154,6 +158,20 @@ export class Lab {
     const { stdout } = await this.on(node, 'root', 'ps', '-o', 'args=', '-u', user);
     return stdout.split('\n').filter(Boolean);
   }
+}
+
+let shared: Lab | undefined;
+
+/**
+ * The cluster of this process, with the nodes c1 to c5, which ends with it: test files that share a process share it
+ * (scripts/test.ts), and have folders of their own in the homes of its users.
+ */
+export function sharedLab(): Lab {
+  if (shared === undefined) {
+    shared = new Lab();
+    shared.up(5);
+  }
+  return shared;
 }
 
 export const readJob = (recording: string): Job =>

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { ours } from '../../src/base/ours.ts';
 import { gather } from '../../src/judge/facts/gather.ts';
 import { report } from '../../src/judge/report.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { Lab, read, whyNot } from './lab.ts';
+import { type Lab, read, sharedLab, whyNot } from './lab.ts';
 
 const built = fs.existsSync(ours('native/build/libtacho-record.so'));
 const skip = whyNot() || (!built && 'needs native/build/libtacho-record.so (no compiler when it was set up)');
-const lab = new Lab();
+let lab: Lab;
 const NODES = ['c1', 'c2', 'c3'];
 
 /** Arguments, rank, step, tags and exit code of every process of a program that has recorded its end on a node. */
@@ -29,8 +29,9 @@ function ends(recording: string, node: string, exename: string): (string | numbe
 }
 
 describe('processes record themselves on every node of a Slurm job', { skip }, () => {
-  before(() => lab.up(4));
-  after(() => lab.down());
+  before(() => {
+    lab = sharedLab();
+  });
 
   test('tacho start, tacho env, a step on three nodes, tacho stop', async () => {
     const place = await lab.place('tacho-a', 'env');

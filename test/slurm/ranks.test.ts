@@ -1,21 +1,22 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { gather } from '../../src/judge/facts/gather.ts';
 import { report } from '../../src/judge/report.ts';
 import { readProcesses } from '../../src/query/processes/processes.ts';
 import { ranksOf, type World } from '../../src/query/ranks/ranks.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { buildRanks, MPIS, printedRanks, whyNoMpi } from '../mpi/programs.ts';
-import { Lab, read, whyNot } from './lab.ts';
+import { type Lab, read, sharedLab, whyNot } from './lab.ts';
 
 const skip = MPIS.map(whyNoMpi).find((why) => why !== false) || whyNot();
-const lab = new Lab();
+let lab: Lab;
 
 describe('ranks of MPI programs in a Slurm job on three nodes', { skip }, () => {
-  before(() => lab.up(4));
-  after(() => lab.down());
+  before(() => {
+    lab = sharedLab();
+  });
 
   const submit = async (name: string, script: string) => {
     const place = await lab.place('tacho-a', name);

@@ -6,10 +6,10 @@ import { agentRecord } from '../../src/control/launch.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { readTable } from '../../src/recording/read/read.ts';
 import { eventually } from '../made/eventually.ts';
-import { Lab, read, readJob, type User, whyNot } from './lab.ts';
+import { type Lab, read, readJob, sharedLab, type User, whyNot } from './lab.ts';
 
 const skip = whyNot();
-const lab = new Lab();
+let lab: Lab;
 const NODES = ['c1', 'c2', 'c3'];
 
 /** The commands that a recording has seen on a node. */
@@ -41,7 +41,7 @@ async function report(user: User, recording: string): Promise<string> {
 
 describe('on a real Slurm', { skip, concurrency: true }, () => {
   before(async () => {
-    lab.up(5);
+    lab = sharedLab();
     // two nodes that jobs have only by name: they vanish
     await lab.on('login', 'root', 'scontrol', 'update', 'PartitionName=main', `Nodes=${NODES.join(',')}`);
   });
@@ -55,17 +55,13 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     };
     // what Slurm has ended needs a moment to go
     let left: string[] = [];
-    try {
-      await eventually(
-        () => `the end of ${left.join(', ')}`,
-        async () => {
-          left = await remaining();
-          return left.length === 0;
-        },
-      );
-    } finally {
-      lab.down();
-    }
+    await eventually(
+      () => `the end of ${left.join(', ')}`,
+      async () => {
+        left = await remaining();
+        return left.length === 0;
+      },
+    );
   });
 
   for (const user of ['tacho-a', 'tacho-b', 'tacho-c'] as const satisfies User[]) {
