@@ -261,11 +261,27 @@ test('the lock file is complete, and names no registry', { skip: whyNoNpm }, (t)
   assert.ok(!fs.existsSync(path.join(folder, 'node_modules/.tacho-installed')));
 });
 
+test('packages for development count once all of them are there', (t) => {
+  const machine = clone(t, 'mkdir -p node_modules/.bin; ln -sf "$NODE" node_modules/.bin/node');
+  const install = (...args: string[]) =>
+    spawnSync('sh', [path.join(machine.checkout, 'scripts/install'), ...args], { env: machine.env, encoding: 'utf8' });
+  assert.equal(install().status, 0);
+  // another installation was killed when it had come to this one
+  fs.mkdirSync(path.join(machine.checkout, 'node_modules/typescript'));
+  for (let i = 0; i < 2; i++) assert.equal(install('--dev').status, 0);
+  assert.deepEqual(
+    machine.calls().map((call) => /--(omit|include)=dev/.exec(call)![0]),
+    ['--omit=dev', '--include=dev'],
+  );
+  assert.equal(start(machine).stdout, 'started hello you\n');
+});
+
 test('an install by hand counts, once its packages are there', (t) => {
   const folder = temporaryFolder(t);
   fs.writeFileSync(path.join(folder, 'package-lock.json'), '{}');
   const { scripts } = JSON.parse(fs.readFileSync(path.join(HERE, 'package.json'), 'utf8'));
   const mark = path.join(folder, 'node_modules/.tacho-installed');
+  const devMark = `${mark}-dev`;
   const after = () => spawnSync('sh', ['-c', scripts.postinstall], { cwd: folder, env: { PATH: process.env.PATH } });
   fs.mkdirSync(path.join(folder, 'node_modules'));
   assert.equal(after().status, 0);
@@ -273,6 +289,10 @@ test('an install by hand counts, once its packages are there', (t) => {
   fs.mkdirSync(path.join(folder, 'node_modules/commander'));
   assert.equal(after().status, 0);
   assert.equal(fs.readFileSync(mark, 'utf8'), '{}');
+  assert.ok(!fs.existsSync(devMark));
+  fs.mkdirSync(path.join(folder, 'node_modules/typescript'));
+  assert.equal(after().status, 0);
+  assert.equal(fs.readFileSync(devMark, 'utf8'), '{}');
 });
 
 test('a checkout of somebody else says who has to install', (t) => {
