@@ -12,7 +12,7 @@ import type { Job } from '../src/recording/folder/job.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from './made/epmt-archive.ts';
 import { eventually } from './made/eventually.ts';
 import { START, temporary } from './make-recording.ts';
-import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
+import { type Server, sharedPostgres, startPostgres, whyNoPostgres } from './postgres/server.ts';
 import { makeProcessRecording } from './process-recording.ts';
 import { type Answer, onTerminal, TACHO, tacho, whyNoTerminal } from './tacho.ts';
 
@@ -78,11 +78,10 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     server.sql(nameOf(url), "select coalesce(string_agg(id, ',' order by id), '') from tacho.jobs");
 
   before(async () => {
-    server = await startPostgres();
+    server = await sharedPostgres();
     db = fresh();
     recording = await make('17');
   });
-  after(() => server?.remove());
 
   test('submit, again, as JSON, by TACHO_DB', async () => {
     const first = tacho(['submit', recording, '--db', db]);

@@ -24,7 +24,7 @@ import { readColumns, recordingsSource } from '../src/query/processes/processes.
 import type { ProcessColumns } from '../src/query/processes/set.ts';
 import { openRecording, type Recording } from '../src/recording/folder/open.ts';
 import { START } from './make-recording.ts';
-import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
+import { type Server, sharedPostgres, whyNoPostgres } from './postgres/server.ts';
 import { type GivenProcess, makeProcessRecording } from './process-recording.ts';
 
 /** Two nodes: a shell that started two programs, one of which was killed; on the other node the same pids again. */
@@ -87,14 +87,11 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
   const nameOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
 
   before(async () => {
-    server = await startPostgres();
+    server = await sharedPostgres();
     address = server.fresh();
     database = await connect(address);
   });
-  after(async () => {
-    await database?.close();
-    await server?.remove();
-  });
+  after(() => database?.close());
 
   test('tables are made once, however many try at the same time', async () => {
     assert.equal(await schemaVersion(database), 0);

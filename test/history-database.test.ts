@@ -15,7 +15,7 @@ import { GROUPS } from '../src/history/ask/usage.ts';
 import { buildIndex } from '../src/history/index/build.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { makeRecording, temporary } from './make-recording.ts';
-import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
+import { type Server, sharedPostgres, whyNoPostgres } from './postgres/server.ts';
 import { makeProcessRecording } from './process-recording.ts';
 import { tacho } from './tacho.ts';
 
@@ -41,7 +41,7 @@ describe('the history in PostgreSQL', { skip: whyNoPostgres() }, () => {
     await writeDemo({ folder: path.join(archive, 'demo'), nodes: 2, gpus: 2, seconds: 5400, interval: 10 });
     const processes = { c1: [{ pid: 1, start: 0, end: 50, exename: 'solve', cpu: 40 }] };
     const folder = await makeProcessRecording(processes, { id: '9', user: "o'neil", account: 'p%1' });
-    server = await startPostgres();
+    server = await sharedPostgres();
     database = await connect(server.fresh());
     await migrate(database);
     for (const one of [path.join(archive, 'demo'), folder]) await submitRecording(database, openRecording(one));
@@ -53,7 +53,6 @@ describe('the history in PostgreSQL', { skip: whyNoPostgres() }, () => {
     await index?.close();
     await stored?.close();
     await database?.close();
-    await server?.remove();
   });
 
   test('every question has the same answer as from the index', async () => {

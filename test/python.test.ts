@@ -10,7 +10,7 @@ import { findJupyter } from '../src/show/jupyter.ts';
 import { notebookText, type Subject, writeNotebook } from '../src/show/notebook.ts';
 import { eventually } from './made/eventually.ts';
 import { START, temporary } from './make-recording.ts';
-import { startPostgres, whyNoPostgres } from './postgres/server.ts';
+import { sharedPostgres, whyNoPostgres } from './postgres/server.ts';
 import { makeProcessRecording } from './process-recording.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
@@ -147,48 +147,44 @@ test('an error of several lines, after warnings', { skip: noPandas }, () => {
 });
 
 test('the same frames come from a database', { skip: noPandas || whyNoPostgres() }, async () => {
-  const server = await startPostgres();
-  try {
-    const db = server.fresh();
-    const jobs = [await recorded('1'), await recorded('2', 5)];
-    assert.equal(tacho(['db', 'migrate', '--db', db]).code, 0);
-    assert.equal(tacho(['submit', ...jobs, '--db', db]).code, 0);
-    const given = asked('database.py', db.replace('tacho@', 'tacho:s3cret@'), ...jobs);
-    assert.deepEqual(given, {
-      repr: `Database('${db}')`,
-      schema: 2,
-      jobs: ['1', '2'],
-      began: new Date(START / 1000 - 1000).toISOString().replace('.000Z', '+00:00'),
-      numbered: ['2'],
-      processes: true,
-      threads: true,
-      operations: true,
-      compare: true,
-      tables: ['name', 'facts', 'since'],
-      hosts: [
-        ['c1', 4],
-        ['c2', 4],
-      ],
-      nodes: [
-        ['c1', 'c2'],
-        ['c1', 'c2'],
-      ],
-      times: 'datetime64[ns, UTC]',
-      thread_sum: 2.5e6,
-      of_both: 6,
-      args: ['a "b",\tc'],
-      models: 0,
-      no_table: 'the database has no table "process_end"',
-      no_job: `there is no job 77 in the database ${db}`,
-    });
-    const folder = temporary();
-    const cells = codeOf({ database: db, jobs: ['1'] }, folder);
-    const done = python(['-c', `${cells}\nprint(job, len(processes), len(operations))`], folder);
-    if (!noPlots) assert.equal(done.code, 0, done.err);
-    if (!noPlots) assert.equal(done.out.trimEnd().split('\n').at(-1), "Jobs('1') 3 2");
-  } finally {
-    await server.remove();
-  }
+  const server = await sharedPostgres();
+  const db = server.fresh();
+  const jobs = [await recorded('1'), await recorded('2', 5)];
+  assert.equal(tacho(['db', 'migrate', '--db', db]).code, 0);
+  assert.equal(tacho(['submit', ...jobs, '--db', db]).code, 0);
+  const given = asked('database.py', db.replace('tacho@', 'tacho:s3cret@'), ...jobs);
+  assert.deepEqual(given, {
+    repr: `Database('${db}')`,
+    schema: 2,
+    jobs: ['1', '2'],
+    began: new Date(START / 1000 - 1000).toISOString().replace('.000Z', '+00:00'),
+    numbered: ['2'],
+    processes: true,
+    threads: true,
+    operations: true,
+    compare: true,
+    tables: ['name', 'facts', 'since'],
+    hosts: [
+      ['c1', 4],
+      ['c2', 4],
+    ],
+    nodes: [
+      ['c1', 'c2'],
+      ['c1', 'c2'],
+    ],
+    times: 'datetime64[ns, UTC]',
+    thread_sum: 2.5e6,
+    of_both: 6,
+    args: ['a "b",\tc'],
+    models: 0,
+    no_table: 'the database has no table "process_end"',
+    no_job: `there is no job 77 in the database ${db}`,
+  });
+  const folder = temporary();
+  const cells = codeOf({ database: db, jobs: ['1'] }, folder);
+  const done = python(['-c', `${cells}\nprint(job, len(processes), len(operations))`], folder);
+  if (!noPlots) assert.equal(done.code, 0, done.err);
+  if (!noPlots) assert.equal(done.out.trimEnd().split('\n').at(-1), "Jobs('1') 3 2");
 });
 
 interface Notebook {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { verbs } from '../src/cli/verbs.ts';
 import { importEpmt } from '../src/import/epmt/import.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { threadedTsv } from './made/epmt-archive.ts';
 import { START, temporary } from './make-recording.ts';
-import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
+import { type Server, sharedPostgres, whyNoPostgres } from './postgres/server.ts';
 import { type GivenProcess, makeProcessRecording } from './process-recording.ts';
 import { type Answer, tacho } from './tacho.ts';
 
@@ -126,7 +126,7 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
   const ids: string[] = [];
 
   before(async () => {
-    server = await startPostgres();
+    server = await sharedPostgres();
     db = server.fresh();
     assert.equal(tacho(['db', 'migrate', '--db', db]).code, 0);
     for (const [i, slow] of SLOW.entries()) {
@@ -143,7 +143,6 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
     const stored = tacho(['submit', folder, '--db', db]);
     assert.equal(stored.code, 0, stored.err);
   });
-  after(() => server?.remove());
 
   /** Without what cannot be the same: the time when a model was made, and where things are. */
   const plain = ({ code, out, err }: Answer, places: readonly string[]): object => {

@@ -7,14 +7,11 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { issue, makeAuthority, whyNoCertificates } from '../hub/certificates.ts';
+import { makeAuthority, whyNoCertificates } from '../hub/certificates.ts';
 import { eventually } from '../made/eventually.ts';
 import { TACHO } from '../tacho.ts';
-import { type Broker, startBroker, whyNoKafka, whyNoKcat } from './broker.ts';
+import { type SharedBroker, sharedBroker, whyNoKafka, whyNoKcat } from './broker.ts';
 import { kcat } from './kcat.ts';
-
-const USER = 'tacho';
-const PASSWORD = 'p-s§ wörd';
 
 /** An agent that sends to Kafka, with settings as in a configuration file; it records this machine every 0.2 s. */
 class Agent {
@@ -70,20 +67,21 @@ describe('a Kafka that asks who is there', {
   skip: whyNoKafka() || whyNoKcat() || whyNoCertificates(),
   concurrency: true,
 }, () => {
-  let broker: Broker;
+  let broker: SharedBroker;
+  let access: NonNullable<SharedBroker['access']>;
   let folder: string;
   let ca: string;
   let password: string;
   before(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-access-'));
-    ca = makeAuthority(folder, 'site');
+    broker = await sharedBroker();
+    access = broker.access!;
+    ca = access.ca;
     makeAuthority(folder, 'other');
     password = path.join(folder, 'password');
-    fs.writeFileSync(password, `${PASSWORD}\n`, { mode: 0o600 });
-    broker = await startBroker({ user: USER, password: PASSWORD, ...issue(folder, 'site', 'IP:127.0.0.1') });
+    fs.writeFileSync(password, `${access.password}\n`, { mode: 0o600 });
   });
-  after(async () => {
-    await broker?.remove();
+  after(() => {
     if (folder !== undefined) fs.rmSync(folder, { recursive: true, force: true });
   });
   const place = (name: string): string => {
@@ -128,7 +126,7 @@ describe('a Kafka that asks who is there', {
     'scram-in-tls': () => ({ brokers: [broker.secure.SASL_SSL], ca, ...by('SCRAM-SHA-512') }),
     'scram-alone': () => ({ brokers: [broker.secure.SASL_PLAINTEXT], ...by('SCRAM-SHA-512') }),
   };
-  const by = (mechanism: string) => ({ user: USER, password_file: password, mechanism });
+  const by = (mechanism: string) => ({ user: access.user, password_file: password, mechanism });
   for (const [name, settings] of Object.entries(WAYS)) {
     test(`${name}: every row arrives, once`, async (t) => {
       const at = place(name);
@@ -153,7 +151,7 @@ describe('a Kafka that asks who is there', {
       t.diagnostic(first.said.split('\n')[1]!);
       assert.doesNotMatch(first.said, /guess/);
       const waiting = recorded(at);
-      fs.writeFileSync(wrong, PASSWORD);
+      fs.writeFileSync(wrong, access.password);
       const second = new Agent(t, at, settings);
       const there = await sent(second, at, name, waiting.length);
       assert.deepEqual(there.slice(0, waiting.length), waiting);
@@ -164,7 +162,7 @@ describe('a Kafka that asks who is there', {
   test('a password that others can read is refused', async (t) => {
     const at = place('open');
     const file = path.join(at, 'password');
-    fs.writeFileSync(file, PASSWORD, { mode: 0o644 });
+    fs.writeFileSync(file, access.password, { mode: 0o644 });
     const agent = new Agent(t, at, { brokers: [broker.secure.SASL_SSL], ca, ...by('PLAIN'), password_file: file });
     await agent.says(/the password in .* can be read by others/);
   });

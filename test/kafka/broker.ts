@@ -5,6 +5,7 @@ import * as net from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { freePort } from '../../src/base/free-port.ts';
+import { issue, makeAuthority, whyNoCertificates } from '../hub/certificates.ts';
 import { eventually } from '../made/eventually.ts';
 
 /** One Apache Kafka node (KRaft: broker and controller in one) on loopback, in a folder of its own. */
@@ -31,6 +32,11 @@ export interface Access {
   /** PEM files. */
   certificate: string;
   key: string;
+}
+
+export interface SharedBroker extends Broker {
+  /** Who may use its secure addresses, and the file of the authority that it shows a certificate of. */
+  readonly access?: { user: string; password: string; ca: string };
 }
 
 const HERE = import.meta.dirname;
@@ -81,6 +87,30 @@ function look(): string | false {
 
 const JAVA = ['-Xmx256m', '-Xms64m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', path.join(CACHE, '*')];
 
+let shared: Promise<SharedBroker> | undefined;
+
+/**
+ * The broker of this process, which ends with it: test files that share a process share it (scripts/test.ts). Each has
+ * prefixes of its own.
+ */
+export async function sharedBroker(): Promise<SharedBroker> {
+  shared ??= startShared();
+  const broker = await shared;
+  // a test that failed may have left it stopped
+  await broker.start();
+  return broker;
+}
+
+async function startShared(): Promise<SharedBroker> {
+  if (whyNoCertificates() !== false) return startBroker();
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-access-'));
+  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+  const ca = makeAuthority(folder, 'site');
+  const who = { user: 'tacho', password: 'p-s§ wörd' };
+  const broker = await startBroker({ ...who, ...issue(folder, 'site', 'IP:127.0.0.1') });
+  return { ...broker, access: { ...who, ca } };
+}
+
 export async function startBroker(access?: Access): Promise<Broker> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-'));
   const [port, controller, ...ports] = await Promise.all(Array.from({ length: 2 + SECURE.length }, freePort));
@@ -100,9 +130,12 @@ export async function startBroker(access?: Access): Promise<Broker> {
   const address = `127.0.0.1:${port}`;
 
   const start = async (): Promise<void> => {
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) return;
     const log = fs.openSync(path.join(folder, 'output.log'), 'a');
     const started = spawn('java', [...JAVA, 'kafka.Kafka', properties], { stdio: ['ignore', log, log] });
     fs.closeSync(log);
+    // who does not wait for its end goes on without: it ends with us
+    started.unref();
     child = started;
     const said = (): string => fs.readFileSync(path.join(folder, 'output.log'), 'utf8').slice(-2000);
     await eventually(
@@ -120,11 +153,16 @@ export async function startBroker(access?: Access): Promise<Broker> {
     child = undefined;
     if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
     const ended = new Promise((resolve) => running.once('exit', resolve));
+    running.ref();
     running.kill(signal);
     const late = setTimeout(() => running.kill('SIGKILL'), 60_000);
     await ended;
     clearTimeout(late);
   };
+  process.on('exit', () => {
+    child?.kill('SIGKILL');
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
   await start();
   return {
     address,

@@ -14,7 +14,7 @@ import { KafkaSink } from '../../src/sinks/kafka/sink.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { eventually } from '../made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../made/spool.ts';
-import { type Broker, startBroker, whyNoKafka } from './broker.ts';
+import { type Broker, sharedBroker, whyNoKafka } from './broker.ts';
 
 const MAIN = path.join(import.meta.dirname, '../../src/cli/main.ts');
 const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -78,11 +78,10 @@ describe('tacho hub --from kafka', { skip: whyNoKafka() }, () => {
   let broker: Broker;
   let scratch: string;
   before(async () => {
-    broker = await startBroker();
+    broker = await sharedBroker();
     scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-hub-'));
   });
-  after(async () => {
-    await broker?.remove();
+  after(() => {
     if (scratch !== undefined) fs.rmSync(scratch, { recursive: true, force: true });
   });
 

@@ -9,14 +9,13 @@ import { readJob } from '../../src/recording/folder/open.ts';
 import { DAEMON, hubFor, NOBODY, record, senderTo } from '../hub/senders.ts';
 import { eventually } from '../made/eventually.ts';
 import { temporaryFolder } from '../tacho.ts';
-import { startBroker, whyNoKafka } from './broker.ts';
+import { sharedBroker, whyNoKafka } from './broker.ts';
 import { kcat } from './kcat.ts';
 
 test("no user's recording mixes with the cluster's in Kafka, or in an archive from there", {
   skip: whyNoKafka(),
 }, async (t) => {
-  const broker = await startBroker();
-  t.after(() => broker.remove());
+  const broker = await sharedBroker();
   const folder = temporaryFolder(t);
   const surroundings = { folder, environment: {}, site: folder, uid: process.getuid!() };
   const config = await loadConfig({ 'kafka.brokers': [broker.address], 'kafka.every': 0.2 }, undefined, surroundings);

@@ -12,7 +12,7 @@ import { Spool } from '../../src/sinks/spool/spool.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { eventually } from '../made/eventually.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../made/spool.ts';
-import { type Broker, startBroker, whyNoKafka, whyNoKcat } from './broker.ts';
+import { type Broker, sharedBroker, whyNoKafka, whyNoKcat } from './broker.ts';
 import { kcat } from './kcat.ts';
 
 const RECORDER = path.join(import.meta.dirname, 'recorder.ts');
@@ -96,11 +96,10 @@ describe('Kafka', { skip: whyNoKafka() || whyNoKcat() }, () => {
   let spool: string;
   let spools: string;
   before(async () => {
-    broker = await startBroker();
+    broker = await sharedBroker();
     spools = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-spools-'));
   });
-  after(async () => {
-    await broker?.remove();
+  after(() => {
     if (spools !== undefined) fs.rmSync(spools, { recursive: true, force: true });
   });
   const fresh = (name: string): string => {
@@ -110,20 +109,20 @@ describe('Kafka', { skip: whyNoKafka() || whyNoKcat() }, () => {
   };
 
   test('every row of the recording, as kcat reads it', async () => {
-    const { code, output } = await record(fresh('tacho'), broker.address, 3000, 2).ended;
+    const { code, output } = await record(fresh('every'), broker.address, 3000, 2).ended;
     assert.equal(output, 'passed over: 0; trouble: none\n');
     assert.equal(code, 0);
-    await compare(spool, broker.address, 'tacho.counted', 3000);
-    const versions = new Set(kcat(broker.address, 'tacho.counted').map(({ headers }) => headers.table));
+    await compare(spool, broker.address, 'every.counted', 3000);
+    const versions = new Set(kcat(broker.address, 'every.counted').map(({ headers }) => headers.table));
     assert.equal(versions.size, 1);
-    const definitions = kcat(broker.address, 'tacho.tables');
+    const definitions = kcat(broker.address, 'every.tables');
     assert.deepEqual(
       definitions.map(({ key }) => key),
       [`counted ${[...versions][0]}`],
     );
     assert.deepEqual(definitions[0]!.value, { ...COUNTED, version: [...versions][0] });
     assert.deepEqual(
-      kcat(broker.address, 'tacho.jobs').map(({ key, value }) => [key, value.id, value.user]),
+      kcat(broker.address, 'every.jobs').map(({ key, value }) => [key, value.id, value.user]),
       [['ada/4711', '4711', 'ada']],
     );
   });

@@ -28,7 +28,7 @@ export function whyNoPostgres(): string | false {
   return binaries() === undefined ? "a PostgreSQL of Debian's (package postgresql)" : false;
 }
 
-/** A running PostgreSQL of the test's own. */
+/** A running PostgreSQL. */
 export interface Server {
   /** The address of a new, empty database on it. */
   fresh(options?: string): string;
@@ -41,6 +41,20 @@ export interface Server {
   start(): Promise<void>;
   /** Stops it and removes it. */
   remove(): Promise<void>;
+}
+
+let shared: Promise<Server> | undefined;
+
+/**
+ * The PostgreSQL of this process, which ends with it: test files that share a process share it (scripts/test.ts). Each
+ * test has databases of its own (`fresh`); roles belong to the whole server.
+ */
+export async function sharedPostgres(): Promise<Server> {
+  shared ??= startPostgres();
+  const server = await shared;
+  // a test that failed may have left it stopped
+  await server.start();
+  return server;
 }
 
 /**
@@ -103,8 +117,11 @@ export async function startPostgres(
     },
     sql: psql,
     async start() {
+      if (running !== undefined && running.exitCode === null && running.signalCode === null) return;
       const log = fs.openSync(path.join(folder, 'log'), 'a');
       running = spawn(path.join(bin, 'postgres'), ['-D', data], { ...options, stdio: ['ignore', log, log] });
+      // who does not wait for its end goes on without: it ends with us
+      running.unref();
       fs.closeSync(log);
       const said = (): string => fs.readFileSync(path.join(folder, 'log'), 'utf8');
       await eventually(
@@ -121,6 +138,7 @@ export async function startPostgres(
       const child = running;
       if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
       const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.ref();
       child.kill('SIGINT');
       await ended;
       running = undefined;
