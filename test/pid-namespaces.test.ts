@@ -12,9 +12,9 @@ const built = fs.existsSync(ours('native/build/libtacho-record.so'));
 const may = spawnSync('unshare', ['-p', '-f', '--mount-proc', 'true']).status === 0;
 const skip = !built ? 'needs native/build/libtacho-record.so' : !may && 'may not make PID namespaces here';
 
-/** About a third of a second of work for a shell, and a second and a half. */
+/** About a third of a second of work for a shell, and three quarters of a second. */
 const SHORT = 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done';
-const LONG = 'i=0; while [ $i -lt 700000 ]; do i=$((i+1)); done';
+const LONG = 'i=0; while [ $i -lt 350000 ]; do i=$((i+1)); done';
 const IN_SPACE = 'unshare -p -f --mount-proc';
 
 interface Seen {
