@@ -82,6 +82,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     db = fresh();
     recording = await make('17');
   });
+  after(() => server?.remove());
 
   test('submit, again, as JSON, by TACHO_DB', async () => {
     const first = tacho(['submit', recording, '--db', db]);

@@ -91,7 +91,10 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     address = server.fresh();
     database = await connect(address);
   });
-  after(() => database?.close());
+  after(async () => {
+    await database?.close();
+    await server?.remove();
+  });
 
   test('tables are made once, however many try at the same time', async () => {
     assert.equal(await schemaVersion(database), 0);

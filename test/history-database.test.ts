@@ -53,6 +53,7 @@ describe('the history in PostgreSQL', { skip: whyNoPostgres() }, () => {
     await index?.close();
     await stored?.close();
     await database?.close();
+    await server?.remove();
   });
 
   test('every question has the same answer as from the index', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { before, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { verbs } from '../src/cli/verbs.ts';
 import { importEpmt } from '../src/import/epmt/import.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
@@ -143,6 +143,7 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
     const stored = tacho(['submit', folder, '--db', db]);
     assert.equal(stored.code, 0, stored.err);
   });
+  after(() => server?.remove());
 
   /** Without what cannot be the same: the time when a model was made, and where things are. */
   const plain = ({ code, out, err }: Answer, places: readonly string[]): object => {

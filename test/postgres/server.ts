@@ -43,18 +43,22 @@ export interface Server {
   remove(): Promise<void>;
 }
 
+/** A connection that a test has left open would keep its process going. */
+const DISCONNECT = `select pg_terminate_backend(pid) from pg_stat_activity
+  where backend_type = 'client backend' and pid <> pg_backend_pid()`;
+
 let shared: Promise<Server> | undefined;
 
 /**
  * The PostgreSQL of this process, which ends with it: test files that share a process share it (scripts/test.ts). Each
- * test has databases of its own (`fresh`); roles belong to the whole server.
+ * test has databases of its own (`fresh`); roles belong to the whole server. `remove` ends the connections to it.
  */
 export async function sharedPostgres(): Promise<Server> {
   shared ??= startPostgres();
   const server = await shared;
   // a test that failed may have left it stopped
   await server.start();
-  return server;
+  return { ...server, remove: async () => void server.sql('postgres', DISCONNECT) };
 }
 
 /**
