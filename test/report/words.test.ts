@@ -227,23 +227,35 @@ test('peaks of which the largest is missing are not called those of all processe
 
 test('the card adds up the processes of a program, and has the largest', () => {
   const wrote = (wchar: number) => ({ usertime: 1.5e5, systemtime: 5e4, rchar: 0, wchar, time_waiting: 1e8 });
-  const made = material(job(100, { nodes: ['c1'] }), [node('c1', agent('c1', span(100)), [cgroup(span(100), 1, MIB)])], {
-    processes: testSet([
-      { pid: 1, from: 0, to: 100, exename: 'sh', args: 'files.sh', cpu: 4 },
-      ...Array.from({ length: 400 }, (_, i) => ({
-        pid: 10 + i,
-        ppid: 1,
-        from: 1,
-        to: 2,
-        exename: 'dd',
-        args: `of=f${i}`,
-        cpu: 0.2,
-        metrics: { ...wrote(262_144), rssmax: 2048 },
-      })),
-      ...Array.from({ length: 5 }, (_, i) => ({ pid: 500 + i, from: 3, to: 9, exename: `tool${i}`, cpu: 1 })),
-      { pid: 600, from: 3, to: 9, exename: 'python3', args: '/x/load.py', cpu: 0.01, metrics: { rssmax: 9 * 2 ** 20 } },
-    ]),
-  });
+  const made = material(
+    job(100, { nodes: ['c1'] }),
+    [node('c1', agent('c1', span(100)), [cgroup(span(100), 1, MIB)])],
+    {
+      processes: testSet([
+        { pid: 1, from: 0, to: 100, exename: 'sh', args: 'files.sh', cpu: 4 },
+        ...Array.from({ length: 400 }, (_, i) => ({
+          pid: 10 + i,
+          ppid: 1,
+          from: 1,
+          to: 2,
+          exename: 'dd',
+          args: `of=f${i}`,
+          cpu: 0.2,
+          metrics: { ...wrote(262_144), rssmax: 2048 },
+        })),
+        ...Array.from({ length: 5 }, (_, i) => ({ pid: 500 + i, from: 3, to: 9, exename: `tool${i}`, cpu: 1 })),
+        {
+          pid: 600,
+          from: 3,
+          to: 9,
+          exename: 'python3',
+          args: '/x/load.py',
+          cpu: 0.01,
+          metrics: { rssmax: 9 * 2 ** 20 },
+        },
+      ]),
+    },
+  );
   const card = reportText([report(made)]);
   assert.match(card, /^ {2}dd +x 400 +1 min 20 s +80 % +2\.0 MiB/m);
   assert.match(card, /^ {2}python3 \/x\/load\.py .*9\.0 GiB/m);
