@@ -97,9 +97,11 @@ export type ReportSeries<T extends Table> = Omit<SeriesOf<T, ReportName<T['name'
 };
 
 /** The same by the table's name. */
-export function matching(node: NodeMaterial, table: string, keys: KeyValues<string> = {}): SeriesStatistics[] {
+export function matching(node: NodeMaterial, table: string, keys?: KeyValues<string>): SeriesStatistics[] {
+  const all = node.tables.get(table)?.series ?? [];
+  if (keys === undefined || all.length === 0) return [...all];
   const wanted = Object.entries(keys);
-  return (node.tables.get(table)?.series ?? []).filter((s) => wanted.every(([key, value]) => s.keys[key] === value));
+  return all.filter((s) => wanted.every(([key, value]) => s.keys[key] === value));
 }
 
 /** The statistics of a table; undefined when it was not recorded. */

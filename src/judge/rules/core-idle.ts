@@ -72,8 +72,24 @@ export default rule({
 
 /** The CPUs that the job’s processes may use together, where these are as many as it was given. */
 function jobCpus(facts: RuleContext, { node, cpus }: NodeReport): number[] | undefined {
-  const all = new Set<number>();
-  for (const one of facts.texts(processTable.col.allowed_cpus))
-    if (one.node === node) for (const cpu of cpusIn(one.text)) all.add(cpu);
-  return all.size > 1 && all.size === cpus ? [...all].sort((a, b) => a - b) : undefined;
+  const all = allowedOn(facts).get(node);
+  return all !== undefined && all.size > 1 && all.size === cpus ? [...all].sort((a, b) => a - b) : undefined;
+}
+
+/** Found once for all nodes. */
+const allowed = new WeakMap<RuleContext, Map<string, Set<number>>>();
+
+/** The CPUs that any process of a node may use, by node. Most processes have the same list, which is taken apart once. */
+function allowedOn(facts: RuleContext): ReadonlyMap<string, Set<number>> {
+  const found = allowed.get(facts);
+  if (found !== undefined) return found;
+  const made = new Map<string, Set<number>>();
+  allowed.set(facts, made);
+  const lists = Map.groupBy(facts.texts(processTable.col.allowed_cpus), ({ node }) => node);
+  for (const [node, all] of lists) {
+    const cpus = new Set<number>();
+    for (const text of new Set(all.map((one) => one.text))) for (const cpu of cpusIn(text)) cpus.add(cpu);
+    made.set(node, cpus);
+  }
+  return made;
 }
