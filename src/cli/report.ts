@@ -11,6 +11,7 @@ import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
 import { type RuleSettings, ruleSettingsOf } from '../judge/rules/shared/settings.ts';
 import { isWrongUse, ranThen } from '../query/spans/select.ts';
+import { MOST_CARDS } from '../show/report/several.ts';
 import { type Card, cardOf, reportCards } from '../show/report/text.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { type FoundRecording, findEach, openFound } from './find-recordings.ts';
@@ -54,7 +55,8 @@ export function define(command: Command): void {
       'after',
       `
 Examples:
-  tacho report                             the recordings in this folder
+  tacho report                             the recordings in this folder; more than 3
+                                           as a table
   tacho report 4711                        the job with this id
   tacho report tacho-4711 --format html > report.html
   tacho report tacho-4711 --marker "epoch 3"
@@ -103,10 +105,13 @@ async function* reportParts(recordingPaths: readonly string[], options: ReportOp
   }
 }
 
+/** How cards look. */
+type Looks = Pick<ReportOptions, 'stream' | 'all'> & { isTableOnly?: boolean };
+
 /** What is made of each report, and which task of another thread makes the same. */
 interface Making<T> {
   task: ThreadTask;
-  of(made: Report, options: Pick<ReportOptions, 'stream' | 'all'>): T;
+  of(made: Report, options: Looks): T;
 }
 
 const REPORT: Making<Report> = { task: 'report', of: (made) => made };
@@ -153,7 +158,8 @@ async function* madeOf<T extends object>(
   const isMany = chosen.length > MANY;
   let [wrong, isSome] = [undefined as unknown, false];
   const { all: isWhole } = options;
-  const shown = { ...stated({ all: isWhole }), stream: { isTTY: options.stream?.isTTY } };
+  const isTableOnly = chosen.length > MOST_CARDS && isWhole !== true;
+  const shown = { ...stated({ all: isWhole }), stream: { isTTY: options.stream?.isTTY }, isTableOnly };
   const items = chosen.map(
     ({ path, names, refreshed, recording }): Reported => ({
       ...{ path, names, wanted, settings, shown },
@@ -221,7 +227,7 @@ interface Reported extends Pick<FoundRecording, 'path' | 'names' | 'refreshed' |
   wanted: GatherOptions;
   settings: RuleSettings;
   /** Of cards: how they look. */
-  shown?: Pick<ReportOptions, 'stream' | 'all'>;
+  shown?: Looks;
 }
 
 interface Failed {

@@ -8,14 +8,16 @@ import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines,
 import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
-import { jobRow, severalRows } from './several.ts';
+import { jobRow, manyRows } from './several.ts';
 import { STYLE } from './style.ts';
 
 /** The report as one file: no scripts, nothing from elsewhere, light and dark, fit for printing. */
 export function reportHtml(reports: readonly Report[]): string {
   const name = reports.length === 1 ? title(reports[0]!) : `${reports.length} jobs`;
   const several =
-    reports.length > 1 ? `<section><h2>Jobs</h2>${table(severalRows(reports.map(jobRow)))}</section>` : '';
+    reports.length > 1
+      ? `<section><h2>Jobs</h2>${table(manyRows(reports.map(jobRow)), (row) => `#job-${row}`)}</section>`
+      : '';
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -32,9 +34,9 @@ ${several}${reports.map(card).join('\n')}
 `;
 }
 
-function card(report: Report): string {
+function card(report: Report, at: number): string {
   const worst = report.findings[0]?.severity ?? 'fine';
-  return `<article>
+  return `<article id="job-${at}">
 <header>
 <h1>${safe(title(report))} <span class="state ${report.job.state}">${safe(ending(report).toLowerCase())}</span></h1>
 ${about(report)
@@ -132,7 +134,7 @@ function checks(report: Report): string {
   return `<details><summary>What was looked for</summary>${table({ columns: [{ head: 'what' }, { head: 'result' }, { head: '' }], rows })}</details>`;
 }
 
-function table({ columns, rows }: tables.Rows): string {
+function table({ columns, rows }: tables.Rows, linkOf?: (row: number) => string): string {
   if (rows.length === 0) return '';
   const shown = columns.map((_, i) => i).filter((i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
   const kind = (i: number): string =>
@@ -142,8 +144,10 @@ function table({ columns, rows }: tables.Rows): string {
   // on a narrow page the marks' own column is out of sight: they stand below their rows, and stay where one can see them
   const under = (word: string): string =>
     `<tr class="under"><td colspan="${shown.length}"><mark>${safe(word)}</mark></td></tr>`;
-  const body = rows.map((row) => {
-    const cells = shown.map((i) => `<td${kind(i)}>${mark(row[i]!, i)}</td>`).join('');
+  const body = rows.map((row, at) => {
+    const link = (cell: string, i: number): string =>
+      linkOf === undefined || i !== shown[0] ? cell : `<a href="${linkOf(at)}">${cell}</a>`;
+    const cells = shown.map((i) => `<td${kind(i)}>${link(mark(row[i]!, i), i)}</td>`).join('');
     return `<tr>${cells}</tr>${shown
       .filter((i) => columns[i]!.mark && row[i] !== '')
       .map((i) => under(row[i]!))

@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { sleep } from '../../../test/made/report-jobs.ts';
 import { report } from '../../judge/report.ts';
 import { textTable } from '../terminal/text-table.ts';
+import { reportHtml } from './html.ts';
 import { jobRow, severalRows } from './several.ts';
+import { cardOf, reportCards } from './text.ts';
 
 test('jobs that look the same are told apart by the folders of their recordings', () => {
   const card = report(sleep());
@@ -33,4 +35,21 @@ test('on a narrow page the energy goes before the number of nodes', () => {
     shown(whole - 1),
     most.filter((head) => head !== 'energy'),
   );
+});
+
+test('of many jobs there is a table, which names each recording as one would type it, and in HTML links to its card', () => {
+  const made = Array.from({ length: 38 }, (_, i) => ({
+    ...report(sleep()),
+    recording: `nightly/of-the-second-model/r${i + 1}`,
+  }));
+  const cards = reportCards({});
+  for (const one of made) cards.add(cardOf(one, { isTableOnly: true }));
+  const text = [...cards.texts()].join('');
+  assert.ok(text.split('\n').length < 45, text);
+  assert.ok(text.split('\n').every((line) => line.length <= 80));
+  for (const { recording } of made) assert.match(text, new RegExp(`^  ${recording} +sleep 5`, 'm'));
+  assert.doesNotMatch(text, /Programs/);
+  const html = reportHtml(made);
+  assert.match(html, /<a href="#job-37">nightly\/of-the-second-model\/r38<\/a>/);
+  assert.match(html, /<article id="job-37">/);
 });

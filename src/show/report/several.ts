@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { basename, relative } from 'node:path';
 import { formatDuration } from '../../base/duration.ts';
 import { energy, percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
@@ -9,6 +9,8 @@ import type { Rows } from './rows.ts';
 export interface JobRow {
   title: string;
   recording: string;
+  /** The folder as one would type it here. */
+  path: string;
   cells: string[];
 }
 
@@ -21,6 +23,7 @@ export function jobRow(report: Report): JobRow {
   return {
     title: title(report),
     recording: basename(report.recording),
+    path: typed(report.recording),
     cells: [
       job.state.replaceAll('_', ' '),
       formatDuration(s.wall_seconds),
@@ -31,6 +34,33 @@ export function jobRow(report: Report): JobRow {
       energy(s.energy_joules),
       String(findings.filter((f) => f.severity !== 'info').length),
     ],
+  };
+}
+
+const typed = (folder: string): string => {
+  const here = relative('', folder);
+  return here === '' || here.length > folder.length ? folder : here;
+};
+
+/** More jobs than this have a table only, unless all is asked for. */
+export const MOST_CARDS = 3;
+
+/** Many jobs in one table. What one types next, to see one of them, is never cut. */
+export function manyRows(jobs: readonly JobRow[]): Rows {
+  return {
+    columns: [
+      { head: 'recording', whole: true },
+      { head: 'job', most: 40, shrinks: true, command: true },
+      { head: 'state', spare: 1 },
+      { head: 'ran', align: 'right' },
+      { head: 'nodes', align: 'right', spare: 4 },
+      { head: 'CPU', align: 'right' },
+      { head: 'memory', align: 'right', spare: 2 },
+      { head: 'GPU', align: 'right', spare: 3 },
+      { head: 'energy', align: 'right', spare: 5 },
+      { head: 'findings', align: 'right' },
+    ],
+    rows: jobs.map(({ title, path, cells }) => [path, title, ...cells]),
   };
 }
 

@@ -1,7 +1,7 @@
 import { greatest, smallest } from '../../base/extremes.ts';
 import { asciiAround } from '../../base/printable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, percent } from '../../base/words.ts';
+import { count, figure, percent } from '../../base/words.ts';
 import type { Finding, Report } from '../../judge/report-schema.ts';
 import { foldRows, MOST_ROWS } from '../terminal/fold-rows.ts';
 import { type Paint, paint } from '../terminal/paint.ts';
@@ -26,13 +26,15 @@ import {
   type Rows,
   recordWords,
 } from './rows.ts';
-import { type JobRow, jobRow, severalRows } from './several.ts';
+import { type JobRow, jobRow, manyRows, severalRows } from './several.ts';
 
 export interface TextOptions {
   /** Where it is going to be written: colours and lines follow from it. */
   stream?: { readonly isTTY?: boolean | undefined };
   /** Everything: no folded tables, every process, all memory figures. */
   all?: boolean;
+  /** Of many jobs: only their table. */
+  isTableOnly?: boolean;
 }
 
 const WIDTH = 80;
@@ -53,16 +55,17 @@ export function reportText(reports: readonly Report[], options: TextOptions = {}
 
 /** The card of one job, and what the table of several jobs says of it: plain data, which another thread may make. */
 export interface Card {
-  text: string;
+  /** Not there: of so many jobs only the table is wanted. */
+  text?: string;
   row: JobRow;
   /** What people have written in it that is not ASCII. */
   names: string[];
 }
 
-export function cardOf(report: Report, { stream = {}, all = false }: TextOptions): Card {
+export function cardOf(report: Report, { stream = {}, all = false, isTableOnly = false }: TextOptions): Card {
   const own = written(report);
   return {
-    text: card(report, penFor(stream, own), all),
+    ...(isTableOnly ? {} : { text: card(report, penFor(stream, own), all) }),
     row: jobRow(report),
     names: own.filter((name) => NOT_ASCII.test(name)),
   };
@@ -77,20 +80,26 @@ function penFor(stream: NonNullable<TextOptions['stream']>, names: readonly stri
 
 /** Cards in the making: of each report only the text stays in memory, of many compressed. */
 export function reportCards({ stream = {} }: TextOptions): { add(made: Card): void; texts(): Generator<string> } {
+  let isTableOnly = false;
   const cards = new PackedTexts();
   const jobs: JobRow[] = [];
   const names = new Set<string>();
   return {
     add(made) {
-      cards.add(`${jobs.length === 0 ? '' : '\n\n'}${made.text}`);
+      if (made.text === undefined) isTableOnly = true;
+      else cards.add(`${jobs.length === 0 ? '' : '\n\n'}${made.text}`);
       for (const name of made.names) names.add(name);
       jobs.push(made.row);
     },
     *texts() {
-      if (jobs.length > 1) {
-        const pen = penFor(stream, [...names]);
-        yield `${part(pen, `Jobs (${jobs.length})`, severalRows(jobs)).join('\n')}\n\n\n`;
+      const pen = penFor(stream, [...names]);
+      const title = `Jobs (${figure(jobs.length)})`;
+      if (isTableOnly && jobs.length > 0) {
+        yield `${part(pen, title, manyRows(jobs)).join('\n')}\n\n`;
+        yield `${pen.dim('tacho report RECORDING prints the card of one, tacho report --all those of all.')}\n`;
+        return;
       }
+      if (jobs.length > 1) yield `${part(pen, title, severalRows(jobs)).join('\n')}\n\n\n`;
       yield* cards.texts();
     },
   };
