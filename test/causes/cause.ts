@@ -23,6 +23,8 @@ export interface Cause {
   recorded?: Recording;
   /** Rules that must find something: each is a cause. */
   must: readonly string[];
+  /** Rules that must say that they cannot tell: their cause is there, and cannot be measured. */
+  cannot?: readonly string[];
   /** Rules that may: true of the job, but not sure on every machine. All others are false findings. */
   may?: readonly string[];
 }
@@ -76,6 +78,8 @@ export interface Recording {
   batch?: string;
   /** The node that vanishes while the Slurm job runs. */
   crash?: { node: string };
+  /** Words before `tacho run …`: what runs it with something around it. */
+  within?: string;
   /** Keys of `[rules]` in the configuration, for limits of time and size that a short job cannot reach. */
   rules?: string;
 }

@@ -1,6 +1,7 @@
 import { rules } from '../../src/judge/rules/index.ts';
 import type { Cause } from './cause.ts';
 import { classic } from './classic.ts';
+import { elsewhere } from './elsewhere.ts';
 import { gpuCauses } from './gpu.ts';
 import { healthyJobs } from './healthy.ts';
 import { heldOut } from './held-out.ts';
@@ -16,6 +17,7 @@ export const causes: readonly Cause[] = [
   ...memoryAndFiles,
   ...processCauses,
   ...mpiCauses,
+  ...elsewhere,
   ...heldOut,
 ];
 
@@ -27,11 +29,11 @@ export function mistakesIn(cases: readonly Cause[]): string[] {
   const names = cases.map(({ name }) => name);
   return [
     ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `two cases have the name ${name}`),
-    ...cases.flatMap(({ name, must, may = [] }) =>
-      [...must, ...may].filter((id) => !ruleIds.includes(id)).map((id) => `${name}: there is no rule ${id}`),
+    ...cases.flatMap(({ name, must, may = [], cannot = [] }) =>
+      [...must, ...may, ...cannot].filter((id) => !ruleIds.includes(id)).map((id) => `${name}: there is no rule ${id}`),
     ),
     ...cases
-      .filter(({ healthy = false, must: { length } }) => healthy !== (length === 0))
+      .filter(({ healthy = false, must, cannot = [] }) => healthy !== (must.length + cannot.length === 0))
       .map(({ name }) => `${name}: either healthy, or with a cause`),
   ];
 }

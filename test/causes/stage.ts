@@ -34,9 +34,13 @@ export class Stage {
     const sources = [path.join(HERE, '../truth/job.c'), ...fs.globSync(path.join(HERE, 'programs/*'))];
     if (has('cc')) for (const source of sources) this.provide(source);
     fs.writeFileSync(path.join(this.bin, 'tacho'), `#!/bin/sh\nexec '${TACHO}' "$@"\n`, { mode: 0o755 });
-    const library = path.join(this.bin, 'libnvml.so');
-    const fake = path.join(HERE, '../fake-gpu/fake_nvml.c');
-    spawnSync('cc', ['-shared', '-fPIC', '-O1', '-w', '-o', library, fake], { stdio: 'inherit' });
+    this.provideLibrary('libnvml.so', '../fake-gpu/fake_nvml.c');
+    this.provideLibrary('libclock.so', '../clock/set_clock.c');
+  }
+
+  private provideLibrary(name: string, source: string): void {
+    const words = ['-shared', '-fPIC', '-O1', '-w', '-o', path.join(this.bin, name), path.join(HERE, source)];
+    spawnSync('cc', words, { stdio: 'inherit' });
   }
 
   private provide(source: string): void {
@@ -75,7 +79,8 @@ export class Stage {
         : this.start([...cgroup.command, ...on, 'bash', '-c', recorded.beside], { cwd: own, env });
     try {
       const command = [TACHO, ...runOptions(script, recorded), '--', 'bash', 'case.sh'];
-      await this.finished(this.start([...cgroup.command, ...on, ...command], { cwd: own, env }));
+      const within = recorded.within === undefined ? [] : recorded.within.split(' ');
+      await this.finished(this.start([...cgroup.command, ...on, ...within, ...command], { cwd: own, env }));
     } finally {
       if (beside !== undefined) this.end(beside.pid!);
       inner.remove();

@@ -14,6 +14,8 @@ export interface CaseResult {
   false: string[];
   /** Rules that had what they need to judge the job. */
   judged: string[];
+  /** Rules that said that they cannot tell, as they must. */
+  cannot?: string[];
   /** Of a rule that was missed: why it could not speak. */
   silent?: Record<string, string>;
 }
@@ -45,23 +47,25 @@ export const BAR = { found: 0.95, false: 0.01 };
 const GRAVEST: readonly Severity[] = ['critical', 'warning', 'advice', 'info'];
 
 export function resultOf(
-  { name, what, healthy, must, may = [] }: Cause,
+  { name, what, healthy, must, may = [], cannot = [] }: Cause,
   { findings, checks }: Pick<Report, 'findings' | 'checks'>,
 ): CaseResult {
   const gravest = findings.toSorted((a, b) => GRAVEST.indexOf(a.severity) - GRAVEST.indexOf(b.severity));
   const ids = [...new Set(gravest.map(({ id }) => id))];
-  const missed = must.filter((id) => !ids.includes(id));
+  const isSaid = (id: string): boolean => checks.some((check) => check.id === id && check.outcome === 'unmeasurable');
+  const missed = [...must.filter((id) => !ids.includes(id)), ...cannot.filter((id) => !isSaid(id))];
   const why = missed.flatMap((id) => checks.filter((check) => check.id === id && check.why !== undefined));
   return {
     name,
     what,
     healthy: healthy === true,
-    must: [...must],
+    must: [...must, ...cannot],
     may: [...may],
     findings: ids.map((id) => {
       const { severity, text } = gravest.find((finding) => finding.id === id)!;
       return { id, severity, text };
     }),
+    ...(cannot.length === 0 ? {} : { cannot: cannot.filter(isSaid) }),
     missed,
     false: ids.filter((id) => !must.includes(id) && !may.includes(id)),
     judged: checks.filter(({ outcome }) => outcome === 'found' || outcome === 'fine').map(({ id }) => id),
