@@ -124,7 +124,10 @@ export function addedUp({ recording }: Recorded, column: string): number {
 
 /** What job.c printed of itself. */
 export const ownFigures = (out: string) =>
-  JSON.parse(out.trim().split('\n').at(-1)!) as Record<'cpu' | 'children' | 'rss' | 'began' | 'ended', number>;
+  JSON.parse(out.trim().split('\n').at(-1)!) as Record<
+    'cpu' | 'user' | 'system' | 'waited' | 'minor' | 'switches' | 'children' | 'rss' | 'began' | 'ended',
+    number
+  >;
 
 /** A cgroup of our own that commands move themselves into: the kernel counts there, and Tacho knows nothing of it. */
 export interface TruthCgroup {

@@ -37,6 +37,20 @@ static double seconds_of(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+static double seconds_in(struct timeval time) { return (double)time.tv_sec + (double)time.tv_usec / 1e6; }
+
+/* How long its main thread was ready to run, and had no CPU. */
+static double waited_seconds(void)
+{
+    unsigned long long ran = 0, waited = 0;
+    FILE *file = fopen("/proc/self/schedstat", "r");
+    if (file == NULL || fscanf(file, "%llu %llu", &ran, &waited) != 2)
+        waited = 0;
+    if (file != NULL)
+        fclose(file);
+    return (double)waited / 1e9;
+}
+
 static void burn(clockid_t clock, double seconds)
 {
     double until = seconds_of(clock) + seconds;
@@ -195,11 +209,13 @@ int main(int count, char **words)
         fprintf(stderr, "job: no such verb\n");
         return 2;
     }
+    double waited = waited_seconds();
     struct rusage own, children;
     getrusage(RUSAGE_SELF, &own);
     getrusage(RUSAGE_CHILDREN, &children);
-    printf("{\"cpu\":%.6f,\"children\":%.6f,\"rss\":%ld,\"began\":%.6f,\"ended\":%.6f}\n",
-        seconds_of(CLOCK_PROCESS_CPUTIME_ID),
+    printf("{\"cpu\":%.6f,\"user\":%.6f,\"system\":%.6f,\"waited\":%.6f,\"minor\":%ld,\"switches\":%ld,\"children\":%.6f,\"rss\":%ld,\"began\":%.6f,\"ended\":%.6f}\n",
+        seconds_of(CLOCK_PROCESS_CPUTIME_ID), seconds_in(own.ru_utime), seconds_in(own.ru_stime), waited,
+        own.ru_minflt, own.ru_nivcsw + own.ru_nvcsw,
         (double)(children.ru_utime.tv_sec + children.ru_stime.tv_sec) + (double)(children.ru_utime.tv_usec + children.ru_stime.tv_usec) / 1e6,
         own.ru_maxrss * 1024, began, seconds_of(CLOCK_REALTIME));
     return 0;

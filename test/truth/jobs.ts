@@ -181,7 +181,11 @@ export const jobs: readonly TruthJob[] = [
       // and what it prints of itself
       const truth = 48 * MIB + Buffer.byteLength(recorded.out);
       const [job, by] = [this.name, 'by construction'];
-      return [{ job, what: 'written, bytes', tacho: addedUp(recorded, 'wchar'), truth, by, share: 0, beside: 0 }];
+      const exact = { truth, by, share: 0, beside: 0 };
+      return [
+        { job, what: 'written, bytes', tacho: addedUp(recorded, 'wchar'), ...exact },
+        { job, what: 'by the job, bytes', tacho: recorded.report.work?.written_calls_bytes, ...exact },
+      ];
     },
   },
   {
@@ -196,6 +200,8 @@ export const jobs: readonly TruthJob[] = [
       return found ?? [];
     },
   },
+  { name: 'work of the job', quick: true, run: work },
+  { name: 'ranks', run: ranks },
   { name: 'fio', run: fio },
   { name: 'iperf3 over veth', run: iperf },
   { name: 'phases', run: (ground) => phases(ground, 'phases', '1.5', []) },
@@ -207,6 +213,77 @@ export const jobs: readonly TruthJob[] = [
 ];
 
 const sumOf = (values: readonly (number | undefined)[]): number => values.reduce<number>((sum, v) => sum + (v ?? 0), 0);
+
+/** What the job's processes did, added up, beside what the only one that works prints of itself. */
+function work(ground: Ground): Figure[] {
+  const job = 'work of the job';
+  const by = 'getrusage';
+  const held = record(ground, [ground.job, 'hold', '300', '0.2']);
+  const written = record(ground, [ground.job, 'write', path.join(ground.folder, 'work'), '400']);
+  const [own, writer] = [ownFigures(held.out), ownFigures(written.out)];
+  const program = held.report.programs.find((one) => one.program === 'job');
+  // what a program uses to start and to end is not in what it sees of itself
+  const split = { by, share: ONE_PERCENT, beside: 0.02 };
+  const exact = { by, share: ONE_PERCENT, beside: 0 };
+  return [
+    { job, what: 'user, s', tacho: written.report.work?.user_seconds, truth: writer.user, ...split },
+    { job, what: 'system, s', tacho: written.report.work?.system_seconds, truth: writer.system, ...split },
+    { job, what: 'minor faults', tacho: held.report.work?.minor_faults, truth: own.minor, ...exact },
+    { job, what: 'program: CPU time, s', tacho: program?.cpu_seconds, truth: own.cpu, ...split },
+    { job, what: 'program: peak, bytes', tacho: program?.rss_max_bytes, truth: own.rss, ...exact },
+  ];
+}
+
+/** Two ranks that share one CPU: each writes to a file what the kernel tells it of itself, and how much it wrote. */
+function ranks(ground: Ground): Figure[] {
+  if (!needs(ground, 'ranks', 'mpirun.mpich', 'taskset')) return [];
+  const each = `exec >${ground.folder}/rank.$PMI_RANK; ${ground.job} write ${ground.folder}/data.$PMI_RANK $((8 + 8 * PMI_RANK)); exec ${ground.job} spin $((1 + PMI_RANK))`;
+  const { report } = record(ground, ['taskset', '-c', '0', 'mpirun.mpich', '-n', '2', 'sh', '-c', each]);
+  const [world] = report.ranks?.largest ?? [];
+  return [0, 1].flatMap((number): Figure[] => {
+    const rank = world?.ranks.find((one) => one.rank === number);
+    const printed = fs.readFileSync(path.join(ground.folder, `rank.${number}`), 'utf8');
+    const [writes, spins] = printed.trim().split('\n').map(ownFigures) as [
+      ReturnType<typeof ownFigures>,
+      ReturnType<typeof ownFigures>,
+    ];
+    const job = `rank ${number} of 2`;
+    // its shell is in it, too, and what a program uses before and after it looks at itself
+    const bound = { by: 'getrusage', share: ONE_PERCENT, beside: 0.02 };
+    const bytes = (8 + 8 * number) * MIB + Buffer.byteLength(printed);
+    return [
+      { job, what: 'CPU time, s', tacho: rank?.cpu_seconds, truth: writes.cpu + spins.cpu, ...bound },
+      { job, what: 'user, s', tacho: rank?.user_seconds, truth: writes.user + spins.user, ...bound },
+      {
+        job,
+        what: 'waiting, s',
+        tacho: rank?.wait_seconds,
+        truth: writes.waited + spins.waited,
+        ...bound,
+        by: 'schedstat',
+      },
+      {
+        job,
+        what: 'peak, bytes',
+        tacho: rank?.memory_peak_bytes,
+        truth: spins.rss,
+        by: 'getrusage',
+        share: 0,
+        beside: 4 * MIB,
+      },
+      {
+        job,
+        what: 'written, bytes',
+        tacho: rank?.written_chars,
+        truth: bytes,
+        by: 'by construction',
+        share: 0,
+        // the record of the shell, which became the program
+        beside: 128,
+      },
+    ];
+  });
+}
 
 /** Bytes through files, as fio counts them itself. */
 function fio(ground: Ground): Figure[] {

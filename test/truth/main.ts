@@ -16,6 +16,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   fio: 'fio',
   iperf3: 'iperf3',
   ip: 'iproute2',
+  'mpirun.mpich': 'mpich',
   go: 'golang-go',
 };
 

@@ -2,7 +2,7 @@ import { figure } from '../../base/words.ts';
 import type { ProcessReport } from '../report-schema.ts';
 import { ofCpuTime } from './shared/confidence.ts';
 import { isGpuJob, isSerial, SERIAL } from './shared/cpu-waiting.ts';
-import { cpuFrom, idleHours } from './shared/evidence.ts';
+import { busiestEvidence, cpuFrom, idleHours } from './shared/evidence.ts';
 import { usedCpus } from './shared/needs.ts';
 import { isSlurm } from './shared/request.ts';
 import { rule } from './shared/rule.ts';
@@ -29,6 +29,7 @@ export default rule({
       threshold: to,
     },
     idleHours(facts, cpus),
+    ...busiestEvidence(facts),
   ],
   advise(_, facts) {
     const asked = facts.job.environment.OMP_NUM_THREADS;

@@ -6,7 +6,7 @@ import { gpuTable, powerTable } from '../../sources/tables.ts';
 import { IDLE_UTILIZATION } from '../facts/stragglers.ts';
 import type { Evidence, GpuReport } from '../report-schema.ts';
 import { gpuMean } from '../use/seen.ts';
-import { workingCards } from './shared/cards.ts';
+import { cardEvidence, workingCards } from './shared/cards.ts';
 import { sampled } from './shared/confidence.ts';
 import { gpuUtilization } from './shared/needs.ts';
 import { hit, named, type RuleContext, ruleOfCases, type Words } from './shared/rule.ts';
@@ -48,17 +48,17 @@ interface Low {
   used: number;
 }
 
+const meanEvidence = (value: number, threshold: number): Evidence => ({
+  text: `mean utilisation ${percent(value)}`,
+  from: named(utilization_percent),
+  value,
+  threshold,
+});
+
 const alwaysLow: Words<Low, typeof thresholds> = {
   severity: ({ used }, _, { low }) => (used < low ? 'warning' : 'advice'),
   say: ({ cards, used }) => `${subject(cards)} busy ${percent(used)} of the time`,
-  evidence: ({ used }, _, { modest }) => [
-    {
-      text: `mean utilisation ${percent(used)}`,
-      from: named(utilization_percent),
-      value: used,
-      threshold: modest,
-    },
-  ],
+  evidence: ({ cards, used }, _, { modest }) => [meanEvidence(used, modest), ...cardEvidence(cards)],
   advise:
     'Give the card more to do at once (larger batches, several processes on one card), feed it faster (data loading, transfers), or ask for fewer or smaller cards (a MIG slice).',
   confidence: ({ cards }) => sampled(smallest(cards.map((g) => g.samples))),
@@ -84,7 +84,7 @@ const lowAtTimes: Words<Low & Stretch, typeof thresholds> = {
   say: ({ cards, rest, seconds, when }) =>
     `${subject(cards)} idle for ${formatDuration(seconds)} ${when}, and ${percent(rest)} busy in the rest of the time`,
   evidence: (found, facts, limits) => [
-    ...alwaysLow.evidence(found, facts, limits),
+    meanEvidence(found.used, limits.modest),
     {
       text: `no card did anything in ${percent(found.share)} of the time on end`,
       from: named(utilization_percent),
@@ -92,6 +92,7 @@ const lowAtTimes: Words<Low & Stretch, typeof thresholds> = {
       threshold: limits.stretch,
     },
     ...drawnMeanwhile(facts, found),
+    ...cardEvidence(found.cards),
   ],
   advise: ({ when }) =>
     when === 'at the end'

@@ -4,7 +4,7 @@ import { cgroupTable, gpuTable, pressureTable } from '../../sources/tables.ts';
 import { IDLE_UTILIZATION } from '../facts/stragglers.ts';
 import type { Evidence, Facts } from '../report-schema.ts';
 import { gpuMean, weightedMean } from '../use/seen.ts';
-import { workingCards } from './shared/cards.ts';
+import { cardEvidence, workingCards } from './shared/cards.ts';
 import { medium, sampled } from './shared/confidence.ts';
 import { FILE_WORK, hasNoIo } from './shared/file-work.ts';
 import { gpuUtilization } from './shared/needs.ts';
@@ -55,7 +55,7 @@ export default rule({
   severity: 'warning',
   say: ({ used, byCpu }) =>
     `GPUs busy ${percent(used)} of the time while ${byCpu === undefined ? 'tasks waited for files' : `the CPUs were ${percent(byCpu)} busy`}: they wait for data`,
-  evidence({ used, byCpu, byDisk }, _, { utilization, cpus_busy, pressure_io }) {
+  evidence({ cards, used, byCpu, byDisk }, _, { utilization, cpus_busy, pressure_io }) {
     const evidence: Evidence[] = [
       {
         text: `mean GPU utilisation ${percent(used)}`,
@@ -78,7 +78,7 @@ export default rule({
         value: byDisk,
         threshold: pressure_io,
       });
-    return evidence;
+    return [...evidence, ...cardEvidence(cards)];
   },
   advise: ({ byCpu }) =>
     byCpu === undefined

@@ -1,4 +1,5 @@
-import { figure } from '../../../base/words.ts';
+import { formatDuration } from '../../../base/duration.ts';
+import { count, figure } from '../../../base/words.ts';
 import { cgroupTable, cpuTable, pressureTable, processEndTable, processTable } from '../../../sources/tables.ts';
 import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
 import { weightedMean } from '../../use/seen.ts';
@@ -27,6 +28,17 @@ export const pressureFrom = (n: NodeReport): string =>
 
 /** So little of the time was seen that it must be said. */
 const SEEN = 0.9;
+
+/** The process that used most CPU time: what the job’s CPUs did is mostly its doing. */
+export function busiestEvidence({ processes }: Facts): Evidence[] {
+  const [busiest] = processes.toSorted((a, b) => (b.cpu_seconds ?? 0) - (a.cpu_seconds ?? 0));
+  if (busiest?.cpu_seconds === undefined) return [];
+  const { node, command = '', pid, cpu_seconds, threads_max: threads } = busiest;
+  const program = command.split(' ')[0]!.replace(/.*\//, '') || 'a process';
+  const most = threads === undefined ? '' : `, ${count(threads, 'thread')} at most`;
+  const text = `${node}: ${program} (pid ${pid}) used most CPU time: ${formatDuration(cpu_seconds)}${most}`;
+  return [{ text, from: named(processTable.col.user_ms, processTable.col.system_ms), node, value: cpu_seconds }];
+}
 
 /** CPUs that stood idle while somebody looked. */
 export function idleHours({ nodes, summary }: Facts, cpus: number): Evidence {
