@@ -275,6 +275,30 @@ test('a node without samples for longer than the gap was silent', async () => {
   await history.close();
 });
 
+test('GPUs that failed twice, with an hour between in which they answered, failed twice', async () => {
+  const failed = { '10': 1, '11': 0, '12': 1, '13': 1, '14': 2, '16': 2 } as const;
+  const hours = Object.entries(failed).map(([h, gpus_failed]) =>
+    hour('c1', `2026-03-02T${h}:00:00Z`, 'job=1', { cpus: 8, gpus: 4, gpus_failed }),
+  );
+  // another job on the same node has no GPU, and says nothing about them
+  const other = hour('c1', '2026-03-02T12:00:00Z', 'job=1', { cpus: 8 });
+  const history = await historyOf([job('1', '2026-03-02T10:00:00Z', 7, 8)], { node_hours: [...hours, other] });
+  const midnight = at('2026-03-02T00:00:00Z');
+  const spans = await history.uptime({ from: midnight + 10.5 * HOUR, to: midnight + 17 * HOUR, gap: 600 });
+  assert.deepEqual(
+    spans
+      .filter(({ what }) => what === 'GPUs')
+      .map(({ start, end, failed, gpus }) => [(start - midnight) / HOUR, (end - midnight) / HOUR, failed, gpus]),
+    [
+      [10.5, 11, 1, 4],
+      [12, 14, 1, 4],
+      [14, 15, 2, 4],
+      [16, 17, 2, 4],
+    ],
+  );
+  await history.close();
+});
+
 test('waste is of jobs that were measured, and says how much was not', async () => {
   const { core_hours_wasted: _, cpu_use: __, ...unmeasured } = job('9', '2026-03-02T00:00:00Z', 1, 10);
   const history = await historyOf([...JOBS, unmeasured]);

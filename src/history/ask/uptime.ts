@@ -76,28 +76,32 @@ export async function askUptime(engine: Engine, question: UptimeQuestion): Promi
     const last = spans.at(-1);
     if (to - at > gap * 1e6) spans.push({ ...of, what: 'node', state: 'silent', start: at, end: to });
     else if (last !== undefined) last.end = to;
-    return [...spans, ...failedGpus(of, own)];
+    return [...spans, ...failedGpus(of, own, question)];
   });
 }
 
-function failedGpus(of: { cluster: string; node: string }, rows: readonly Record<string, unknown>[]): UptimeSpan[] {
+/** Times in which GPUs did not answer: until samples came in which they did, or until none came for longer than the gap. */
+function failedGpus(
+  of: { cluster: string; node: string },
+  rows: readonly Record<string, unknown>[],
+  { from, to, gap }: UptimeQuestion,
+): UptimeSpan[] {
   const spans: UptimeSpan[] = [];
+  let open: UptimeSpan | undefined;
   for (const { first_time, last_time, gpus, gpus_failed } of rows) {
-    const failed = Number(gpus_failed ?? 0);
-    if (failed === 0) continue;
-    const last = spans.at(-1);
-    if (last !== undefined && last.failed === failed && Number(first_time) - last.end < 7.2e9)
-      last.end = Number(last_time);
-    else
-      spans.push({
-        ...of,
-        what: 'GPUs',
-        state: 'failed',
-        start: Number(first_time),
-        end: Number(last_time),
-        failed,
-        gpus: Number(gpus),
-      });
+    // a recording without GPUs says nothing about them
+    if (gpus_failed === null || gpus_failed === undefined) continue;
+    const [start, end] = [Math.max(from, Number(first_time)), Math.min(to, Number(last_time))];
+    const failed = Number(gpus_failed);
+    // of two jobs at the same time one may not have the card that failed
+    if (failed === 0 && open !== undefined && start < open.end) continue;
+    if (open !== undefined && open.failed === failed && start - open.end <= gap * 1e6)
+      open.end = Math.max(open.end, end);
+    else {
+      open =
+        failed === 0 ? undefined : { ...of, what: 'GPUs', state: 'failed', start, end, failed, gpus: Number(gpus) };
+      if (open !== undefined) spans.push(open);
+    }
   }
   return spans;
 }
