@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { before, test } from 'node:test';
@@ -27,9 +27,9 @@ before(async () => {
   else fs.rmSync(link);
 });
 
-async function client(): Promise<Client> {
+async function client(from = folder): Promise<Client> {
   const made = new Client({ name: 'test', version: '1' });
-  await made.connect(new StdioClientTransport({ command: TACHO, args: ['mcp', folder] }));
+  await made.connect(new StdioClientTransport({ command: TACHO, args: ['mcp', from] }));
   return made;
 }
 
@@ -66,8 +66,31 @@ test('an assistant lists jobs, asks about one, and gets what the report says', a
   assert.equal(processes.shown.length, 3);
   const used = (await ask(assistant, 'history', { by: 'user', from: '2020-01-01' })).json();
   assert.ok(used.rows.some(({ group }: { group: string }) => group === 'ada'));
-  assert.equal((await ask(assistant, 'advise', { jobs: ['48213'] })).isError, false);
-  assert.equal((await ask(assistant, 'compare', { jobs: ['48213', '17'] })).isError, false);
+  const advised = JSON.parse(tacho(['advise', folder, '--job', '48213', '--format', 'json']).out);
+  const [advice] = (await ask(assistant, 'advise', { jobs: ['48213'] })).json();
+  assert.deepEqual(
+    [advice.jobs, advice.request, advice.script],
+    [['48213'], JSON.parse(JSON.stringify(advised[0].request)), advised[0].script],
+  );
+  const compared = JSON.parse(
+    tacho(['compare', path.join(folder, 'demo'), path.join(folder, 'other'), '--format', 'json']).out,
+  );
+  const told2 = (await ask(assistant, 'compare', { jobs: ['48213', '17'] })).json();
+  assert.deepEqual(Object.keys(told2).sort(), Object.keys(JSON.parse(JSON.stringify(compared))).sort());
+  for (const [name, given] of [
+    ['list_jobs', {}],
+    ['report', { job: '48213' }],
+    ['findings', { job: '48213' }],
+    ['compare', { jobs: ['48213', '17'] }],
+    ['series', { job: '48213', chart: 'gpu', points: 200, node: 'node01' }],
+    ['processes', { job: '48213', limit: 200 }],
+    ['history', { by: 'hour-weekday', from: '2020-01-01' }],
+    ['advise', {}],
+  ] as const) {
+    const { text, isError } = await ask(assistant, name, given);
+    assert.equal(isError, false, text);
+    assert.ok(text.length <= 30_000, `${name}: ${text.length}`);
+  }
 });
 
 test('what is not there or not theirs is refused in words, and wrong questions too', async (t) => {
@@ -81,6 +104,46 @@ test('what is not there or not theirs is refused in words, and wrong questions t
   for (const given of [{}, { job: 5 }, { job: 'x'.repeat(400) }])
     assert.equal((await ask(assistant, 'report', given)).isError, true);
   assert.equal((await ask(assistant, 'list_jobs', { from: 'yesterdayish' })).isError, true);
+  const chart = await ask(assistant, 'series', { job: '48213', chart: 'nope' });
+  assert.match(chart.text, /^there is no chart "nope"; this job has .*gpu/);
+  assert.match((await ask(assistant, 'advise', { users: ['nobody'] })).text, /^no job matches/);
+});
+
+test('a recording that cannot be read is named, and the others are answered', async (t) => {
+  const own = temporary();
+  await makeRecording({ folder: path.join(own, 'good'), job: { id: '1', start: START, end: START + 60e6 } });
+  fs.mkdirSync(path.join(own, 'bad'));
+  fs.writeFileSync(path.join(own, 'bad/job.json'), '{"format": 99}');
+  const assistant = await client(own);
+  t.after(() => assistant.close());
+  const { content } = await assistant.callTool({ name: 'list_jobs', arguments: {} });
+  const [answer, note] = content as { text: string }[];
+  assert.deepEqual(
+    JSON.parse(answer!.text).map(({ job }: { job: string }) => job),
+    ['1'],
+  );
+  assert.match(note!.text, /^Left out, because they cannot be read: .*bad.*newer Tacho/);
+});
+
+test('who may not read a recording does not get it by asking', { skip: !isRoot && 'needs root' }, async (t) => {
+  const own = temporary();
+  fs.chmodSync(own, 0o755);
+  await makeRecording({ folder: path.join(own, 'open'), job: { id: '1', start: START, end: START + 60e6 } });
+  await makeRecording({ folder: path.join(own, 'closed'), job: { id: '2', start: START, end: START + 60e6 } });
+  execFileSync('chmod', ['-R', 'a+rX', path.join(own, 'open')]);
+  fs.chmodSync(path.join(own, 'closed'), 0o700);
+  const made = new Client({ name: 'test', version: '1' });
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', TACHO, 'mcp', own];
+  await made.connect(
+    new StdioClientTransport({ command: 'setpriv', args: nobody, env: { HOME: '/tmp', PATH: process.env.PATH! } }),
+  );
+  t.after(() => made.close());
+  const jobs = (await ask(made, 'list_jobs')).json();
+  assert.deepEqual(
+    jobs.map(({ job }: { job: string }) => job),
+    ['1'],
+  );
+  for (const job of ['2', 'closed']) assert.equal((await ask(made, 'report', { job })).isError, true);
 });
 
 test('over HTTP only who has the token is answered', async (t) => {

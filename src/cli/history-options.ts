@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { expandHostlist } from '../base/hostlist.ts';
-import { parseMoment } from '../base/moment.ts';
+import { formatMoment, parseMoment } from '../base/moment.ts';
 import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import type { SettingKey } from '../config/settings.ts';
@@ -117,10 +117,21 @@ export function filterOf(options: FilterOptions): JobFilter {
 }
 
 export function windowOf({ from, to }: Pick<FilterOptions, 'from' | 'to'>): { from?: number; to?: number } {
-  return stated({
+  const window = stated({
     from: from === undefined ? undefined : parseMoment(from),
     to: to === undefined ? undefined : parseMoment(to),
   });
+  needOrder(window.from, window.to);
+  return window;
+}
+
+/** A period that ends before it begins would have no data whatever there is. */
+export function needOrder(from: number | undefined, to: number | undefined): void {
+  if (from !== undefined && to !== undefined && from >= to)
+    throw usage(
+      `the period ends before it begins: ${formatMoment(from)} to ${formatMoment(to)}`,
+      '--from is earlier than --to',
+    );
 }
 
 const NUMBERS = new Map(

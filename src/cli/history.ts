@@ -13,6 +13,7 @@ import {
   filterOf,
   historyPlaces,
   jobFilters,
+  needOrder,
   numberOf,
   periodOptions,
   withHistory,
@@ -76,7 +77,9 @@ Examples:
 }
 
 export function periodOf({ from = PERIOD, to }: FilterOptions): { from: number; to: number } {
-  return { from: parseMoment(from), to: to === undefined ? Date.now() * 1000 : parseMoment(to) };
+  const period = { from: parseMoment(from), to: to === undefined ? Date.now() * 1000 : parseMoment(to) };
+  needOrder(period.from, period.to);
+  return period;
 }
 
 async function emissionsOf(options: Options): Promise<Emissions | undefined> {

@@ -1,30 +1,16 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { tableWidth } from '../base/page-width.ts';
 import { HOG_GROUPS, type HogGroup, type HogRow } from '../history/ask/hogs.ts';
 import { nothingThere, periodOf } from './history.ts';
-import {
-  type FilterOptions,
-  filterOf,
-  historyPlaces,
-  jobFilters,
-  numberOf,
-  periodOptions,
-  withHistory,
-} from './history-options.ts';
+import { filterOf, withHistory } from './history-options.ts';
+import { type RankedOptions, rankedOptions, writeRanked } from './ranked.ts';
 
-interface Options extends FilterOptions {
-  by: HogGroup;
-  limit: number;
-  format: string;
-}
+type Options = RankedOptions<HogGroup>;
 
 const COLUMNS = ['group', 'user', 'jobs', 'nodes', 'core_hours_used', 'contended_hours', 'core_hours_hogged'];
 
 export function define(command: Command): void {
-  periodOptions(jobFilters(historyPlaces(command)), '7 days ago')
-    .addOption(new Option('--by <what>', 'who').choices(HOG_GROUPS).default('user'))
-    .option('-n, --limit <n>', 'show at most N (0: all)', numberOf('rows'), 20)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+  rankedOptions(command, '7 days ago', HOG_GROUPS, 'who')
     .addHelpText(
       'after',
       `
@@ -46,13 +32,11 @@ Examples:
         if (total.jobs === 0) throw await nothingThere(history, period);
         return options.limit === 0 ? found : found.slice(0, options.limit);
       });
-      process.stdout.write(await printed(rows, options));
+      await writeRanked(rows, options.format, COLUMNS, (all) => text(all, options.by));
     });
 }
 
-async function printed(rows: readonly HogRow[], { by, format }: Options): Promise<string> {
-  if (format === 'json') return `${JSON.stringify(rows, null, 1)}\n`;
-  if (format === 'csv') return (await import('../show/object-csv.ts')).objectCsv(COLUMNS, rows);
-  if (rows.length === 0) return 'nobody was in anybody’s way: no full node with more than a fair part used by one\n';
+async function text(rows: readonly HogRow[], by: HogGroup): Promise<string> {
+  if (rows.length === 0) return "nobody was in anybody's way: no full node with more than a fair part used by one\n";
   return (await import('../show/history/waste-text.ts')).hogsText(rows, by, tableWidth());
 }

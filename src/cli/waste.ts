@@ -1,22 +1,11 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { tableWidth } from '../base/page-width.ts';
 import { WASTE_GROUPS, type WasteGroup, type WasteRow } from '../history/ask/waste.ts';
 import { nothingThere, periodOf } from './history.ts';
-import {
-  type FilterOptions,
-  filterOf,
-  historyPlaces,
-  jobFilters,
-  numberOf,
-  periodOptions,
-  withHistory,
-} from './history-options.ts';
+import { filterOf, withHistory } from './history-options.ts';
+import { type RankedOptions, rankedOptions, writeRanked } from './ranked.ts';
 
-interface Options extends FilterOptions {
-  by: WasteGroup;
-  limit: number;
-  format: string;
-}
+type Options = RankedOptions<WasteGroup>;
 
 const COLUMNS = [
   'group',
@@ -34,10 +23,7 @@ const COLUMNS = [
 ];
 
 export function define(command: Command): void {
-  periodOptions(jobFilters(historyPlaces(command)), '30 days ago')
-    .addOption(new Option('--by <what>', 'whose').choices(WASTE_GROUPS).default('user'))
-    .option('-n, --limit <n>', 'show at most N (0: all)', numberOf('rows'), 20)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+  rankedOptions(command, '30 days ago', WASTE_GROUPS, 'whose')
     .addHelpText(
       'after',
       `
@@ -61,12 +47,9 @@ Examples:
         if (found.length === 0) throw await nothingThere(history, period);
         return found;
       });
-      process.stdout.write(await printed(rows, options));
+      await writeRanked(rows, options.format, COLUMNS, (all) => text(all, options.by));
     });
 }
 
-async function printed(rows: readonly WasteRow[], { by, format }: Options): Promise<string> {
-  if (format === 'json') return `${JSON.stringify(rows, null, 1)}\n`;
-  if (format === 'csv') return (await import('../show/object-csv.ts')).objectCsv(COLUMNS, rows);
-  return (await import('../show/history/waste-text.ts')).wasteText(rows, by, tableWidth());
-}
+const text = async (rows: readonly WasteRow[], by: WasteGroup): Promise<string> =>
+  (await import('../show/history/waste-text.ts')).wasteText(rows, by, tableWidth());

@@ -21,6 +21,7 @@ export interface JobAtHand {
 /** The jobs that may be asked about: those in some folders, as far as whoever started us may read them. */
 export class JobsAtHand {
   readonly #folders: readonly string[];
+  readonly #leftOut = new Set<string>();
 
   readonly #rules: RuleSettings | undefined;
 
@@ -33,7 +34,7 @@ export class JobsAtHand {
   async asking<T>(work: (history: History) => Promise<T>): Promise<T> {
     const history = await openHistory({
       folders: this.#folders,
-      leftOut: () => undefined,
+      leftOut: ({ message }) => void this.#leftOut.add(message),
       ...stated({ rules: this.#rules }),
     });
     try {
@@ -41,6 +42,13 @@ export class JobsAtHand {
     } finally {
       await history.close();
     }
+  }
+
+  /** Recordings that the last question had to leave out, and why; asked for once. */
+  takeLeftOut(): string[] {
+    const all = [...this.#leftOut];
+    this.#leftOut.clear();
+    return all;
   }
 
   /** The newest job with this id, or the recording with this name or path in the folders. */

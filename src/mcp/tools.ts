@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { adviceOf } from '../advise/advise.ts';
+import { Fault } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { stated } from '../base/stated.ts';
 import { bandOf, draw, hasChart } from '../charts/draw.ts';
@@ -130,6 +131,10 @@ export const TOOLS: readonly Tool[] = [
       const { material } = await jobs.open(name);
       const charts = JOB_CHARTS.filter((each) => hasChart(material, each));
       const chart = id === undefined ? undefined : chartOf(id);
+      if (id !== undefined && chart === undefined)
+        throw new Fault(`there is no chart "${id}"`, {
+          hint: `this job has ${charts.map((each) => each.id).join(', ')}`,
+        });
       if (chart === undefined) return { charts: charts.map(({ sources: _, ...facts }) => facts) };
       const drawing = draw(material, chart, { ...moments({ from, to }), points, ...stated({ node }) });
       if (drawing === undefined) return { missing: `nothing was recorded for "${chart.title}" in this time` };
@@ -219,6 +224,7 @@ export const TOOLS: readonly Tool[] = [
           limit: last,
         }),
       );
+      if (found.length === 0) throw new Fault('no job matches', { hint: 'list_jobs says which jobs there are' });
       return adviceOf(found, {});
     },
   ),

@@ -1,6 +1,6 @@
 import { formatBytes } from '../../base/size.ts';
 import { stated } from '../../base/stated.ts';
-import { cpusFigure, figure, percent } from '../../base/words.ts';
+import { count, cpusFigure, figure, percent } from '../../base/words.ts';
 import { largest, type Material } from '../../query/material.ts';
 import { diskTable, networkTable } from '../../sources/tables.ts';
 import type { Report } from '../report-schema.ts';
@@ -77,7 +77,12 @@ function coresLimit({ summary, nodes }: Report, profile: Profile | undefined): L
   const use = summary.cpu_utilization;
   if (use === undefined) return { what: 'cores', state: 'unknown', text: 'CPU time was not measured' };
   const state = use >= FULL ? 'saturated' : use >= HALF ? 'partly' : 'free';
-  return { what: 'cores', state, use, text: `${percent(use)} of ${figure(summary.cpus)} CPUs were busy on average` };
+  return {
+    what: 'cores',
+    state,
+    use,
+    text: `${percent(use)} of ${count(summary.cpus!, 'CPU')} ${summary.cpus === 1 ? 'was' : 'were'} busy on average`,
+  };
 }
 
 function serialLimit({ summary }: Report, profile: Profile | undefined): Limit {

@@ -106,7 +106,7 @@ export function replayText(found: Replay, options: TextOptions = {}): string {
   const pen = paint(options.stream ?? {});
   const width = Math.min(options.width ?? 100, 100);
   const head = `${found.policy}, ${day(found.from)} to ${day(found.to)}: it would have sent ${count(found.messages, 'message')} to ${count(found.users, 'user')} about ${count(found.jobs, 'job')}`;
-  const cost = `These jobs had ${costWords(found)}. ${count(found.looked_at, 'job')} looked at, ${found.exempt.toLocaleString('en-US')} exempt, ${found.unmeasured.toLocaleString('en-US')} not judged because not measured.`;
+  const cost = `${found.jobs === 0 ? '' : `These jobs had ${costWords(found)}. `}${count(found.looked_at, 'job')} looked at, ${found.exempt.toLocaleString('en-US')} exempt, ${found.unmeasured.toLocaleString('en-US')} not judged because not measured.`;
   const columns: TextColumn[] = [
     { head: 'period' },
     { head: 'user' },

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { cpusFigure, figure, listed, percent } from '../../base/words.ts';
+import { count, cpusFigure, figure, listed, percent } from '../../base/words.ts';
 import type { Gain, OneRun } from '../../judge/scale/one-run.ts';
 import type { Profile } from '../../judge/scale/profile.ts';
 import { objectCsv } from '../object-csv.ts';
@@ -14,7 +14,7 @@ export function oneRunText(run: OneRun, options: ScaleTextOptions = {}): string 
   const { stream = {} } = options;
   const width = Math.min(options.width ?? 80, 100);
   const pen = paint(stream);
-  const cpus = run.cpus === undefined ? '' : `, ${figure(run.cpus)} CPUs`;
+  const cpus = run.cpus === undefined ? '' : `, ${count(run.cpus, 'CPU')}`;
   const busy = run.cpus_busy === undefined ? '' : ` (${cpusFigure(run.cpus_busy)} busy)`;
   const lines = [pen.bold(`${printable(run.program)}: one run of ${formatDuration(run.wall_seconds)}${cpus}${busy}`)];
   lines.push(...wrap(verdictOf(run), width));
