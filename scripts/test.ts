@@ -46,6 +46,9 @@ const FIRST = [
 /** These start the program of the checkout in any case: how it installs itself, and a sample of all that it does. */
 const CHECKOUT = /^test\/(install|cgroup-v2|doors|readme|run|exit-status|mark-sample|gpu-run|configuration)\.test\.ts$/;
 
+/** Run only when they are named: what they need is large. */
+const SECOND = /^test\/spark\//;
+
 /** A test file that changes what belongs to the process, or prepares something for all of its tests, has one of its own. */
 const OWN_PROCESS =
   /process\.(env\b|chdir|umask|exit|set\w*[ug]id|on\(|once\(|std\w+\.\w+ =)|mock\.|^(before|after)(Each)?\(|fakeGpu\(/m;
@@ -115,7 +118,7 @@ function testFiles(wanted: readonly string[]): string[] {
     return at < 0 ? FIRST.length : at;
   };
   return files
-    .filter((file) => wanted.length === 0 || wanted.some((word) => file.includes(word)))
+    .filter((file) => (wanted.length === 0 && !SECOND.test(file)) || wanted.some((word) => file.includes(word)))
     .sort((a, b) => rank(a) - rank(b))
     .concat(wanted.filter((word) => path.isAbsolute(word)));
 }

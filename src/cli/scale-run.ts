@@ -99,7 +99,9 @@ async function makeStudy(words: readonly string[], options: RunOptions): Promise
     for (const cores of options.cores) {
       process.stderr.write(`tacho: run ${++done} of ${total}: ${count(cores, 'core')}\n`);
       const output = path.join(folder, `cores-${cores}-run-${round}`);
-      await recorded(commandFor(words, cores, binding.get(cores)!), cores, output, options);
+      // not that of taskset, which every run begins with
+      const name = options.name ?? path.basename(words[0]!);
+      await recorded(commandFor(words, cores, binding.get(cores)!), cores, output, { ...options, name });
     }
   return folder;
 }
@@ -124,12 +126,17 @@ function emptyFolder(given: string | undefined): string {
 }
 
 /** One run, by `tacho run`. */
-async function recorded(command: string[], cores: number, output: string, options: RunOptions): Promise<void> {
+async function recorded(
+  command: string[],
+  cores: number,
+  output: string,
+  options: RunOptions & { name: string },
+): Promise<void> {
   const { interval, name, tag = [] } = options;
   const args = [
     ...['run', '--strict', '--no-report', '--output', output, '--tag', `${CORES_TAG}:${cores}`],
     ...(interval === undefined ? [] : ['--interval', interval]),
-    ...(name === undefined ? [] : ['--name', name]),
+    ...['--name', name],
     ...tag.flatMap((each) => ['--tag', each]),
   ];
   const env = { ...theirEnvironment(), OMP_NUM_THREADS: String(cores) };

@@ -6,7 +6,7 @@ import { diskTable, networkTable } from '../../sources/tables.ts';
 import type { Report } from '../report-schema.ts';
 import { FILE_WORK, hasNoIo } from '../rules/shared/file-work.ts';
 import { weightedMean } from '../use/seen.ts';
-import { type Profile, STARVED } from './profile.ts';
+import { type Profile, STARVED, waitingOf } from './profile.ts';
 
 /** What may hold a job up. */
 export const LIMITS = [
@@ -57,12 +57,13 @@ function coresLimit({ summary, nodes }: Report, profile: Profile | undefined): L
       use: throttled,
       text: `the CPU quota of its cgroup ran out in ${percent(throttled)} of the periods`,
     };
-  if (profile !== undefined && profile.waiting > STARVED)
+  const waiting = profile?.waiting ?? waitingOf(nodes);
+  if (waiting > STARVED)
     return {
       what: 'cores',
       state: 'saturated',
-      use: 1 - 1 / profile.waiting,
-      text: `its threads had no CPU in ${percent(1 - 1 / profile.waiting)} of the time in which they wanted one: others had them, or it has too many threads`,
+      use: 1 - 1 / waiting,
+      text: `its threads had no CPU in ${percent(1 - 1 / waiting)} of the time in which they wanted one: others had them, or it has too many threads`,
     };
   if (profile?.levels !== undefined) {
     const use = profile.levels.all / profile.seconds;

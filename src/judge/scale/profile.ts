@@ -131,7 +131,8 @@ function cpusOf(given: number | undefined, nodes: Report['nodes']): number | und
   return bound.includes(undefined) ? given : bound.reduce<number>((sum, cpus) => sum + cpus!, 0);
 }
 
-function waitingOf(nodes: Report['nodes']): number {
+/** Ran and waited for a CPU, over ran; 1 where nobody knows. */
+export function waitingOf(nodes: Report['nodes']): number {
   const shares = nodes.map(waitedShare);
   if (shares.includes(undefined)) return 1;
   const [ran, waited] = nodes.reduce(

@@ -301,6 +301,8 @@ function notesOf(study: Study, best: Fit | undefined): string[] {
       `The runs are on ${listed(nodes.sort((a, b) => a - b).map(String))} nodes: the network is part of the figures.`,
     );
   const hours = sum(runs.map((run) => run.core_hours));
+  if (sizes.every((size) => size.energy_joules === undefined))
+    notes.push('Energy was not measured: no counter of it could be read (tacho check says why).');
   if (hours !== undefined) notes.push(`The study itself took ${figure(hours)} core-hours.`);
   return notes;
 }
