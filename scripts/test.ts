@@ -86,6 +86,10 @@ fs.mkdirSync(process.env.XDG_CACHE_HOME, { recursive: true });
 for (const name of Object.keys(process.env))
   if (name.startsWith('TACHO_') && name !== 'TACHO_UNDER_TEST') delete process.env[name];
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void abort(signal));
+// npm that is ended ends its shell, and that one ends alone
+const parent = process.ppid;
+if (process.env.npm_lifecycle_event !== undefined)
+  setInterval(() => process.ppid !== parent && !isAborted && void abort('SIGTERM'), 500).unref();
 
 const words = process.argv.slice(2);
 const started = Date.now();

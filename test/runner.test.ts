@@ -112,6 +112,26 @@ test('leaves', async () => {
   }
 });
 
+test('npm that is ended takes the run with it', async (t) => {
+  const [file] = written(t, {
+    goes: `import * as fs from 'node:fs';
+process.on('exit', () => fs.writeFileSync(import.meta.filename + '.end', ''));
+test('goes on', async () => {
+  fs.writeFileSync(import.meta.filename + '.begin', '');
+  await new Promise(() => setInterval(() => {}, 1000));
+});
+`,
+  });
+  // as npm does, with a shell in between
+  const shell = spawn('sh', ['-c', '"$0" "$@"; true', process.execPath, RUNNER, file!], {
+    stdio: 'ignore',
+    env: { ...process.env, npm_lifecycle_event: 'test' },
+  });
+  await eventually('the start of the test', () => fs.existsSync(`${file}.begin`));
+  shell.kill('SIGTERM');
+  await eventually('the end of the test', () => fs.existsSync(`${file}.end`));
+});
+
 test('Ctrl-C: what tests have started is stopped in order', async (t) => {
   const [file] = written(t, {
     cleans: `import * as fs from 'node:fs';
