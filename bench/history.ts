@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { buildIndex } from '../src/history/index/build.ts';
 import { TABLES_MARK } from '../src/history/index/index-version.ts';
+import { joinMonths } from '../src/history/index/months.ts';
 import { indexFolder } from '../src/history/index/place.ts';
 import { jobsTable } from '../src/history/tables/jobs.ts';
 import type { Row } from './row.ts';
@@ -102,6 +103,7 @@ async function yearOf(jobs: number): Promise<string> {
       from range(${jobs}) t(i)) order by time)
     to '${index}/jobs' (format parquet, compression zstd, partition_by (day), filename_pattern 'part-0-{uuid}', overwrite_or_ignore)`);
   connection.closeSync();
+  await joinMonths(index);
   fs.writeFileSync(path.join(index, 'version'), JSON.stringify({ tables: TABLES_MARK, changes: 1 }));
   return archive;
 }
