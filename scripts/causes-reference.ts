@@ -46,7 +46,10 @@ How to read it:
 - Only what a case names as its cause must be found. What may be true of it as well (\`may\` in test/causes) counts neither as
   found nor as false.
 - Waste is judged from ${shortest_seconds} s on here, instead of 30 s (\`rules.shortest\`), so that the jobs can be short.
-- GPUs are stand-ins for NVIDIA's library. CPUs, memory, disks, networks and Slurm are real.
+- GPUs are stand-ins for NVIDIA's library. What a hypervisor takes, heat and Lustre are read from files that stand in for the
+  kernel's. CPUs, memory, disks, networks and Slurm are real; nodes of that Slurm share one machine and its clock, which a
+  library sets ahead on one of them.
+- *core-idle* needs a CPU that nobody else uses either: on a machine that others use it is not found.
 ${untried.length === 0 ? '- Every rule has a job with its cause.' : `- No job has the cause of these rules, so nothing is known of what they miss: ${untried.join(', ')}.`}
 
 For each rule: jobs with its cause, how many of them it found and missed, how often it found something in another job, and

@@ -15,7 +15,7 @@ export const elsewhere: readonly Cause[] = [
     name: 'one of two CPUs never used',
     what: 'two busy threads that are bound to CPU 0 of a batch job with two CPUs, where nobody uses the other one',
     needs: ['slurm', 'cc', 'taskset'],
-    script: 'timeout 30 taskset -c 0 job spin 600 2; true',
+    script: 'timeout 20 taskset -c 0 job spin 600 2; true',
     // the recorder would use the other one
     recorded: { slurm: ['-c2', '-t5'], interval: '2s', batch: 'taskset -c 0 $RECORD taskset -c 0,1 bash case.sh' },
     must: ['core-idle'],

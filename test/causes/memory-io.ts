@@ -179,8 +179,8 @@ with open("out", "w") as out:
   {
     name: 'sampled too seldom',
     what: 'a job of more than a minute that was sampled every ten seconds',
-    needs: ['cc'],
-    script: 'job spin 62',
+    takes: 'nothing',
+    script: 'sleep 62',
     recorded: { interval: '10s' },
     must: ['recording-quality'],
   },

@@ -237,28 +237,29 @@ function work(ground: Ground): Figure[] {
 /** Two ranks that share one CPU: each writes to a file what the kernel tells it of itself, and how much it wrote. */
 function ranks(ground: Ground): Figure[] {
   if (!needs(ground, 'ranks', 'mpirun.mpich', 'taskset')) return [];
-  const each = `exec >${ground.folder}/rank.$PMI_RANK; ${ground.job} write ${ground.folder}/data.$PMI_RANK $((8 + 8 * PMI_RANK)); exec ${ground.job} spin $((1 + PMI_RANK))`;
+  const each = `exec >${ground.folder}/rank.$PMI_RANK; ${ground.job} write ${ground.folder}/data.$PMI_RANK $((8 + 8 * PMI_RANK)); ${ground.job} hold 100 0.1; exec ${ground.job} spin $((1 + PMI_RANK))`;
   const { report } = record(ground, ['taskset', '-c', '0', 'mpirun.mpich', '-n', '2', 'sh', '-c', each]);
   const [world] = report.ranks?.largest ?? [];
   return [0, 1].flatMap((number): Figure[] => {
     const rank = world?.ranks.find((one) => one.rank === number);
     const printed = fs.readFileSync(path.join(ground.folder, `rank.${number}`), 'utf8');
-    const [writes, spins] = printed.trim().split('\n').map(ownFigures) as [
+    const [writes, holds, spins] = printed.trim().split('\n').map(ownFigures) as [
+      ReturnType<typeof ownFigures>,
       ReturnType<typeof ownFigures>,
       ReturnType<typeof ownFigures>,
     ];
     const job = `rank ${number} of 2`;
     // its shell is in it, too, and what a program uses before and after it looks at itself
-    const bound = { by: 'getrusage', share: ONE_PERCENT, beside: 0.02 };
+    const bound = { by: 'getrusage', share: ONE_PERCENT, beside: 0.04 };
     const bytes = (8 + 8 * number) * MIB + Buffer.byteLength(printed);
     return [
-      { job, what: 'CPU time, s', tacho: rank?.cpu_seconds, truth: writes.cpu + spins.cpu, ...bound },
-      { job, what: 'user, s', tacho: rank?.user_seconds, truth: writes.user + spins.user, ...bound },
+      { job, what: 'CPU time, s', tacho: rank?.cpu_seconds, truth: writes.cpu + holds.cpu + spins.cpu, ...bound },
+      { job, what: 'user, s', tacho: rank?.user_seconds, truth: writes.user + holds.user + spins.user, ...bound },
       {
         job,
         what: 'waiting, s',
         tacho: rank?.wait_seconds,
-        truth: writes.waited + spins.waited,
+        truth: writes.waited + holds.waited + spins.waited,
         ...bound,
         by: 'schedstat',
       },
@@ -266,9 +267,10 @@ function ranks(ground: Ground): Figure[] {
         job,
         what: 'peak, bytes',
         tacho: rank?.memory_peak_bytes,
-        truth: spins.rss,
+        truth: holds.rss,
         by: 'getrusage',
-        share: 0,
+        share: ONE_PERCENT,
+        // its shell is there meanwhile
         beside: 4 * MIB,
       },
       {
@@ -278,8 +280,8 @@ function ranks(ground: Ground): Figure[] {
         truth: bytes,
         by: 'by construction',
         share: 0,
-        // the record of the shell, which became the program
-        beside: 128,
+        // records of its shell, which became a program
+        beside: 512,
       },
     ];
   });
