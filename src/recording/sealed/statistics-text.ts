@@ -145,8 +145,12 @@ const NO_RATES: Line<keyof Rate> = { p05: no, p50: no, p95: no };
 
 const at = <T>(values: Packed<T>, i: number): T => (Array.isArray(values) ? values[i] : values) as T;
 
-const isPacked = (values: unknown, count: number, is: (value: unknown) => boolean): boolean =>
-  Array.isArray(values) ? values.length === count && values.every(is) : is(values);
+function isPacked(values: unknown, count: number, is: (value: unknown) => boolean): boolean {
+  if (!Array.isArray(values)) return is(values);
+  if (values.length !== count) return false;
+  for (let i = 0; i < count; i++) if (!is(values[i])) return false;
+  return true;
+}
 
 /** JSON makes null of what is no number. */
 const isNumber = (value: unknown): boolean => typeof value === 'number' || value === null;
@@ -160,7 +164,8 @@ function addColumn(series: readonly SeriesStatistics[], figures: ColumnLine, spr
   if (!isLine(figures, own.length) || (spread !== undefined && !isLine(spread, own.length))) return false;
   const { first = min, last = min, max = min, mean = min } = figures;
   const { deviation = 0, p05 = min, p25 = min, p50 = min, p75 = min, p95 = min } = spread ?? NOT_WANTED;
-  for (const [i, { samples, start, columns }] of own.entries()) {
+  for (let i = 0; i < own.length; i++) {
+    const { samples, start, columns } = own[i]!;
     const statistics: Statistics = {
       count: count === undefined ? samples : at(count, i),
       missing: at(missing, i),
@@ -196,8 +201,8 @@ function addRates(
   if (!isLine(figures, own.length) || !isLine(spread, own.length)) return false;
   const { max = min, max_time = min, mean = min } = figures;
   const { p05 = min, p50 = min, p95 = min } = spread;
-  for (const [i, { columns }] of own.entries()) {
-    columns[column]!.rate = {
+  for (let i = 0; i < own.length; i++) {
+    own[i]!.columns[column]!.rate = {
       min: at(min, i),
       max: at(max, i),
       max_time: at(max_time, i),
@@ -220,8 +225,8 @@ function placed(
 }
 
 /** Whether the figures of a line are numbers, one or as many as there are series that have it. */
-function isLine(line: object, count: number): boolean {
-  for (const [name, values] of Object.entries(line))
-    if (name !== 'column' && name !== 'of' && name !== 'rate' && !isPacked(values, count, isNumber)) return false;
+function isLine(line: Readonly<Record<string, unknown>>, count: number): boolean {
+  for (const name in line)
+    if (name !== 'column' && name !== 'of' && name !== 'rate' && !isPacked(line[name], count, isNumber)) return false;
   return true;
 }
