@@ -47,6 +47,7 @@ const cases: Case[] = [
   { args: 'import slurm missing', code: 1, says: ['cannot read missing: no such file'] },
   { args: 'import slurm other.csv --timezone Mars', code: 2, says: ['there is no time zone "Mars"', 'Europe/Oslo'] },
   { args: 'import slurm --archive a -o b', code: 2, says: ['--archive and -o mean the same'] },
+  { args: 'history --from 2026-03-02 --to 2026-03-01', code: 2, says: ['the period ends before it begins', '--from'] },
   {
     args: 'import sonar other.csv',
     code: 1,
