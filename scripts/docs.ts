@@ -1,5 +1,9 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { makeFolder } from '../src/base/folder.ts';
+import { VERSION } from '../src/base/version.ts';
+import { LETTERS } from '../src/cli/flag-table.ts';
+import { wholeProgram } from '../src/cli/program.ts';
 import { configReference } from '../src/config/reference.ts';
 import { historyReference } from '../src/history/tables/reference.ts';
 import { reportJsonSchema } from '../src/judge/report-schema.ts';
@@ -7,6 +11,7 @@ import { rules } from '../src/judge/rules/index.ts';
 import { findingsReference } from '../src/judge/rules/shared/reference.ts';
 import { EXAMPLE_POLICIES } from '../src/policy/examples.ts';
 import { policyReference } from '../src/policy/policy-keys.ts';
+import { cliReference, manualPages } from '../src/show/cli-reference.ts';
 import { sources } from '../src/sources/index.ts';
 import { agentTable } from '../src/sources/own/agent.ts';
 import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
@@ -20,6 +25,8 @@ import { thresholdReference } from './threshold-reference.ts';
 const DOCS = path.join(import.meta.dirname, '../docs');
 const BEGIN = '<!-- made by npm run docs -->';
 const END = '<!-- end -->';
+
+const program = await wholeProgram();
 
 /** Every table that a recording may have. */
 export const tables: readonly ReferenceEntry[] = [...sources, { table: agentTable }];
@@ -36,6 +43,10 @@ export function generated(): Map<string, string> {
     [path.join(DOCS, 'report.schema.json'), reportJsonSchema()],
     [configuration, between(fs.readFileSync(configuration, 'utf8'), configuring.join('\n\n'))],
     [path.join(DOCS, '../packaging/policies.toml'), EXAMPLE_POLICIES],
+    [path.join(DOCS, 'cli.md'), cliReference(program, LETTERS)],
+    ...[...manualPages(program, VERSION)].map(
+      ([name, page]) => [path.join(DOCS, '../packaging/man', name), page] as const,
+    ),
     ...dashboards(),
   ]);
 }
@@ -47,4 +58,9 @@ function between(page: string, text: string): string {
   return `${before}${BEGIN}\n\n${text}\n\n${END}${after}`;
 }
 
-if (import.meta.main) for (const [file, text] of generated()) fs.writeFileSync(file, text);
+if (import.meta.main) for (const [file, text] of generated()) write(file, text);
+
+function write(file: string, text: string): void {
+  makeFolder(path.dirname(file));
+  fs.writeFileSync(file, text);
+}

@@ -73,13 +73,13 @@ test('an agent sends over TLS, with a token, to a hub whose authority it was tol
     );
   await eventually('three samples at the hub', () => rows() >= 3);
   assert.ok(rows() >= 3, 'samples have come');
-  const ls = tacho(['ls', hub.address, '--format', 'json', ...proof(token('administrator', 'boss'))]);
+  const ls = tacho(['nodes', hub.address, '--format', 'json', ...proof(token('administrator', 'boss'))]);
   assert.equal(ls.code, 0, ls.err);
   assert.ok(
     JSON.parse(ls.out).some((line: { table: string; node: string }) => line.table === 'loadavg' && line.node === 'c1'),
   );
   // the same hub for somebody who was not told of the authority
-  const stranger = tacho(['ls', hub.address, '--trust', 'token', '--trust-token-file', at('boss.token')]);
+  const stranger = tacho(['nodes', hub.address, '--trust', 'token', '--trust-token-file', at('boss.token')]);
   assert.equal(stranger.code, 1);
   assert.match(stranger.err, /not issued by an authority that is trusted here: give --trust-ca FILE/);
   agent.kill('SIGTERM');
@@ -102,7 +102,7 @@ test('certificates of another authority, of another name and of the past are ref
   assert.equal(await refusal(elsewhere.address, site), 'its certificate is for another name (hub.example.org)');
   const old = await hub('old', issue(folder, 'site', HERE, true));
   assert.equal(await refusal(old.address, site), 'its certificate has expired');
-  assert.match(tacho(['ls', old.address, '--trust-ca', site]).err, /its certificate has expired/);
+  assert.match(tacho(['nodes', old.address, '--trust-ca', site]).err, /its certificate has expired/);
 });
 
 test('http where https is spoken, and the other way round', { skip }, async (t) => {

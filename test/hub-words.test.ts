@@ -95,7 +95,7 @@ test('tokens without TLS are warned about, by the hub and by the agent; not on l
   assert.match(said.replaceAll(/\s+/g, ' '), /hub hub.invalid:8471: the token travels without TLS/);
   assert.doesNotMatch(said, /127.0.0.1:\d+: the token travels/);
   // two days are soon over
-  tacho(['ls', closed.address, '--trust', 'token', '--trust-token-file', token]);
+  tacho(['nodes', closed.address, '--trust', 'token', '--trust-token-file', token]);
   await eventually('the hub asks for a new one', () =>
     /token of node c1 expires in (1 d 23|2 d 00) h/.test(closed.said()),
   );

@@ -579,7 +579,7 @@ test('tacho ls shows what a hub receives, and what lies in an archive', async (t
   }
   type Lines = { node: string; job: string; table: string; bytes: number; state: string; rows_per_second: number }[];
   const ls = (...args: string[]): Lines => {
-    const { out, err, code } = tacho(['ls', ...args, '--format', 'json']);
+    const { out, err, code } = tacho(['nodes', ...args, '--format', 'json']);
     assert.equal(code, 0, err);
     return JSON.parse(out);
   };
@@ -593,16 +593,16 @@ test('tacho ls shows what a hub receives, and what lies in an archive', async (t
   assert.deepEqual(shown(ls(archive, '--node', 'c10')), all.slice(4));
   assert.deepEqual(ls(hub.address, '--user', 'else'), []);
   assert.ok(ls(hub.address).every(({ state, rows_per_second }) => state === 'live' && rows_per_second > 0));
-  const { out } = tacho(['ls', hub.address]);
+  const { out } = tacho(['nodes', hub.address]);
   assert.match(out, /^c1 +nobody +8 +loadavg +.* live$/m);
   await hub.kill('SIGTERM');
-  const nowhere = tacho(['ls', 'tacho-hub.invalid:8471']);
+  const nowhere = tacho(['nodes', 'tacho-hub.invalid:8471']);
   assert.equal(nowhere.code, 1);
   assert.match(
     nowhere.err,
     /cannot ask the hub http:\/\/tacho-hub.invalid:8471: (no machine of this name|its name cannot)/,
   );
-  const away = tacho(['ls', hub.address]);
+  const away = tacho(['nodes', hub.address]);
   assert.equal(away.code, 1);
   assert.match(away.err, /nobody listens there/);
 });
@@ -662,7 +662,7 @@ test('with tokens, a node writes as itself alone, and a user sees their own line
   // another node's stream is not to be written to, whoever guesses its number
   assert.equal((await second.append([mine.body.stream, 'loadavg', 1, FIRST.length, rows(3, 1)])).status, 403);
   const lines = (file: string): number => {
-    const args = ['ls', hub.address, '--trust', 'token', '--trust-token-file', file, '--format', 'json'];
+    const args = ['nodes', hub.address, '--trust', 'token', '--trust-token-file', file, '--format', 'json'];
     const { out, err, code } = tacho(args);
     assert.equal(code, 0, err);
     return JSON.parse(out).length;
@@ -670,5 +670,5 @@ test('with tokens, a node writes as itself alone, and a user sees their own line
   assert.equal(lines(token('user', 'nobody')), 1);
   assert.equal(lines(token('user', 'daemon')), 0);
   assert.equal(lines(token('administrator', 'boss')), 1);
-  assert.match(tacho(['ls', hub.address]).err, /begin a session first/);
+  assert.match(tacho(['nodes', hub.address]).err, /begin a session first/);
 });

@@ -71,7 +71,7 @@ test('the parts of it that run inside jobs start, mark, sample and stop; the who
 test('it writes the demo, reports on it and exports it', { skip: lacks }, () => {
   assert.equal(tacho(['demo', '-o', 'demo', '--nodes', '1', '--gpus', '2', '--hours', '0.02']).code, 0);
   assert.match(tacho(['report', 'demo']).out, /GPU/);
-  const exported = tacho(['export', 'demo', '--to', 'exported', '--table', 'loadavg']);
+  const exported = tacho(['export', 'demo', '-o', 'exported', '--table', 'loadavg']);
   assert.equal(exported.code, 0, exported.err);
 });
 
@@ -170,7 +170,7 @@ test('systemd has nothing to say against the units', { skip: lacks || noSystemd 
 });
 
 test('it brings the client of Kafka along', { skip: lacks }, async () => {
-  const kafka = ['--from', 'kafka', '--kafka', '127.0.0.1:1'];
+  const kafka = ['--samples-from', 'kafka', '--kafka', '127.0.0.1:1'];
   const hub = spawn(program, ['hub', '--archive', path.join(folder, 'archive'), '--listen', '127.0.0.1:0', ...kafka]);
   let said = '';
   await new Promise<void>((resolve) => {

@@ -17,7 +17,7 @@ export function define(command: Command): void {
   databaseOption(command)
     .usage('JOB --model NAME [options]')
     .argument('<job>', 'a recording, or the id of a job')
-    .requiredOption('-m, --model <name>', 'the reference model (tacho model create)')
+    .requiredOption('--model <name>', 'the reference model (tacho model create)')
     .option('--models <folder>', 'where models are kept')
     .option('-n, --limit <n>', 'so many features and operations at most; 0 is all (default: 10 as text)', whole)
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))

@@ -139,8 +139,8 @@ interface JobsOptions extends Options {
   name?: string;
   state?: string;
   tag: string[];
-  since?: number;
-  until?: number;
+  from?: number;
+  to?: number;
   limit: number;
 }
 
@@ -152,26 +152,26 @@ function defineJobs(command: Command): void {
       .option('--name <name>', 'only those of this name')
       .option('--state <state>', 'only those that ended so: completed, failed, timeout…')
       .option('--tag <key:value>', 'only those with this tag; several must all be there', several, [])
-      .option('--since <time>', 'only those that began then or later (2026-11-15, -7d)', parseMoment)
-      .option('--until <time>', 'only those that began before', parseMoment)
+      .option('--from <time>', 'only those that began then or later (2026-11-15, -7d)', parseMoment)
+      .option('--to <time>', 'only those that began before', parseMoment)
       .option('-n, --limit <n>', 'so many at most', limit, 50),
     ['text', 'json', 'csv'],
   )
     .addHelpText(
       'after',
-      '\nExamples:\n  tacho db jobs --user ada --since -7d\n  tacho db jobs --tag exp:D151 --format json\n',
+      '\nExamples:\n  tacho db jobs --user ada --from -7d\n  tacho db jobs --tag exp:D151 --format json\n',
     )
     .action(async (given: JobsOptions) => {
       const { findJobs } = await import('../database/find-jobs.ts');
       const { needSchema } = await import('../database/schema.ts');
-      const { user, name, state, since, until } = given;
+      const { user, name, state, from, to } = given;
       const tags = parseTags(given.tag);
       const wanted = {
         user,
         name,
         state,
-        since,
-        until,
+        since: from,
+        until: to,
         ...(given.tag.length === 0 ? {} : { tags }),
         limit: given.limit,
       };

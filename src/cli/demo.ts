@@ -28,7 +28,9 @@ export function define(command: Command): void {
     .option('--hours <n>', 'how long the job took', number, 2)
     .option('-i, --interval <duration>', 'time between samples, from 0.1s (default: 1s)', parseDuration)
     .option('--no-seal', 'leave the files as the agents of a running job write them')
-    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
+    )
     .addHelpText(
       'after',
       `

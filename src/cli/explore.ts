@@ -22,7 +22,7 @@ export function define(command: Command): void {
     .usage('EXPERIMENT [JOB…] [options]')
     .argument('<experiment>', 'its name, as the jobs are tagged')
     .argument('[jobs...]', JOBS_ARGUMENT)
-    .option('-m, --metric <name>', 'duration, cpu_time, processes, rchar… (any feature of tacho outliers)', 'duration')
+    .option('--metric <name>', 'duration, cpu_time, processes, rchar… (any feature of tacho outliers)', 'duration')
     .option('-n, --limit <n>', 'so many components at most; 0 is all (default: 10 as text)', whole)
     .option('--job-tag <key:value>', 'only jobs with this tag', several)
     .option('--experiment-tag <key>', 'the job tag with the experiment', EXPERIMENT_TAGS.experiment)

@@ -14,6 +14,7 @@ import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import type { Recording } from '../recording/folder/open.ts';
 import type { ExportOptions } from '../show/export/export.ts';
 import { askForSteps } from './ask-scheduler.ts';
+import { tellOld } from './flag-table.ts';
 import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { partOptions, type SpanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
@@ -21,6 +22,7 @@ import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 interface Options extends StoreOptions, Omit<SpanOptions, 'to'> {
   job?: string[];
   to?: string[];
+  output?: string;
   format: ExportOptions['format'];
   layout: ExportOptions['layout'];
   table?: string[];
@@ -28,7 +30,6 @@ interface Options extends StoreOptions, Omit<SpanOptions, 'to'> {
   interval?: number;
   rates?: boolean;
   extremes?: boolean;
-  until?: string;
   epoch?: boolean;
 }
 
@@ -37,7 +38,7 @@ const list = (value: string, all: string[] = []): string[] => [
   ...value.split(',').filter((word) => word !== ''),
 ];
 
-/** --to is both a place and, as in other verbs, a time: what reads as a time is one. */
+/** --to was a folder before: what does not read as a time is one, until the next release. */
 function isTime(text: string): boolean {
   if (text === '-') return false;
   try {
@@ -52,20 +53,17 @@ export function define(command: Command): void {
   partOptions(storeOption(command))
     .usage('[RECORDING…] [options]')
     .argument('[recordings...]', JOBS_ARGUMENT)
-    .option(
-      '--to <folder>',
-      'where the files go, or - for standard output (the default for one table); a time ends the range like --until',
-      (value, all: string[] = []) => [...all, value],
-    )
+    .option('-o, --output <folder>', 'where the files go, or - for standard output (the default for one table)')
+    .option('--to <time>', 'only until this time', (value, all: string[] = []) => [...all, value])
     .addOption(
-      new Option('--format <format>', 'format of the files').choices(['csv', 'parquet', 'ndjson']).default('csv'),
+      new Option('-f, --format <format>', 'format of the files').choices(['csv', 'parquet', 'ndjson']).default('csv'),
     )
     .addOption(
       new Option('--layout <layout>', 'long: a row a sample; wide: a row a tick; omnistat: its two files')
         .choices(['long', 'wide', 'omnistat'])
         .default('long'),
     )
-    .option('-t, --table <name>', 'only this table; may be given several times', list)
+    .option('--table <name>', 'only this table; may be given several times', list)
     .option('-c, --columns <names>', 'only these columns, separated by commas', list)
     .option(
       '-i, --interval <duration>',
@@ -74,18 +72,17 @@ export function define(command: Command): void {
     )
     .option('--rates', 'counters as rates a second: their means over each interval')
     .option('--extremes', 'with --interval: also the lowest and highest value (NAME_min, NAME_max)')
-    .option('--until <time>', 'only until this time')
     .option('-j, --job <id>', 'only the job with this id; may be given several times', list)
     .option('--epoch', 'times as microseconds since 1970 instead of ISO 8601')
     .addHelpText(
       'after',
       `
 Examples:
-  tacho export tacho-4711 --to csv                             a long CSV file for each table
+  tacho export tacho-4711 -o csv                              a long CSV file for each table
   tacho export tacho-4711 --table gpu --layout wide > gpu.csv  a row a second, a column a metric, node and GPU
-  tacho export runs/ --format parquet --to all                 several jobs; the column job keeps them apart
-  tacho export tacho-4711 --layout omnistat --to export-data   omnistat-rocm.csv and omnistat-network.csv
-  tacho export --job 4711 --store http://vm:8428 --to csv      from a VictoriaMetrics
+  tacho export runs/ --format parquet -o all                  several jobs; the column job keeps them apart
+  tacho export tacho-4711 --layout omnistat -o export-data    omnistat-rocm.csv and omnistat-network.csv
+  tacho export --job 4711 --store http://vm:8428 -o csv       from a VictoriaMetrics
 `,
     )
     .action(async (paths: string[], options: Options) => {
@@ -93,9 +90,11 @@ Examples:
       const { exportRecordings } = await import('../show/export/export.ts');
       const { to: places = [], table: tables = [], columns = [] } = options;
       const times = places.filter(isTime);
-      const folders = places.filter((place) => !isTime(place));
+      const old = places.filter((place) => !isTime(place));
+      if (old.length > 0) tellOld(`--to ${old[0]}`, `--output ${old[0]}`);
+      const folders = [...(options.output === undefined ? [] : [options.output]), ...old];
       if (folders.length > 1) throw usage(`an export has one place to go to, not ${folders.join(' and ')}`);
-      const until = options.until ?? times[0];
+      const until = times[0];
       const { to: _, ...asked } = options;
       const query = spanQuery({ ...asked, ...stated({ to: until }) });
       if (options.interval !== undefined && !(options.interval > 0)) throw usage('--interval must be more than 0');

@@ -54,7 +54,7 @@ export function jobFilters(command: Command): Command {
   return command
     .option('-u, --user <name...>', 'jobs of these users')
     .option('--account <name...>', 'of these accounts (projects)')
-    .option('-p, --partition <name...>', 'of these partitions (queues)')
+    .option('--partition <name...>', 'of these partitions (queues)')
     .option('--state <state...>', 'in these states: completed, failed, timeout, running…')
     .option('--name <name...>', 'with these names')
     .option('--program <name...>', 'that ran these programs')

@@ -24,7 +24,7 @@ const LAST_SEND_SECONDS = 5;
 
 export function define(command: Command): void {
   configFlags(command, KEYS)
-    .option('--from <where>', 'build the archive also from what was sent to Kafka (--kafka): kafka')
+    .option('--samples-from <where>', 'build the archive also from what was sent to Kafka (--kafka): kafka')
     .addHelpText(
       'after',
       `
@@ -36,15 +36,15 @@ Examples:
   tacho hub --archive /archive/tacho
   tacho hub --archive /archive/tacho --listen 0.0.0.0:8471 --trust munge
   tacho hub --archive /archive/tacho --keep-age 90d --keep-size 1TiB
-  tacho hub --archive /archive/tacho --from kafka --kafka broker1:9092
+  tacho hub --archive /archive/tacho --samples-from kafka --kafka broker1:9092
 `,
     )
     .action(async (options: Record<string, unknown>) => {
       const config = await configOf(options, KEYS);
-      if (options.from !== undefined && options.from !== 'kafka')
-        throw usage(`"${options.from}" is nothing to read samples from`, 'give --from kafka');
-      if (options.from === 'kafka' && config['kafka.brokers'].length === 0)
-        throw usage('--from kafka needs to know the brokers', 'give --kafka HOST:PORT');
+      if (options.samplesFrom !== undefined && options.samplesFrom !== 'kafka')
+        throw usage(`"${options.samplesFrom}" is nothing to read samples from`, 'give --samples-from kafka');
+      if (options.samplesFrom === 'kafka' && config['kafka.brokers'].length === 0)
+        throw usage('--samples-from kafka needs to know the brokers', 'give --kafka HOST:PORT');
       const kafka = kafkaOptions(config);
       const archive = config['hub.archive'];
       if (archive === undefined) throw usage('a hub needs a folder for its archive', 'give --archive FOLDER');
@@ -71,7 +71,7 @@ Examples:
       const { startFromKafka } = await import('../hub/kafka/from-kafka.ts');
       const { archive: root, filing } = hub;
       const reading =
-        options.from === 'kafka' ? startFromKafka({ ...kafka, archive: root, filing, tell: warn }) : undefined;
+        options.samplesFrom === 'kafka' ? startFromKafka({ ...kafka, archive: root, filing, tell: warn }) : undefined;
       sinks = await openArchiveSinks(config, root, warn, reading !== undefined, filing);
       ready = true;
       const trust = method === 'none' ? 'without trust' : `trust by ${method}`;

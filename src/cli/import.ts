@@ -48,7 +48,9 @@ Examples:
     .usage('FILE… [options]')
     .argument('<files...>', 'archives, folders of jobs, or folders that hold some of either')
     .option('-o, --output <folder>', 'where the recordings go, each as tacho-<job id>', '.')
-    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
+    )
     .addHelpText(
       'after',
       `
@@ -100,7 +102,9 @@ function defineVictoria(command: Command): void {
     .option('--from <time>', 'only from this time on (2026-11-15T20:49, -7d)', (text) => parseMoment(text))
     .option('--to <time>', 'only until this time', (text) => parseMoment(text))
     .option('-o, --output <folder>', 'where the recordings go', '.')
-    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
+    )
     .addHelpText(
       'after',
       `
@@ -144,7 +148,9 @@ function defineOmnistat(command: Command): void {
     )
     .option('-j, --job <id>', 'only this job; may be given several times', (id, all: string[] = []) => [...all, id])
     .option('-o, --output <folder>', 'where the recordings go, each as tacho-<job id>', '.')
-    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
+    )
     .addHelpText(
       'after',
       `
@@ -195,7 +201,9 @@ function defineSlurm(command: Command): void {
     .option('--archive <folder>', 'whose history gets the jobs (default: the current folder)')
     .option('-o, --output <folder>', 'the same')
     .option('--timezone <zone>', 'zone of the times in the files, as Europe/Oslo (default: that of this machine)')
-    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
+    )
     .addHelpText(
       'after',
       `
@@ -258,7 +266,9 @@ function defineSonar(command: Command): void {
     .option('--all', 'also jobs that have only shells and daemons of logins')
     .option('--separate-nodes', 'the same id on two nodes is two jobs, also where the data do not say so')
     .option('-o, --output <folder>', 'where the recordings go', '.')
-    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
+    )
     .addHelpText(
       'after',
       `

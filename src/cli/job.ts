@@ -31,7 +31,7 @@ Examples:
     .option('--user <name>', "the job's user (default: SLURM_JOB_USER)")
     .option('--uid <number>', "the user's number (default: SLURM_JOB_UID, else that of --user)", number)
     .option('--nodes <list>', "the job's nodes, such as c[1-4] (default: SLURM_NODELIST)")
-    .option('-n, --name <name>', 'a name for the job')
+    .option('--name <name>', 'a name for the job')
     .option('--cluster <name>', 'the cluster (default: SLURM_CLUSTER_NAME)')
     .option('--directory <folder>', 'where the job runs (default: SLURM_JOB_WORK_DIR)')
     .option('--scheduler <name>', 'slurm, pbs, flux or none (default: slurm)')
@@ -58,7 +58,7 @@ function common(command: Command): Command {
     .option('--job-id <id>', 'the job (default: SLURM_JOB_ID)')
     .option('--restart <number>', 'how often it was restarted (default: SLURM_RESTART_COUNT)', number)
     .option('--strict', 'exit with 1 when the agent cannot be told; else that is only said, and no job fails by it')
-    .addOption(new Option('--format <format>', 'what is printed').choices(['text', 'json']).default('text'));
+    .addOption(new Option('-f, --format <format>', 'what is printed').choices(['text', 'json']).default('text'));
 }
 
 /** A prolog that fails takes a node out of service: whoever cannot be told of a job must not keep it from running. */

@@ -36,7 +36,7 @@ export function define(command: Command): void {
   storeOption(command)
     .argument('[recordings...]', JOBS_ARGUMENT)
     .option('--tables', 'the tables that were recorded, instead of the recordings')
-    .option('-t, --tag <key:value>', 'only jobs with this tag; several must all be there', whole)
+    .option('--tag <key:value>', 'only jobs with this tag; several must all be there', whole)
     .option('-u, --user <names>', 'only jobs of these users', several)
     .option('--name <names>', 'only jobs with these names; * and ? as in file names', several)
     .option('--state <states>', 'only in these states: completed, failed, running, damaged…', several)

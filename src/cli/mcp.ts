@@ -13,7 +13,7 @@ export function define(command: Command): void {
   command
     .argument('[folder...]', 'archives or folders of recordings (default: the current folder)')
     .option('--http', 'over HTTP on this machine, instead of standard input and output')
-    .option('-p, --port <port>', 'with --http: the port (0: any free one)', '0')
+    .option('--port <port>', 'with --http: the port (0: any free one)', '0')
     .addOption(
       new Option('-f, --format <format>', 'with --http: how the address is printed')
         .choices(['text', 'json'])

@@ -21,7 +21,7 @@ export function define(command: Command): void {
       'recordings, folders that hold some (default: the current folder), jobs in a database, or one notebook to open again',
     )
     .option('-o, --output <file>', 'the notebook (default: tacho.ipynb here, or tacho-2.ipynb…)')
-    .option('-p, --port <n>', "the port it listens on (default: Jupyter's, 8888)", port)
+    .option('--port <n>', "the port it listens on (default: Jupyter's, 8888)", port)
     .option('--no-browser', 'only print the address')
     .addHelpText(
       'after',

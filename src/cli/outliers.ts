@@ -45,7 +45,7 @@ export function define(command: Command): void {
       new Option('--of <what>', 'what is compared (default: jobs; processes when there is one job)').choices(KINDS),
     )
     .option('--job-tag <key:value>', 'only jobs with this tag', several)
-    .option('-m, --model <name>', 'compare with a reference model instead of with each other')
+    .option('--model <name>', 'compare with a reference model instead of with each other')
     .option('--models <folder>', 'where models are kept')
     .option('--features <names>', 'only these features, separated by commas; all: every one', words)
     .option('--methods <names>', `only these: ${METHODS.map(slug).join(', ')}`, words)

@@ -247,7 +247,7 @@ Examples:
 }
 
 function archiveOption(sub: Command): Command {
-  return sub.option('-a, --archive <archive...>', 'archives or folders of recordings (default: the current folder)');
+  return sub.option('--archive <archive...>', 'archives or folders of recordings (default: the current folder)');
 }
 
 /** Beside the archive: whoever applies policies to it knows what others have sent. */

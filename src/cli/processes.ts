@@ -36,7 +36,7 @@ function wantedColumns({ tree, filter, sort = 'cpu', columns, format }: Options)
 
 export function define(command: Command): void {
   spanOptions(processesArgument(command))
-    .option('-t, --tree', 'who started whom, with the CPU time of each alone and with all that it started')
+    .option('--tree', 'who started whom, with the CPU time of each alone and with all that it started')
     .option('--filter <expression>', 'only these: exename=cp, cpu>1s, rss>=2GiB…; several must all be met', several, [])
     .option('-s, --sort <column>', 'cpu, rss, io, duration, start or any column (default: cpu; in a tree: start)')
     .option('-n, --limit <n>', `so many at most; 0 is all (default: ${MOST} as text, ${MOST_TREE} in a tree)`, whole)

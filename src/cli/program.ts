@@ -5,6 +5,7 @@ import { VERSION } from '../base/version.ts';
 import { warn } from '../base/warn.ts';
 import { foldHelp } from '../show/terminal/fold-help.ts';
 import { ascii } from '../show/terminal/text-table.ts';
+import { takeOldSpellings } from './flag-table.ts';
 import { inWords } from './in-words.ts';
 import { type Verb, verbs } from './verbs.ts';
 
@@ -62,6 +63,7 @@ function add(program: Command, verb: Verb, module?: Awaited<ReturnType<Verb['loa
     .description(`${verb.summary.charAt(0).toUpperCase()}${verb.summary.slice(1)}.`)
     .helpGroup(`${verb.group}:`);
   module?.define(command);
+  takeOldSpellings(command);
   if (verb.strict !== undefined) command.option('--strict', verb.strict);
   if (module !== undefined && verb.strict !== undefined) forgiveValues(command);
   else nameOptionsInFaults(command);

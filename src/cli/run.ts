@@ -30,7 +30,7 @@ export function define(command: Command): void {
   configFlags(command, RECORDER_SETTINGS, { interval: '-i' })
     .usage('[options] -- COMMAND [ARGUMENT…]')
     .argument('[command...]', 'the command to record, after --')
-    .option('-n, --name <name>', 'a name for the job (default: the command)')
+    .option('--name <name>', 'a name for the job (default: the command)')
     .option('-t, --tag <key:value>', 'a tag; may be given several times', (value, all: string[]) => [...all, value], [])
     .option('-o, --output <folder>', 'the recording (default: tacho-<date>-<command> here)');
   launchOptions(command, { missing: 'all of them, with a warning', timeout: '15 s' })
@@ -38,7 +38,9 @@ export function define(command: Command): void {
     .option('--no-processes', 'do not have every process and thread recorded, only sampled')
     .option('--no-report', 'do not print the report card')
     .addOption(
-      new Option('--format <format>', 'of the report card').choices(['text', 'markdown', 'json']).default('text'),
+      new Option('-f, --format <format>', 'of the report card')
+        .choices(['text', 'markdown', 'json', 'html'])
+        .default('text'),
     )
     .passThroughOptions()
     .addHelpText(
@@ -124,7 +126,7 @@ async function finish(folder: string, format: Options['format'] | undefined, con
         ...{ stream: process.stderr, format, spent, isForgiving: true },
         ...stated({ config }),
       });
-      process.stderr.write(format === 'json' ? card : `${card}\nRecording ${printable(shown)}\n`);
+      process.stderr.write(format === 'json' || format === 'html' ? card : `${card}\nRecording ${printable(shown)}\n`);
     }
     keepFinish(folder, spent());
   } catch (error) {

@@ -14,7 +14,7 @@ export function define(command: Command): void {
         'what sizes are counted in: cores, nodes, gpus or tag:KEY (default: cores or gpus)',
         sizeBy,
       )
-      .option('-n, --name <name>', 'only jobs with this name; * and ? as in file names')
+      .option('--name <name>', 'only jobs with this name; * and ? as in file names')
       .option('--program <name>', 'only runs of this program')
       .option('--job-tag <key:value>', 'only jobs with this tag', several),
   )

@@ -12,7 +12,7 @@ interface Options {
 export function define(command: Command): void {
   command
     .argument('[folder...]', JOBS_ARGUMENT)
-    .option('-p, --port <port>', 'port on this machine (0: any free one)', '0')
+    .option('--port <port>', 'port on this machine (0: any free one)', '0')
     .addOption(
       new Option('-f, --format <format>', 'how the address is printed').choices(['text', 'json']).default('text'),
     )

@@ -22,7 +22,7 @@ interface Options extends Record<string, unknown>, LaunchOptions {
 export function define(command: Command): void {
   configFlags(command, RECORDER_SETTINGS, { interval: '-i' })
     .option('-o, --output <folder>', 'the recording (default: tacho-<job id> here)')
-    .option('-n, --name <name>', "a name for the job (default: the scheduler's)")
+    .option('--name <name>', "a name for the job (default: the scheduler's)")
     .option(
       '-t, --tag <key:value>',
       'a tag; may be given several times',
@@ -32,7 +32,7 @@ export function define(command: Command): void {
   launchOptions(command, { missing: 'all but one, with a warning', timeout: '30 s' })
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
     .option('--no-processes', 'do not let `tacho env` have every process and thread recorded')
-    .addOption(new Option('--format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `

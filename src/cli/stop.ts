@@ -16,7 +16,11 @@ export function define(command: Command): void {
       }),
     )
     .option('--no-seal', 'leave the files as they were written')
-    .addOption(new Option('--format <format>', 'of the report').choices(['text', 'markdown', 'json']).default('text'))
+    .addOption(
+      new Option('-f, --format <format>', 'of the report')
+        .choices(['text', 'markdown', 'json', 'html'])
+        .default('text'),
+    )
     .addHelpText(
       'after',
       `

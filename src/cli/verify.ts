@@ -15,7 +15,7 @@ import { findRecordings } from './find-recordings.ts';
 export function define(command: Command): void {
   command
     .argument('<recording...>', 'recordings, folders that hold some, or ids of jobs')
-    .option('-n, --dry-run', 'say what would be done, and do nothing')
+    .option('--dry-run', 'say what would be done, and do nothing')
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',

@@ -19,7 +19,7 @@ export const settings = [
   {
     key: 'recordings',
     kind: 'folder',
-    help: 'Folder in which recordings are made, each in a folder of its own (default: the current folder).',
+    help: 'Folder in which recordings are made and looked for, each in a folder of its own (default: the current folder).',
   },
   { key: 'redact', kind: 'flag', default: false, help: 'Leave the arguments of commands out of recordings.' },
   {

@@ -27,7 +27,7 @@ interface Hub {
 
 function startHub(archive: string, broker: string, prefix: string): Hub {
   const hub = ['hub', '--listen', '127.0.0.1:0', '--archive', archive];
-  const kafka = ['--from', 'kafka', '--kafka', broker, '--kafka-prefix', prefix];
+  const kafka = ['--samples-from', 'kafka', '--kafka', broker, '--kafka-prefix', prefix];
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...hub, ...kafka]);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));

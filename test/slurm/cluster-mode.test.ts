@@ -538,7 +538,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       const ls = async (user: User | 'root', whose: string[]): Promise<NodeLine[]> => {
         let last = '';
         const look = async (): Promise<NodeLine[] | undefined> => {
-          const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'ls', ...HUB, '--format', 'json');
+          const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'nodes', ...HUB, '--format', 'json');
           const lines = code === 0 ? (JSON.parse(stdout) as NodeLine[]) : [];
           const seen = [...new Set(lines.map((line) => line.user))].sort();
           assert.deepEqual(

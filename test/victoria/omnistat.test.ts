@@ -85,7 +85,7 @@ test('every job of Omnistat becomes a recording with its own samples', { skip },
 test('errors of all blocks of a card are added up', { skip }, (t) => {
   const folder = temporaryFolder(t);
   assert.equal(tacho(['import', 'omnistat', victoria.url, '--job', '74129', '-o', folder]).code, 0);
-  const made = tacho(['export', path.join(folder, 'tacho-74129'), '-t', 'gpu', '-c', 'ecc_corrected', '--epoch']);
+  const made = tacho(['export', path.join(folder, 'tacho-74129'), '--table', 'gpu', '-c', 'ecc_corrected', '--epoch']);
   const rows = made.out.trim().split('\n').slice(1);
   assert.equal(rows.length, 4 * 120);
   assert.equal(rows[0]!.split(',').at(-1), '1');

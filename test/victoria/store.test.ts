@@ -357,8 +357,8 @@ test('export', { skip }, (t) => {
       string,
     ];
     const options = ['--epoch', ...more];
-    assert.equal(tacho(['export', folder, '--to', here, ...options]).code, 0);
-    const done = tacho(['export', '--job', ID, '--store', victoria.url, '--to', there, ...options]);
+    assert.equal(tacho(['export', folder, '-o', here, ...options]).code, 0);
+    const done = tacho(['export', '--job', ID, '--store', victoria.url, '-o', there, ...options]);
     assert.equal(done.code, 0, done.err);
     for (const name of fs.readdirSync(here)) {
       if (name.startsWith('process')) continue;

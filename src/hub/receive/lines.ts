@@ -11,7 +11,7 @@ const INTERVALS = 5;
 const SECONDS = 30;
 const STREAMS_AT_ONCE = 200;
 
-/** A stream's tables as `tacho ls` shows them. */
+/** A stream's tables as `tacho nodes` shows them. */
 export function linesOf(stream: FiledStream, now: number, steady = performance.now()): NodeLine[] {
   const { recording, node } = stream;
   const late = steady - stream.heard > Math.max(SECONDS, INTERVALS * (stream.interval || 0)) * 1000;

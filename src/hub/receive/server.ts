@@ -40,7 +40,7 @@ export interface ServerOptions {
 const BODIES = { nodes: 128 << 20, small: 32 << 20, users: 32 << 20, owner: 16 << 20 };
 /** The name of a node: so little that connections alone limit it. */
 const LARGEST_SESSION = 4 << 10;
-/** What a user or node may ask of all streams: at once, and a second. `tacho ls --watch` asks every two seconds. */
+/** What a user or node may ask of all streams: at once, and a second. `tacho nodes --watch` asks every two seconds. */
 const QUESTIONS = { most: 10, perSecond: 1 };
 const ALL_QUESTIONS = { most: 100, perSecond: 20 };
 /** A job and an agent's record as JSON, of which `{}` takes twenty times its bytes in memory; users have jobs of their own alone. */

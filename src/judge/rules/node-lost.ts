@@ -63,7 +63,7 @@ const lastHeard = ({ node, status, reason, last_sample: last }: NodeReport): Evi
 });
 
 const LATER =
-  'Look again later: what waits on a node is in the report when it has reached the hub (tacho ls shows whether it arrives).';
+  'Look again later: what waits on a node is in the report when it has reached the hub (tacho nodes shows whether it arrives).';
 
 const nothingFrom = ({ node, last_sample: last }: NodeReport): string =>
   `Nothing has come from ${node}${last === undefined ? '' : ` since ${formatMoment(last)}`}`;

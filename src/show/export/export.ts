@@ -63,7 +63,7 @@ export async function exportRecordings(recordings: readonly Recording[], options
   if (options.folder === undefined && chosen.length > 1) {
     throw usage(
       `${chosen.length} tables need a folder to go to`,
-      `--to DIR writes a file for each; --table NAME chooses one: ${chosen.map((t) => t.name).join(', ')}`,
+      `-o DIR writes a file for each; --table NAME chooses one: ${chosen.map((t) => t.name).join(', ')}`,
     );
   }
   if (options.folder === '-' && chosen.length > 1) {
@@ -144,7 +144,7 @@ class TableExport {
   parquet(): Written {
     const { folder } = this.options;
     if (folder === undefined || folder === '-')
-      throw usage('Parquet cannot go to standard output', '--to DIR names a folder');
+      throw usage('Parquet cannot go to standard output', '-o DIR names a folder');
     const file = path.join(folder, `${this.table.name}.parquet`);
     const columns = this.table.columns.map((c) => c.name);
     const size = Math.ceil(columns.length / Math.ceil((bytesOf(this.selected, this.table.name) + 1) / this.atOnce));
@@ -293,7 +293,7 @@ async function finished(output: Output, table: string, write: () => Promise<numb
 async function exportOmnistat(selected: readonly Selected[], options: ExportOptions): Promise<Written[]> {
   const folder = options.folder ?? '.';
   if (folder === '-')
-    throw usage('the omnistat layout is two files', '--to DIR says where; the current folder is the default');
+    throw usage('the omnistat layout is two files', '-o DIR says where; the current folder is the default');
   const { tables = [] } = options;
   const other = tables.find((name) => !omnistatFiles.some(({ source }) => source === name));
   if (other !== undefined) {

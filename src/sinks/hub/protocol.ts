@@ -11,7 +11,7 @@ import type { Position } from '../../recording/live/position.ts';
  *     POST /v1/open      a node begins, or goes on, with a recording: OpenRequest          → OpenReply
  *     POST /v1/append    samples (appendBody)                                              → AppendReply
  *     POST /v1/record    agent.json or job.json has changed, or the node is done           → RecordReply
- *     GET  /v1/nodes     what `tacho ls` shows                                             → NodesReply
+ *     GET  /v1/nodes     what `tacho nodes` shows                                             → NodesReply
  *
  * All but the first carry `Authorization: Bearer <session>`. On a loopback hub without trust no authorization is needed.
  * 401: begin a new session. 404: the hub does not know the stream (it was restarted): open it again. 423: this recording

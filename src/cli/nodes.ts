@@ -10,6 +10,7 @@ import { authorities, CLIENT_TRUST, trustOptions } from '../config/trust.ts';
 import type { Wanted } from '../hub/ask-nodes.ts';
 import type { NodesReply } from '../sinks/hub/protocol.ts';
 import { tell } from './failure.ts';
+import { tellOld } from './flag-table.ts';
 
 const KEYS = ['hub.addresses', ...CLIENT_TRUST] as const satisfies readonly SettingKey[];
 const DEFAULT_HUB = 'http://127.0.0.1:8471';
@@ -35,12 +36,13 @@ interface Options extends Wanted {
 type Answer = Pick<NodesReply, 'now' | 'lines'>;
 
 export function define(command: Command): void {
+  const name = command.name();
   command
     .argument('[hub]', 'address of a hub (default: the first of hub.addresses, else this machine), or an archive')
     .option('--node <name>', 'of this node only')
     .option('--user <name>', 'of this user only')
     .option('--job <id>', 'of this job only')
-    .option('-w, --watch', 'again every 2 s, until Ctrl-C')
+    .option('--watch', 'again every 2 s, until Ctrl-C')
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'));
   configFlags(command, KEYS)
     .addHelpText(
@@ -51,12 +53,13 @@ whether the node is live, late (silent, but not done) or has ended. You see what
 Of an archive, whether a hub runs or not, it shows what its files say.
 
 Examples:
-  tacho ls
-  tacho ls hub.site:8471 --user ada --watch
-  tacho ls /archive/tacho --job 4711 --format json
+  tacho ${name}
+  tacho ${name} hub.site:8471 --user ada --watch
+  tacho ${name} /archive/tacho --job 4711 --format json
 `,
     )
     .action(async (hub: string | undefined, options: Options & Record<string, unknown>) => {
+      if (name !== 'nodes') tellOld(`tacho ${name}`, 'tacho nodes');
       const ask = await asker(hub, options);
       if (options.watch !== true) return print(await ask(), options.format);
       for (let said = ''; ; ) {
