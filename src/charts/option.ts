@@ -61,11 +61,13 @@ export interface ChartLook {
   bands?: readonly ChartBand[];
   /** A limit that values are held against. */
   limit?: number;
+  /** What is drawn from left to right: time since the start, or percent of the job's time, a million to each. */
+  across?: 'time' | 'progress';
 }
 
 /** Room around what is drawn: whoever points at a chart needs to know where its time begins. */
 export const MARGINS = {
-  lines: { left: 70, right: 14, top: 10, bottom: 24 },
+  lines: { left: 70, right: 26, top: 10, bottom: 24 },
   heat: { left: 110, right: 84, top: 50, bottom: 24 },
 } as const;
 
@@ -95,7 +97,7 @@ const colourOf = ({ isDark }: ChartTheme, i: number): string => (isDark ? COLOUR
 
 /** Lines over time, or a band from the least to the greatest with the mean; what is asked for by name in front. */
 function linesOption(data: ChartData, look: ChartLook): EChartsOption {
-  const { theme, start, bands } = look;
+  const { theme, bands } = look;
   const isBand = data.as === 'band' || data.series.length === 0;
   const isFaint = data.focus !== undefined;
   const series = isBand
@@ -126,14 +128,18 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
             ({ seriesName: name, value, color }) =>
               `<span style="color:${color}">●</span> ${escaped(name)} <b>${withUnit(value[1], data.unit)}</b>`,
           );
-        return [timeText(points[0]!.value[0], start), ...rows].join('<br>');
+        return [timeText(points[0]!.value[0], look), ...rows].join('<br>');
       },
     },
     series,
   };
 }
 
-const timeText = (micros: number, start: number): string => `${clockText(micros)} (${sinceStart(micros - start)})`;
+function timeText(micros: number, { start, across }: ChartLook): string {
+  if (across === 'progress') return `${Math.round(micros / 1e6)} % of its time`;
+  // jobs that are held against each other have no time of day in common
+  return start === 0 ? `${sinceStart(micros)} after the start` : `${clockText(micros)} (${sinceStart(micros - start)})`;
+}
 
 function lineOf(data: ChartData, one: ChartSeries, i: number, theme: ChartTheme, isFaint: boolean): Series[] {
   const color = isFaint ? theme.faint : colourOf(theme, i);
@@ -216,7 +222,7 @@ const UNLIKE = 0.1;
 
 /** Time × series, each cell coloured by its mean; above it the mean of all rows, beside it the mean of each. */
 function heatOption(data: ChartData, look: ChartLook): EChartsOption {
-  const { theme, start } = look;
+  const { theme } = look;
   const rows = data.series.map(seriesName);
   const steps = stepsOf(data);
   const { left, right, top, bottom } = MARGINS.heat;
@@ -272,7 +278,7 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
         };
         if (seriesIndex === 2)
           return `${escaped(rows[dataIndex]!)}<br>mean <b>${withUnit(means[dataIndex], data.unit)}</b>`;
-        return `${timeText(times[value[0]]!, start)}<br>${escaped(rows[value[1]]!)} <b>${withUnit(value[2], data.unit)}</b>`;
+        return `${timeText(times[value[0]]!, look)}<br>${escaped(rows[value[1]]!)} <b>${withUnit(value[2], data.unit)}</b>`;
       },
     },
     series: [
@@ -347,7 +353,7 @@ const tooltipLook = (theme: ChartTheme) =>
 
 const timeAxisBase = (from: number, to: number) => ({ type: 'value', min: from, max: to }) as const;
 
-function timeAxis(from: number, to: number, { theme, start }: ChartLook) {
+function timeAxis(from: number, to: number, { theme, start, across }: ChartLook) {
   const customValues = timeTicks(from, to, start);
   return {
     ...timeAxisBase(from, to),
@@ -359,7 +365,8 @@ function timeAxis(from: number, to: number, { theme, start }: ChartLook) {
       fontSize: 11,
       hideOverlap: true,
       customValues,
-      formatter: (value: number) => sinceStart(value - start),
+      formatter: (value: number) =>
+        across === 'progress' ? `${Math.round(value / 1e6)} %` : sinceStart(value - start),
     },
   } as const;
 }

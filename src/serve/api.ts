@@ -155,3 +155,13 @@ export const liveNotice = z.strictObject({
   silent: z.array(z.strictObject({ node: words, since: z.number() })).describe('Nodes from which nothing comes.'),
 });
 export type LiveNotice = z.infer<typeof liveNotice>;
+
+/** A table as it is defined. */
+export const metricTable = z.strictObject({
+  table: words,
+  help: words,
+  scope: z.enum(['job', 'node']).describe('job: only the job’s part of the node.'),
+  keys: z.array(z.strictObject({ name: words, help: words })),
+  columns: z.array(z.strictObject({ name: words, unit: words, kind: words, help: words, prometheus: words })),
+});
+export type MetricTable = z.infer<typeof metricTable>;

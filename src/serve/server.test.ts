@@ -198,3 +198,25 @@ test('notes and tags are written to the recording, and taken back', async () => 
   const without = await app.inject({ method: 'POST', url: `${url}/notes`, payload: { tags: { a: 'b' } } });
   assert.equal(without.statusCode, 401);
 });
+
+test('jobs are compared as tacho compare does; one alone, too many or an unknown one are refused', async () => {
+  const { folder, get } = await oneJob();
+  const job = { id: '18', name: 'solve', start: START, end: START + 90e6 };
+  await makeRecording({ folder: path.join(folder, 'tacho-18'), job });
+  await new Promise((done) => setTimeout(done, 1100));
+  const ids = (await get('/api/jobs')).json().jobs.map(({ id }: { id: string }) => id) as string[];
+  const { jobs, differences } = (await get(`/api/compare?jobs=${ids.join(',')}`)).json();
+  assert.deepEqual(
+    jobs.map(({ id, duration }: { id: string; duration: number }) => [id, duration]),
+    [
+      ['17', 60e6],
+      ['18', 90e6],
+    ],
+  );
+  assert.deepEqual(differences, [0, 30e6]);
+  const refused = async (query: string) => (await get(`/api/compare?jobs=${query}`)).statusCode;
+  assert.equal(await refused(ids[0]!), 400);
+  assert.equal(await refused(`${ids[0]},${ids[0]}`), 400);
+  assert.equal(await refused('a,b,c,d,e,f,g'), 400);
+  assert.equal(await refused(`${ids[0]},..%2f..`), 404);
+});

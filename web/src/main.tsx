@@ -1,7 +1,9 @@
 import { render } from 'preact';
 import { link, useAddress } from './address.ts';
+import { ComparePage } from './pages/compare.tsx';
 import { JobPage } from './pages/job.tsx';
 import { JobsPage } from './pages/jobs.tsx';
+import { MetricsPage } from './pages/metrics.tsx';
 import { ThemeChoice } from './parts/theme-choice.tsx';
 
 function App() {
@@ -19,6 +21,9 @@ function App() {
         <a {...link('/')} aria-current={path === '/' ? 'page' : undefined}>
           Jobs
         </a>
+        <a {...link('/metrics')} aria-current={path === '/metrics' ? 'page' : undefined}>
+          Metrics
+        </a>
         <span class="rest" />
         <ThemeChoice />
       </nav>
@@ -27,6 +32,10 @@ function App() {
           <JobPage key={id} id={id} query={query} />
         ) : path === '/' ? (
           <JobsPage query={query} />
+        ) : path === '/compare' ? (
+          <ComparePage query={query} />
+        ) : path === '/metrics' ? (
+          <MetricsPage query={query} />
         ) : (
           <NotHere path={path} />
         )}

@@ -21,7 +21,7 @@ export function pageRoutes({ app }: Server, folder: string): void {
       const { text, type } = send(name);
       return reply.type(type).send(text);
     });
-  for (const address of ['/', '/job/:id', '/compare', '/nodes', '/history', '/metrics'])
+  for (const address of ['/', '/job/:id', '/compare', '/metrics'])
     app.get(address, { schema: { hide: true } }, (_, reply) => {
       const { text, type } = send('index.html');
       return reply.type(type).send(text);

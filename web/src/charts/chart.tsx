@@ -12,6 +12,7 @@ export interface Range {
 interface Props {
   data: ChartData;
   start: number;
+  across?: 'time' | 'progress';
   bands?: readonly ChartBand[];
   /** A limit that values are held against. */
   limit?: number | undefined;
@@ -40,7 +41,7 @@ export class Cursor {
 const LEAST_DRAG = 5;
 
 /** One chart: zoom by drawing over it, the other charts follow. */
-export function Chart({ data, start, bands, limit, height = 150, cursor, onRange, picture }: Props) {
+export function Chart({ data, start, bands, limit, across, height = 150, cursor, onRange, picture }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const line = useRef<HTMLDivElement>(null);
   const drag = useRef<HTMLDivElement>(null);
@@ -66,12 +67,13 @@ export function Chart({ data, start, bands, limit, height = 150, cursor, onRange
       start,
       ...(bands === undefined ? {} : { bands }),
       ...(limit === undefined ? {} : { limit }),
+      ...(across === undefined ? {} : { across }),
     };
     chart.current!.setOption(chartOption(data, look), true);
     if (picture !== undefined)
       picture.current = () =>
         chart.current!.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: theme.background });
-  }, [data, theme, bands, limit, start]);
+  }, [data, theme, bands, limit, start, across]);
 
   const at = (time: number): number => {
     const width = box.current!.clientWidth - left - right;

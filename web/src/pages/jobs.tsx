@@ -11,6 +11,11 @@ const AGAIN_MS = 5000;
 /** While rows are still being worked out. */
 const SOON_MS = 700;
 const ROW = 30;
+const FEWEST_COMPARED = 2;
+const MOST_COMPARED = 6;
+
+/** Jobs that are to be compared. */
+const chosenIn = (query: URLSearchParams): string[] => (query.get('chosen') ?? '').split(',').filter(Boolean);
 
 interface Column {
   name: string;
@@ -54,7 +59,7 @@ const amount = (value: number | undefined, least: number, most: number): number 
   value === undefined ? undefined : Math.max(0, Math.log10(Math.max(value, least) / least) / Math.log10(most / least));
 
 const COLUMNS: readonly Column[] = [
-  { name: 'job', title: 'Job', width: 90, value: ({ job }) => job, text: ({ job }) => job },
+  { name: 'job', title: 'Job', width: 105, value: ({ job }) => job, text: ({ job }) => job },
   { name: 'name', title: 'Name', width: 200, grows: 2, value: (job) => nameOf(job), text: nameOf },
   { name: 'user', title: 'User', width: 90, value: ({ user }) => user, text: ({ user }) => user },
   word('account', 'Account', ({ account }) => account),
@@ -166,6 +171,7 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
       ),
     [list],
   );
+  const chosen = chosenIn(query);
   const selected = jobs.find(({ id }) => id === query.get('job-id'));
 
   if (list === undefined)
@@ -189,6 +195,16 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
         </h1>
         {list.pending > 0 && <span role="status">Reading {count(list.pending, 'more recording')} …</span>}
         <span class="rest" />
+        {chosen.length > 0 && (
+          <button
+            type="button"
+            disabled={chosen.length < FEWEST_COMPARED || chosen.length > MOST_COMPARED}
+            title="Two to six jobs can be compared"
+            onClick={() => go(`/compare?jobs=${chosen.join(',')}`)}
+          >
+            Compare {count(chosen.length, 'job')}
+          </button>
+        )}
         <button type="button" disabled={shown.length === 0} onClick={() => exportCsv(columns, shown)}>
           Export {count(shown.length, 'job')} (CSV)
         </button>
@@ -282,6 +298,7 @@ interface TableProps {
 
 /** Only the rows that are seen are drawn. */
 function Table({ columns, jobs, query, sort, selected }: TableProps) {
+  const chosen = chosenIn(query);
   const box = useRef<HTMLDivElement>(null);
   const [[top, height], setSeen] = useState([0, 800]);
   const look = (): void => {
@@ -339,7 +356,7 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
             onClick={() => setQuery({ 'job-id': job.id === selected ? undefined : job.id })}
           >
             {columns.map((column) => (
-              <Cell key={column.name} column={column} job={job} />
+              <Cell key={column.name} column={column} job={job} chosen={chosen} />
             ))}
           </div>
         ))}
@@ -348,7 +365,12 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
   );
 }
 
-function Cell({ column, job }: { column: Column; job: ListedJob }) {
+function choose(id: string, chosen: readonly string[]): void {
+  const next = chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id];
+  setQuery({ chosen: next.join(',') });
+}
+
+function Cell({ column, job, chosen }: { column: Column; job: ListedJob; chosen: readonly string[] }) {
   const heat = column.heat?.(job);
   const text = column.text(job);
   const names = [
@@ -374,6 +396,17 @@ function Cell({ column, job }: { column: Column; job: ListedJob }) {
         >
           {text}
         </a>
+      ) : column.name === 'job' ? (
+        <>
+          <input
+            type="checkbox"
+            aria-label={`Compare ${nameOf(job)} ${job.job}`}
+            checked={chosen.includes(job.id)}
+            onClick={(event) => event.stopPropagation()}
+            onChange={() => choose(job.id, chosen)}
+          />{' '}
+          {text}
+        </>
       ) : (
         text
       )}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { compare } from '../../judge/compare/compare.ts';
+import { readColumns } from '../../query/processes/processes.ts';
+import { joinColumns } from '../../query/processes/set.ts';
+import { linkProcesses } from '../../query/processes/tree.ts';
+import { compareJson } from '../../show/judged/compare-text.ts';
+import { Problem } from '../problems.ts';
+import type { Server } from '../server.ts';
+
+const FEWEST = 2;
+const MOST = 6;
+
+/** What differs between jobs, the greatest cause first: what `tacho compare --format json` prints. */
+export function compareRoutes({ app, open }: Server): void {
+  app.get(
+    '/api/compare',
+    {
+      schema: {
+        querystring: z.strictObject({
+          jobs: z
+            .string()
+            .describe('Ids of two to six jobs, separated by commas; the others are held against the first.'),
+          by: z.enum(['operation', 'process', 'metric']).optional(),
+        }),
+        summary: 'What differs between jobs',
+      },
+    },
+    ({ query: { jobs: ids, by } }, reply) => {
+      const wanted = [...new Set(ids.split(',').filter(Boolean))];
+      if (wanted.length < FEWEST || wanted.length > MOST)
+        throw new Problem(400, `two to six jobs can be compared, not ${wanted.length}`);
+      const jobs = wanted.map(open);
+      const parts = jobs.map(({ material, recording }) => material.processes ?? readColumns([recording]));
+      const found = compare(
+        jobs.map(({ report }) => report()),
+        linkProcesses(joinColumns(parts)),
+        by,
+      );
+      return reply.type('application/json').send(compareJson(found));
+    },
+  );
+}

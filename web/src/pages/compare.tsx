@@ -1,0 +1,326 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { COLOURS } from '../../../src/charts/option.ts';
+import type { Comparison } from '../../../src/judge/compare/compare.ts';
+import { link, setQuery } from '../address.ts';
+import { ask, type ChartData, type ChartFacts, type JobSpans, latest, useAnswer } from '../ask.ts';
+import { Chart, Cursor } from '../charts/chart.tsx';
+import { bytes, duration, moment, percent, withUnit } from '../words.ts';
+
+/** Steps of each chart. */
+const POINTS = 300;
+const MOST_PARTS = 15;
+
+/** From when to when a job is drawn, epoch microseconds. */
+interface Drawn {
+  from: number;
+  to: number;
+}
+
+/** Two to six jobs side by side: what they did over time, and what differs. */
+export function ComparePage({ query }: { query: URLSearchParams }) {
+  const ids = (query.get('jobs') ?? '').split(',').filter(Boolean);
+  const asked = useAnswer<Comparison>(`/api/compare?jobs=${encodeURIComponent(ids.join(','))}`);
+  const found = latest(asked);
+  useEffect(() => {
+    document.title = 'Compare · Tacho';
+  }, []);
+  if (found === undefined)
+    return asked.state === 'failed' ? (
+      <div class="empty">
+        <h1>These jobs cannot be compared</h1>
+        <p>{asked.why}</p>
+        <p>
+          Choose two to six of <a {...link('/')}>all jobs</a>.
+        </p>
+      </div>
+    ) : (
+      <div class="empty" aria-busy="true">
+        Reading …
+      </div>
+    );
+  return (
+    <article class="compare">
+      <h1>Compare</h1>
+      <Jobs ids={ids} found={found} />
+      {found.notes.map((note) => (
+        <p key={note} class="faint">
+          {note}
+        </p>
+      ))}
+      <Parts found={found} />
+      <Overlays ids={ids} found={found} align={query.get('align') ?? 'start'} />
+      <Figures found={found} />
+    </article>
+  );
+}
+
+const nameOf = ({ name, id }: Comparison['jobs'][number], i: number): string => `${i + 1}: ${name || id}`;
+
+function Jobs({ ids, found: { jobs, differences } }: { ids: readonly string[]; found: Comparison }) {
+  return (
+    <section class="card" aria-label="Jobs">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of jobs">
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">Job</th>
+              <th scope="col">Id</th>
+              <th scope="col">Ended</th>
+              <th scope="col">Start</th>
+              <th scope="col" class="number">
+                Duration
+              </th>
+              <th scope="col">Against the first</th>
+            </tr>
+          </thead>
+          <tbody>
+            {jobs.map((job, i) => (
+              <tr key={ids[i]}>
+                <th scope="row">
+                  <i class="swatch" style={{ background: COLOURS[i % COLOURS.length] }} />
+                  <a {...link(`/job/${ids[i]}`)}>{nameOf(job, i)}</a>
+                </th>
+                <td>{job.id}</td>
+                <td>{job.state.replaceAll('_', ' ')}</td>
+                <td>{moment(job.start)}</td>
+                <td class="number">{duration(job.duration / 1e6)}</td>
+                <td>{i === 0 ? '' : signed(differences[i]!)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+const signed = (micros: number): string =>
+  micros === 0 ? 'the same' : `${duration(Math.abs(micros) / 1e6)} ${micros > 0 ? 'longer' : 'shorter'}`;
+
+/** What took longer or shorter, the greatest cause first. */
+function Parts({ found: { parts, by, jobs } }: { found: Comparison }) {
+  if (parts.length === 0) return null;
+  return (
+    <section class="card" aria-label="Differences by cause">
+      <h2>
+        Differences by {by} <small>the greatest first</small>
+      </h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of differences">
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">{by}</th>
+              <th scope="col" class="number">
+                Difference
+              </th>
+              <th scope="col" class="number">
+                Explains
+              </th>
+              {jobs.map((job, i) => (
+                <th key={job.recording} scope="col" class="number">
+                  {nameOf(job, i)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {parts.slice(0, MOST_PARTS).map((part) => (
+              <tr key={part.name}>
+                <th scope="row">{part.name}</th>
+                <td class="number">{signed(part.difference)}</td>
+                <td class="number">{(part.explains ?? null) === null ? '' : percent(part.explains)}</td>
+                {part.jobs.map((use, i) => (
+                  <td key={jobs[i]!.recording} class="number">
+                    {use ? duration(use.time / 1e6) : ''}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {parts.length > MOST_PARTS && <p class="faint">{parts.length - MOST_PARTS} more are not listed.</p>}
+    </section>
+  );
+}
+
+/** The charts that all of the jobs have, over each other. */
+function Overlays({ ids, found: { jobs }, align }: { ids: readonly string[]; found: Comparison; align: string }) {
+  const [charts, setCharts] = useState<readonly ChartFacts[]>([]);
+  const [spans, setSpans] = useState<readonly JobSpans[]>([]);
+  const cursor = useMemo(() => new Cursor(), []);
+  useEffect(() => {
+    const stop = new AbortController();
+    const each = <T,>(what: string): Promise<T[]> =>
+      Promise.all(ids.map((id) => ask<T>(`/api/jobs/${id}/${what}`, stop.signal)));
+    void Promise.all([each<ChartFacts[]>('charts'), each<JobSpans>('spans')])
+      .then(([all, own]) => {
+        setCharts(all[0]!.filter(({ id }) => all.every((some) => some.some((chart) => chart.id === id))));
+        setSpans(own);
+      })
+      .catch(() => {});
+    return () => stop.abort();
+  }, [ids.join()]);
+  const phases = spans.map(({ spans: own }) => own.filter(({ kind }) => kind === 'phase'));
+  const common = [...new Set((phases[0] ?? []).map(({ name }) => name))].filter((name) =>
+    phases.every((own) => own.some((phase) => phase.name === name)),
+  );
+  const name = align.startsWith('phase:') ? align.slice('phase:'.length) : undefined;
+  const begins = jobs.map(({ start }, i) => phases[i]?.find((phase) => phase.name === name)?.from ?? start);
+  const longest = Math.max(...jobs.map(({ duration: length, start }, i) => start + length - begins[i]!));
+  const isProgress = align === 'progress';
+  const drawn = jobs.map(
+    ({ start, duration: length }, i): Drawn =>
+      isProgress ? { from: start, to: start + length } : { from: begins[i]!, to: begins[i]! + longest },
+  );
+  return (
+    <section aria-label="Over time">
+      <p class="align">
+        <label>
+          Aligned by{' '}
+          <select value={align} onChange={({ currentTarget }) => setQuery({ align: currentTarget.value })}>
+            <option value="start">start of the job</option>
+            <option value="progress">progress (part of the job's time)</option>
+            {common.map((each) => (
+              <option key={each} value={`phase:${each}`}>
+                start of the phase {each}
+              </option>
+            ))}
+          </select>
+        </label>
+      </p>
+      <div class="panels">
+        {charts.map((facts) => (
+          <Overlay key={facts.id} {...{ ids, facts, drawn, cursor, isProgress }} names={jobs.map(nameOf)} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+interface OverlayProps {
+  ids: readonly string[];
+  names: readonly string[];
+  facts: ChartFacts;
+  drawn: readonly Drawn[];
+  cursor: Cursor;
+  isProgress: boolean;
+}
+
+function Overlay({ ids, names, facts, drawn, cursor, isProgress }: OverlayProps) {
+  const [data, set] = useState<ChartData>();
+  const spans = drawn.map(({ from, to }) => `${Math.round(from)} ${Math.round(to)}`).join();
+  useEffect(() => {
+    const stop = new AbortController();
+    const one = (id: string, { from, to }: Drawn): Promise<ChartData | undefined> =>
+      ask<ChartData>(
+        `/api/jobs/${id}/charts/${facts.id}?as=band&points=${POINTS}&from=${Math.round(from)}&to=${Math.round(to)}`,
+        stop.signal,
+      ).catch(() => undefined);
+    void Promise.all(ids.map((id, i) => one(id, drawn[i]!))).then((all) => {
+      if (!stop.signal.aborted) set(overlaid(facts, all, drawn, names, isProgress));
+    });
+    return () => stop.abort();
+  }, [ids.join(), spans, isProgress]);
+  return (
+    <section class="panel" aria-label={facts.title} data-chart={facts.id}>
+      <header>
+        <h3 title={facts.help}>
+          {facts.title} <small>{facts.adds === true ? 'all nodes together' : 'mean of all series'}</small>
+        </h3>
+      </header>
+      {data === undefined ? (
+        <div class="chart waiting" style={{ height: '150px' }} aria-busy="true" />
+      ) : (
+        <Chart data={data} start={0} across={isProgress ? 'progress' : 'time'} cursor={cursor} onRange={() => {}} />
+      )}
+    </section>
+  );
+}
+
+/** One line for each job, on the steps of the first. */
+function overlaid(
+  facts: ChartFacts,
+  all: readonly (ChartData | undefined)[],
+  drawn: readonly Drawn[],
+  names: readonly string[],
+  isProgress: boolean,
+): ChartData {
+  const steps = Math.max(1, ...all.map((data) => data?.band?.mean.length ?? 0));
+  const whole = isProgress ? 100e6 : drawn[0]!.to - drawn[0]!.from;
+  const step = whole / steps;
+  const series = all.map((data, i) => {
+    const values = (facts.adds === true ? data?.band?.sum : data?.band?.mean) ?? [];
+    const { from, to } = drawn[i]!;
+    // each job has steps of its own: the value at the middle of a step of the chart is taken
+    const mean = Array.from({ length: steps }, (_, j) => {
+      if (data === undefined) return null;
+      const time = from + ((j + 0.5) / steps) * (to - from);
+      return values[Math.floor((time - data.from) / data.step)] ?? null;
+    });
+    return { node: names[i]!, mean };
+  });
+  const most = Array.from({ length: steps }, (_, j) => {
+    const known = series.flatMap(({ mean }) => mean[j] ?? []);
+    return known.length === 0 ? null : Math.max(...known);
+  });
+  const { id, title, unit } = facts;
+  const band = { min: most, mean: most, max: most, sum: most };
+  return { id, title, unit, scope: 'job', source: '', from: 0, step, as: 'lines', count: series.length, series, band };
+}
+
+/** Every figure that can be compared, and the facts that are not the same. */
+function Figures({ found: { metrics, facts, jobs } }: { found: Comparison }) {
+  return (
+    <section class="card" aria-label="Figures">
+      <h2>Figures</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of figures">
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">Figure</th>
+              {jobs.map((job, i) => (
+                <th key={job.recording} scope="col" class="number">
+                  {nameOf(job, i)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {facts.map(({ name, values }) => (
+              <tr key={`fact ${name}`}>
+                <th scope="row">{name}</th>
+                {jobs.map(({ recording }, i) => (
+                  <td key={recording} class="number">
+                    {values[i] ?? ''}
+                  </td>
+                ))}
+              </tr>
+            ))}
+            {metrics.map(({ name, kind, values }) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {jobs.map(({ recording }, i) => (
+                  <td key={recording} class="number">
+                    {figureText(values[i], kind)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function figureText(value: number | null | undefined, kind: string): string {
+  if (value === undefined || value === null) return '';
+  if (kind === 'microseconds') return duration(value / 1e6);
+  if (kind === 'bytes') return bytes(value);
+  if (kind === 'share') return percent(value);
+  if (kind === 'joules') return `${(value / 3.6e6).toLocaleString('en-US', { maximumFractionDigits: 3 })} kWh`;
+  if (kind === 'watts') return withUnit(value, 'W');
+  if (kind === 'celsius') return withUnit(value, '°C');
+  return value.toLocaleString('en-US', { maximumFractionDigits: 2 });
+}

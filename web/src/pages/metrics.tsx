@@ -1,0 +1,81 @@
+import { useEffect } from 'preact/hooks';
+import type { MetricTable } from '../../../src/serve/api.ts';
+import { setQuery } from '../address.ts';
+import { latest, useAnswer } from '../ask.ts';
+import { count } from '../words.ts';
+
+/** What every column means, its unit and where it comes from. */
+export function MetricsPage({ query }: { query: URLSearchParams }) {
+  const asked = useAnswer<MetricTable[]>('/api/metrics');
+  const tables = latest(asked);
+  useEffect(() => {
+    document.title = 'Metrics · Tacho';
+  }, []);
+  if (tables === undefined)
+    return asked.state === 'failed' ? <p class="trouble">{asked.why}</p> : <div class="empty" aria-busy="true" />;
+  const words = (query.get('q') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = tables
+    .map((table) => ({
+      ...table,
+      columns: table.columns.filter(({ name, help, unit, prometheus }) =>
+        words.every((word) => `${table.table}.${name} ${help} ${unit} ${prometheus}`.toLowerCase().includes(word)),
+      ),
+    }))
+    .filter(({ columns }) => columns.length > 0);
+  const found = shown.reduce((sum, { columns }) => sum + columns.length, 0);
+  return (
+    <article class="metrics">
+      <header class="page">
+        <h1>
+          Metrics <small>{count(found, 'column')}</small>
+        </h1>
+        <input
+          type="search"
+          placeholder="Search"
+          aria-label="Search metrics"
+          value={query.get('q') ?? ''}
+          onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
+        />
+      </header>
+      {shown.map(({ table, help, scope, keys, columns }) => (
+        <section key={table} class="card" aria-label={table}>
+          <h2>
+            {table} <small>{scope === 'job' ? "the job's part of the node" : 'the whole node'}</small>
+          </h2>
+          <p>
+            {help}
+            {keys.map((key) => ` ${key.name}: ${key.help}`).join('')}
+          </p>
+          <div class="scroll" tabIndex={0} role="region" aria-label={`Columns of ${table}`}>
+            <table class="figures">
+              <thead>
+                <tr>
+                  {['Column', 'Unit', 'Kind', 'Prometheus', 'Meaning'].map((title) => (
+                    <th key={title} scope="col">
+                      {title}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {columns.map(({ name, unit, kind, prometheus, help: meaning }) => (
+                  <tr key={name}>
+                    <th scope="row">
+                      <code>{name}</code>
+                    </th>
+                    <td>{unit}</td>
+                    <td>{kind}</td>
+                    <td>
+                      <code>{prometheus}</code>
+                    </td>
+                    <td>{meaning}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </section>
+      ))}
+    </article>
+  );
+}
