@@ -111,7 +111,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const fresh = server.fresh();
     const old = await connect(fresh);
     await migrate(old, migrations.slice(0, 1));
-    await assert.rejects(needSchema(old), /are of an older Tacho \(schema 1; this one has 5\)/);
+    await assert.rejects(needSchema(old), /are of an older Tacho \(schema 1; this one has 6\)/);
     await old.query(
       "insert into tacho.processes (job, process, node, source, depth, descendants) values (1, 0, 'c1', 'record', 0, 0)",
     );

@@ -144,6 +144,6 @@ class Recording(Jobs):
             "layout": layout,
             "format": "csv",
             "epoch": True,
-            "to": "-",
+            "output": "-",
         }
         return answer(["export"], self._names, options)
