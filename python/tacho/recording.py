@@ -136,7 +136,7 @@ class Recording(Jobs):
             "table": name,
             "columns": None if columns is None else ",".join(columns),
             "from": moment(start),
-            "until": moment(end),
+            "to": moment(end),
             "interval": interval,
             "marker": marker,
             "rates": rates,
