@@ -180,7 +180,7 @@ test('the same job from a folder, collated or one file a process; a second time 
   const [collated] = fs.readdirSync(unpacked).filter((name) => name.endsWith('.csv'));
   const [header, ...lines] = fs.readFileSync(path.join(unpacked, collated!), 'utf8').trimEnd().split('\n');
   const one = tacho(['import', 'epmt', unpacked, '-o', path.join(folder, 'whole')]);
-  assert.equal(one.out.split('\n')[0], `${folder}/whole/tacho-685000: 3 480 processes, 3 668 threads, pp208`);
+  assert.equal(one.out.split('\n')[0], `${folder}/whole/tacho-685000: 3,480 processes, 3,668 threads, pp208`);
   fs.rmSync(path.join(unpacked, collated!));
   let file = 0;
   let text = '';
@@ -192,7 +192,7 @@ test('the same job from a folder, collated or one file a process; a second time 
     text += `${line}\n`;
   }
   const many = tacho(['import', 'epmt', unpacked, '-o', path.join(folder, 'many')]);
-  assert.equal(many.out.split('\n')[0], `${folder}/many/tacho-685000: 3 480 processes, 3 668 threads, pp208`);
+  assert.equal(many.out.split('\n')[0], `${folder}/many/tacho-685000: 3,480 processes, 3,668 threads, pp208`);
   const [a, b] = ['whole', 'many'].map((name) => openRecording(path.join(folder, name, 'tacho-685000')).nodes[0]!);
   assert.deepEqual(readTable(b!, 'process_end').numbers, readTable(a!, 'process_end').numbers);
   assert.deepEqual(texts(readTable(b!, 'process_end'), 'args'), texts(readTable(a!, 'process_end'), 'args'));
@@ -210,7 +210,7 @@ test('hosts are told in short, and numbers as everywhere', () => {
   }));
   fs.writeFileSync(file, tgzOf([{ name: './job_metadata', bytes: pickle3(metadataOf()) }, ...entries]));
   const { out } = tacho(['import', 'epmt', file, '-o', path.join(folder, 'hosts')]);
-  assert.match(out, /tacho-4711: 1 040 processes, [0-9 ]+ threads, node\[001-040\]\n/);
+  assert.match(out, /tacho-4711: 1,040 processes, [0-9,]+ threads, node\[001-040\]\n/);
 });
 
 test('threads that TSV does not name are called by their place in their process', () => {

@@ -44,7 +44,7 @@ class Database:
     ) -> pandas.DataFrame:
         """A row for each job, the newest last; `limit` keeps the newest. The column `job` is its number here."""
         options = {"user": user, "name": name, "state": state, "tag": tag, "limit": limit}
-        found = self._ask("jobs", since=moment(since), until=moment(until), **options)
+        found = self._ask("jobs", **{"from": moment(since), "to": moment(until)}, **options)
         return records_frame(found, ("start", "end"))
 
     def job(self, *names: Any) -> StoredJobs:

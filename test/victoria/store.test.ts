@@ -177,7 +177,7 @@ function leaves(value: unknown, at = '', found = new Map<string, unknown>()): Ma
 
 /** What cannot be the same: where it lies, and what is told by processes' arguments and states, which no store is given. */
 const OTHERWISE =
-  /^\.recording$|\.command$|^\.summary\.processes$|text$|reason$|rss_growth$|\.longest$|\.processes\.\d+\.(seconds|cpus_busy)$/;
+  /^\.recording$|\.command$|^\.programs\.|^\.summary\.processes$|text$|reason$|rss_growth$|\.longest$|\.processes\.\d+\.(seconds|cpus_busy)$/;
 
 /** A sample in the millisecond in which a phase begins or ends may be outside of it: one more or less. */
 const PHASE = /^(\.\d+\.phases\.\d+|\.phases\.\d+)\.(cpu_utilization|gpu_utilization|power_watts)$/;
