@@ -103,6 +103,15 @@ test('the CPUs that a process may run on are said when they are new, and with it
   assert.equal(m.at(13)[0]!.allowed_cpus, '2');
 });
 
+test('CPUs that a program is bound to for a moment are looked at again', (t) => {
+  const m = machine(t, [{ ...WORK, allowedCpus: '0' }]);
+  assert.equal(m.at(0)[0]!.allowed_cpus, '0');
+  m.put({ ...WORK, user: 260, allowedCpus: '0-1', schedule: [2_900_000_000, 1_500_999_999, 41] });
+  assert.equal(m.at(1)[0]!.allowed_cpus, '0-1');
+  m.put({ ...WORK, user: 270, allowedCpus: '1', schedule: [3_000_000_000, 1_500_999_999, 42] });
+  assert.equal(m.at(2)[0]!.allowed_cpus, '1');
+});
+
 test('the limits of a process are read when it starts a program; what is unlimited is missing', (t) => {
   const limits = (cpu: string, space: string): string =>
     [
@@ -171,6 +180,8 @@ test('memory that leaps is broken down at once, memory that creeps every ten sec
   m.at(0);
   let slices = 100;
   const put = (rssPages: number): void => m.put({ ...WORK, rssPages, schedule: [slices, slices, ++slices] });
+  put(1000);
+  m.at(0.95);
   put(1010);
   const [creeps] = m.at(1);
   assert.equal(creeps!.rss_bytes, 1010 * 4096);

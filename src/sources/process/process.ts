@@ -22,6 +22,8 @@ const NUMBERS = processTable.columns.filter(({ type }) => type !== 'text').lengt
 const ROW_MICROSECONDS = 60e6;
 /** status is half of the cost of a process; most of it changes slowly. */
 const STATUS_MICROSECONDS = 10e6;
+/** CPUs that are new are looked at again so soon: hwloc binds an MPI program that starts to each CPU for a moment. */
+const AGAIN_MICROSECONDS = 0.9e6;
 /** It is read at once when the memory in RAM leapt by so much. */
 const LEAP_BYTES = 1 << 20;
 const LEAP_PART = 1 / 32;
@@ -61,6 +63,8 @@ class Watched {
   allowed = '';
   allowedHash = 0;
   allowedSaid = '';
+  /** Two looks at its status agreed about them. */
+  isSettled = false;
   state = 0;
   /** Of the main thread, from schedstat: while they stand still it did not run. 0 slices: the kernel does not count. */
   ranNanoseconds = 0;
@@ -204,12 +208,15 @@ class ProcessReader {
       if (!this.lookAtIo(w)) return false;
     }
     if (due || statusDue || Math.abs(rss - w.rssAtStatus) > Math.max(LEAP_BYTES, rss * LEAP_PART)) {
+      const { allowed, isSettled } = w;
       end = w.status.read();
       if (end === GONE) return false;
       if (end > 0) this.readStatus(w, end);
       w.rssAtStatus = rss;
+      w.isSettled = w.allowed === allowed;
       // processes that were found together are spread over the ticks
-      w.statusDue = time + STATUS_MICROSECONDS - (w.looks === 1 ? (w.pid % 10) * 1e6 : 0);
+      const later = STATUS_MICROSECONDS - (isSettled ? 0 : (w.pid % 10) * 1e6);
+      w.statusDue = time + (w.isSettled ? later : AGAIN_MICROSECONDS);
     }
     // a process that has ended but was not collected yet has no memory, and its status says nothing about it
     if (stat.virtualBytes === 0 && numbers[at.rss_anon_bytes]! > 0) for (const part of MEMORY) this.set(w, part, 0);
