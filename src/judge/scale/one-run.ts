@@ -73,6 +73,8 @@ function coresGain({ summary }: Report, profile: Profile | undefined, cores: Lim
   if (profile === undefined) {
     const { cpu_utilization: use, cpus, cpus_busy: busy } = summary;
     if (use === undefined || cpus === undefined) return { what, helps: 'unknown', text: 'CPU time was not measured' };
+    if (use < IDLE && cores.state === 'saturated')
+      return { what, helps: 'unknown', text: 'its threads waited for the CPUs that it has: first let it have those' };
     if (cpus > 1 && use < IDLE)
       return {
         what,
