@@ -120,7 +120,9 @@ function problemsIn(section: PolicySection, check: ReturnType<typeof schema>): F
       }));
     })
     .sort((a, b) => a.line - b.line)
-    .map(({ line, what }) => usage(`${section.file}:${line}: ${what}`, 'docs/policies.md lists the keys of a policy'));
+    .map(({ line, what }) =>
+      usage(`${section.file}:${line}: ${what}`, 'docs/configuration.md lists the keys of a policy'),
+    );
 }
 
 function unknownKey(key: string): string {

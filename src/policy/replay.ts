@@ -1,4 +1,5 @@
 import { usage } from '../base/fault.ts';
+import { stated } from '../base/stated.ts';
 import type { History } from '../history/ask/history.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { type Case, judge } from './evaluate.ts';
@@ -27,11 +28,11 @@ export interface Replay {
   users: number;
   /** Jobs that would have been named, each once. */
   jobs: number;
-  /** Of these jobs. */
-  core_hours: number;
-  core_hours_wasted: number;
-  gpu_hours: number;
-  gpu_hours_wasted: number;
+  /** Of these jobs; missing: measured of none. */
+  core_hours?: number;
+  core_hours_wasted?: number;
+  gpu_hours?: number;
+  gpu_hours_wasted?: number;
   looked_at: number;
   exempt: number;
   unmeasured: number;
@@ -126,8 +127,10 @@ function summed(
     periods.push({ from: begin, to: end, messages: messages.filter(({ time }) => time > begin && time <= end) });
   }
   const named = new Map(messages.flatMap(({ jobs }) => jobs.map(({ summary }) => [keyOf(summary), summary] as const)));
-  const sum = (column: 'core_hours' | 'core_hours_wasted' | 'gpu_hours' | 'gpu_hours_wasted'): number =>
-    [...named.values()].reduce((all, job) => all + (job[column] ?? 0), 0);
+  const sum = (column: 'core_hours' | 'core_hours_wasted' | 'gpu_hours' | 'gpu_hours_wasted'): number | undefined => {
+    const known = [...named.values()].flatMap((job) => job[column] ?? []);
+    return known.length === 0 ? undefined : known.reduce((all, hours) => all + hours, 0);
+  };
   return {
     policy: policy.name,
     from,
@@ -136,10 +139,12 @@ function summed(
     messages: messages.length,
     users: new Set(messages.map(({ user }) => user)).size,
     jobs: named.size,
-    core_hours: sum('core_hours'),
-    core_hours_wasted: sum('core_hours_wasted'),
-    gpu_hours: sum('gpu_hours'),
-    gpu_hours_wasted: sum('gpu_hours_wasted'),
+    ...stated({
+      core_hours: sum('core_hours'),
+      core_hours_wasted: sum('core_hours_wasted'),
+      gpu_hours: sum('gpu_hours'),
+      gpu_hours_wasted: sum('gpu_hours_wasted'),
+    }),
     ...counts,
     notes: notesOf(policy),
   };
