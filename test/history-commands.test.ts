@@ -145,6 +145,10 @@ test('history: by user, by day in a time zone, and only the part of a job that l
     '2024-03-30,,,11',
     '2024-03-31,16,,13',
   ]);
+  // the day is one of Oslo, which had 23 hours
+  const oslo = ['--from', '2024-03-31', '--to', '2024-04-01', '--timezone', 'Europe/Oslo', '--by', 'day'];
+  assert.deepEqual(lines(said('history', ...oslo, '--format', 'csv')), ['group,value,jobs,hours', '2024-03-31,16,,23']);
+  assert.match(said('history', ...oslo), /2024-03-31 00:00 to 2024-04-01 00:00 \(hours of Europe\/Oslo\)/);
 });
 
 test('history: the hour that clocks skip has nothing, the one that they repeat has two hours', () => {

@@ -6,6 +6,7 @@ import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { parseAmount } from '../history/ask/amount.ts';
+import { Calendar } from '../history/ask/calendar.ts';
 import type { JobFilter } from '../history/ask/filter.ts';
 import { type History, openHistory } from '../history/ask/history.ts';
 import { jobsTable } from '../history/tables/jobs.ts';
@@ -77,7 +78,18 @@ export function periodOptions(command: Command, usual: string): Command {
   return command
     .option('--from <time>', `from this time on (2026-11-15, -7d; default: ${usual})`)
     .option('--to <time>', 'until this time (default: now)')
-    .option('--timezone <zone>', 'time zone of days and hours, as Europe/Oslo (default: that of this machine)');
+    .option(
+      '--timezone <zone>',
+      'time zone of times, days and hours, as Europe/Oslo (default: that of this machine)',
+      inZone,
+    );
+}
+
+/** From here on the times that are given, and those that are printed, are of that zone. */
+function inZone(zone: string): string {
+  const { zone: known } = new Calendar(zone);
+  process.env.TZ = known;
+  return known;
 }
 
 const split = (given: readonly string[] | undefined): string[] | undefined =>

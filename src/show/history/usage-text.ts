@@ -32,7 +32,9 @@ export function usageText(answer: UsageAnswer, options: UsageTextOptions): strin
       : `${valueText(total.value, unit)}${unit === 'share' || unit === 'seconds' ? ' on average' : ` ${unit}`}`;
   const accounted =
     total.accounted === undefined ? '' : ` (${total.accounted.toLocaleString('en-US')} known from accounting only)`;
-  const head = `${metric} by ${answer.by.replace('-', ' × ')}, ${period} (hours of ${zone}): ${all}, ${total.jobs.toLocaleString('en-US')} ${total.jobs === 1 ? 'job' : 'jobs'}${accounted}\n\n`;
+  const jobs = `${total.jobs.toLocaleString('en-US')} ${total.jobs === 1 ? 'job' : 'jobs'}`;
+  const sum = metric === 'jobs' ? jobs : `${all}, ${jobs}`;
+  const head = `${metric} by ${answer.by.replace('-', ' × ')}, ${period} (hours of ${zone}): ${sum}${accounted}\n\n`;
   const body = answer.by === 'hour-weekday' ? heatMap(answer, options) : bars(answer, options);
   const text = `${head}${body}`;
   return options.stream.isTTY ? text : ascii(text);
@@ -48,7 +50,7 @@ function bars(answer: UsageAnswer, { width, limit = USUAL, stream }: UsageTextOp
     value === undefined || most === 0 ? '' : block.repeat(Math.round((value / most) * LONGEST_BAR));
   const columns: TextColumn[] = [
     { head: by, shrinks: true },
-    { head: unit === 'share' ? answer.metric : unit, align: 'right' },
+    { head: isSum ? unit : answer.metric, align: 'right' },
     { head: 'part', align: 'right', spare: 1 },
     { head: 'jobs', align: 'right', spare: 2 },
     { head: '', spare: 3 },
@@ -57,7 +59,7 @@ function bars(answer: UsageAnswer, { width, limit = USUAL, stream }: UsageTextOp
     group === '' ? '(none)' : group,
     valueText(value, unit),
     isSum && value !== undefined && total.value ? shareText(value / total.value) : '-',
-    jobs === undefined ? '-' : jobs.toLocaleString('en-US'),
+    jobs === undefined || unit === 'jobs' ? '-' : jobs.toLocaleString('en-US'),
     bar(value),
   ]);
   const rest = rows.length - shown.length;
