@@ -170,7 +170,7 @@ test('the same as CSV: a row a vote, a feature, a segment', () => {
   assert.equal(rows(['model', 'show', 'csv'])[1]![0], 'csv');
   tacho(['model', 'delete', 'csv'], { env: { ...process.env, TACHO_MODELS: models } });
   const [explored, ...segments] = rows(['explore', 'builds', folder, '--metric', 'cpu_time']);
-  assert.equal(explored!.join(), 'experiment,component,segment,jobs,metric,value,share,stars,votes');
+  assert.equal(explored!.join(), 'experiment,component,segment,jobs,metric,value,share,stars,votes,recordings');
   assert.ok(segments.every((row) => row[0] === 'builds' && row[4] === 'cpu_time'));
 });
 

@@ -2,14 +2,16 @@ import { type Command, Option } from 'commander';
 import { type Fault, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { inTwoThreads } from '../base/two-threads.ts';
 import { count } from '../base/words.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
-import { type Listed, listRecordings } from '../recording/folder/list.ts';
+import { byTime, describeAll, type Listed, type RecordingFolder, recordingFolders } from '../recording/folder/list.ts';
 import { listText } from '../show/list-text.ts';
 import { tell } from './failure.ts';
 import { JOBS_ARGUMENT, resolveNames } from './named-recordings.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 import { parseTags } from './tags.ts';
+import type { ThreadTask } from './thread.ts';
 
 // biome-ignore format: as in the table
 const COLUMNS = [
@@ -84,6 +86,21 @@ Examples:
     });
 }
 
+/** So many at a time are described; from the second lot on a second thread helps. */
+const LOT = 500;
+
+async function listAll(folders: readonly RecordingFolder[]): Promise<Listed[]> {
+  const now = Date.now() * 1000;
+  const lots = Array.from({ length: Math.ceil(folders.length / LOT) }, (_, i) => ({
+    folders: folders.slice(i * LOT, (i + 1) * LOT),
+    now,
+  }));
+  const listed: Listed[] = [];
+  const task: ThreadTask = 'list';
+  for await (const lot of inTwoThreads(task, lots, describeAll, lots.length > 2)) listed.push(...lot);
+  return byTime(listed);
+}
+
 /** Undefined: no place could be looked at, which was said. */
 async function here(names: readonly string[], options: Options): Promise<Listed[] | undefined> {
   const { paths, refused } = await resolveNames(names);
@@ -93,7 +110,7 @@ async function here(names: readonly string[], options: Options): Promise<Listed[
     process.exitCode = tell(why);
   };
   for (const why of refused) process.exitCode = tell(why);
-  const listed = listRecordings(paths, { failed });
+  const listed = await listAll(recordingFolders(paths, failed));
   if (unseen > 0 && unseen === paths.length + refused.length) return undefined;
   const isOpen = listed.some(({ job_state }) => job_state === 'running' || job_state === 'unknown');
   const found = isOpen ? await (await import('../jobs/schedulers/refresh-listed.ts')).refreshListed(listed) : listed;

@@ -5,6 +5,7 @@ import type { ThreadAnswer } from '../base/two-threads.ts';
 const TASKS = {
   report: async () => (await import('./report.ts')).reportOf,
   card: async () => (await import('./report.ts')).cardOfFound,
+  list: async () => (await import('../recording/folder/list.ts')).describeAll,
   summarise: async () => (await import('../query/summarise.ts')).summariseAsked,
 } as const;
 

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { type Fault, usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import { warn } from '../base/warn.ts';
@@ -25,7 +25,7 @@ export function configFlags(
       .join(', ');
     const usual = initial === undefined || initial === false || `${initial}` === '' ? '' : ` (default: ${initial})`;
     const several = kind === 'list' ? '; several with commas, or the flag again' : '';
-    const option = new Option(flags, `${sentence(help)}${several}${usual} [${variableOf(setting(key))}]`);
+    const option = command.createOption(flags, `${sentence(help)}${several}${usual} [${variableOf(setting(key))}]`);
     option.hideHelp(rare);
     if (kind === 'list') option.argParser<readonly string[]>((text, all = []) => [...all, ...kinds.list.parse(text)]);
     else if (placeholder !== undefined) option.argParser((text) => kinds[kind].parse(text));
@@ -74,7 +74,7 @@ export async function forgivenConfig(options: Record<string, unknown>, keys: rea
 
 function givenBy(options: Record<string, unknown>, keys: readonly SettingKey[]): Given {
   const given: Record<string, unknown> = {};
-  for (const key of keys) given[key] = options[new Option(flagOf(setting(key)).long).attributeName()];
+  for (const key of keys) given[key] = options[attributeOf(flagOf(setting(key)).long)];
   return given as Given;
 }
 
@@ -102,3 +102,7 @@ async function checkTables(
     }
   }
 }
+
+/** As commander calls the value of a flag: `--keep-environment` is keepEnvironment. */
+const attributeOf = (long: string): string =>
+  long.replace(/^--(no-)?/, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());

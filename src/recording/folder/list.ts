@@ -44,23 +44,41 @@ export interface ListOptions {
   failed?: (why: Fault) => void;
 }
 
+/** A folder that holds a recording, and what is in it. */
+export interface RecordingFolder {
+  folder: string;
+  names: string[];
+}
+
 /** The recordings in some folders, oldest first, without reading their data. */
 export function listRecordings(folders: readonly string[], options: ListOptions = {}): Listed[] {
-  const { now = Date.now() * 1000, failed } = options;
-  const seen = new Map<string, Listed>();
+  const { now = Date.now() * 1000 } = options;
+  return byTime(describeAll({ folders: recordingFolders(folders, options.failed), now }));
+}
+
+/** Where recordings are: each once. */
+export function recordingFolders(folders: readonly string[], failed?: ListOptions['failed']): RecordingFolder[] {
+  const found = new Map<string, RecordingFolder>();
   for (const start of folders) {
     try {
-      for (const { folder, names } of foldersBelow(start)) {
-        const key = path.resolve(folder);
-        if (!seen.has(key)) seen.set(key, describe(folder, names, now));
+      for (const each of foldersBelow(start)) {
+        const key = path.resolve(each.folder);
+        if (!found.has(key)) found.set(key, each);
       }
     } catch (error) {
       if (failed === undefined || !(error instanceof Fault)) throw error;
       failed(error);
     }
   }
-  return [...seen.values()].sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
+  return [...found.values()];
 }
+
+/** Plain data in and out: another thread may do it. */
+export const describeAll = ({ folders, now }: { folders: readonly RecordingFolder[]; now: number }): Listed[] =>
+  folders.map(({ folder, names }) => describe(folder, names, now));
+
+export const byTime = (listed: Listed[]): Listed[] =>
+  listed.sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
 
 function describe(folder: string, names: string[], now: number): Listed {
   let recording: Recording;
