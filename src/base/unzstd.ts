@@ -12,6 +12,9 @@ interface Decompressor {
   on(event: 'error', heard: () => void): void;
 }
 
+/** Of larger texts a decompressor of their own is no matter. */
+const SMALL = 256 << 10;
+
 let kept: Decompressor | undefined;
 
 /**
@@ -19,7 +22,7 @@ let kept: Decompressor | undefined;
  * one decompressor does them all. What is not as expected, or damaged, is left to zstdDecompressSync, which says why.
  */
 export function unzstd(packed: Buffer, size: number | undefined, options: ZstdOptions): Buffer {
-  const isKnown = size !== undefined && size > 0 && size <= (options.maxOutputLength ?? 0);
+  const isKnown = size !== undefined && size > 0 && size <= Math.min(SMALL, options.maxOutputLength ?? 0);
   return (isKnown ? unpackedTo(packed, size) : undefined) ?? zstdDecompressSync(packed, options);
 }
 
