@@ -101,7 +101,7 @@ test('what is not there or not theirs is refused in words, and wrong questions t
     assert.equal(isError, true, job);
     assert.doesNotMatch(text, /secret"|stack|\.ts:/);
   }
-  for (const given of [{}, { job: 5 }, { job: 'x'.repeat(400) }])
+  for (const given of [{}, { job: 5 }, { job: 'x'.repeat(400) }, { job: '17', name: 'other' }])
     assert.equal((await ask(assistant, 'report', given)).isError, true);
   assert.equal((await ask(assistant, 'list_jobs', { from: 'yesterdayish' })).isError, true);
   const chart = await ask(assistant, 'series', { job: '48213', chart: 'nope' });

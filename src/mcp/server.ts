@@ -26,7 +26,7 @@ export function makeMcpServer(folders: readonly string[], rules?: RuleSettings):
   for (const { name, title, description, input, answer } of TOOLS)
     server.registerTool(
       name,
-      { title, description, inputSchema: input.shape, annotations: { readOnlyHint: true, openWorldHint: false } },
+      { title, description, inputSchema: input, annotations: { readOnlyHint: true, openWorldHint: false } },
       async (given: unknown) => {
         try {
           const text = bounded(await answer(jobs, given as never));

@@ -29,7 +29,7 @@ const tool = <S extends z.ZodRawShape>(
   description: string,
   shape: S,
   answer: (jobs: JobsAtHand, given: z.infer<z.ZodObject<S>>) => Promise<unknown>,
-): Tool => ({ name, title, description, input: z.object(shape), answer: answer as Tool['answer'] });
+): Tool => ({ name, title, description, input: z.strictObject(shape), answer: answer as Tool['answer'] });
 
 const job = z.string().min(1).max(300).describe('Id of a job, or name of its recording.');
 const time = (what: string) =>
