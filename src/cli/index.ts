@@ -62,6 +62,7 @@ Examples:
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(built, null, 1)}\n`);
       else say(builtText(archive, built));
       for (const { why } of built.troubles) warn(`left out: ${why}`);
+      for (const { why } of built.damaged) warn(`damaged: ${why}; the rest of the recording is in the index`);
       if (built.troubles.length > 0) process.exitCode = 1;
     });
 }

@@ -46,7 +46,7 @@ function rowsIn(archive: string) {
 test('an index has one row per recording, filed under the day of the end', async () => {
   const archive = archiveOf(6);
   const built = await buildIndex(archive);
-  assert.deepEqual(built, { recordings: 6, added: 6, changed: 0, removed: 0, troubles: [] });
+  assert.deepEqual(built, { recordings: 6, added: 6, changed: 0, removed: 0, troubles: [], damaged: [] });
   assert.deepEqual(
     rowsIn(archive).map(({ job, recording }) => [job, recording]),
     Array.from({ length: 6 }, (_, i) => [String(i), `job-${i}`]),
@@ -60,13 +60,23 @@ test('an index has one row per recording, filed under the day of the end', async
 test('only what is new, has changed or is gone is done again', async () => {
   const archive = archiveOf(4);
   await buildIndex(archive);
-  assert.deepEqual(await buildIndex(archive), { recordings: 4, added: 0, changed: 0, removed: 0, troubles: [] });
+  assert.deepEqual(await buildIndex(archive), {
+    recordings: 4,
+    added: 0,
+    changed: 0,
+    removed: 0,
+    troubles: [],
+    damaged: [],
+  });
   fs.rmSync(path.join(archive, 'job-1'), { recursive: true });
   fs.rmSync(path.join(archive, 'job-2'), { recursive: true });
   addJob(archive, 2, { name: 'renamed', exit_code: 3, state: 'failed' });
   addJob(archive, 9);
   const built = await buildIndex(archive);
-  assert.deepEqual({ ...built, troubles: [] }, { recordings: 4, added: 1, changed: 1, removed: 1, troubles: [] });
+  assert.deepEqual(
+    { ...built, troubles: [] },
+    { recordings: 4, added: 1, changed: 1, removed: 1, troubles: [], damaged: [] },
+  );
   const rows = new Map(rowsIn(archive).map((row) => [row.job, row]));
   assert.deepEqual([...rows.keys()].sort(), ['0', '2', '3', '9']);
   assert.equal(rows.get('2')!.name, 'renamed');
@@ -103,6 +113,19 @@ test('a damaged recording is named, and the others are in the index', async () =
   );
   const again = await buildIndex(archive);
   assert.deepEqual(again.troubles, built.troubles, 'it is named until it is mended');
+});
+
+test('a recording whose job.json is damaged is named, and in the index with the rest of it', async () => {
+  const archive = archiveOf(2);
+  fs.writeFileSync(path.join(archive, 'job-1/job.json'), '{"id": brok');
+  const built = await buildIndex(archive);
+  assert.deepEqual(built.troubles, []);
+  assert.deepEqual(
+    built.damaged.map(({ recording }) => recording),
+    ['job-1'],
+  );
+  assert.match(built.damaged[0]!.why, /job-1\/job\.json: it is damaged/);
+  assert.deepEqual((await buildIndex(archive)).damaged, built.damaged, 'it is named until it is mended');
 });
 
 test('a change that was interrupted is made again', async () => {

@@ -35,6 +35,8 @@ export interface Built {
   removed: number;
   /** Recordings that could not be summarised, and why. */
   troubles: { recording: string; why: string }[];
+  /** Recordings of which something could not be read; they are in the index with the rest. */
+  damaged: { recording: string; why: string }[];
 }
 
 /** Brings the index of an archive up to date: new and changed recordings are summarised, rows of removed ones go. */
@@ -87,6 +89,7 @@ async function fill(
     changed: news.length - added,
     removed: gone.length,
     troubles: asked.flatMap(({ id, trouble }) => (trouble === undefined ? [] : [{ recording: id, why: trouble }])),
+    damaged: asked.flatMap(({ id, damage }) => (damage === undefined ? [] : [{ recording: id, why: damage }])),
   };
 }
 

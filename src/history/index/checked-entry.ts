@@ -1,3 +1,4 @@
+import { stated } from '../../base/stated.ts';
 import type { Table } from '../../table/table.ts';
 import { type RecordingSummaries, SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import type { Entry } from './entry.ts';
@@ -12,7 +13,9 @@ const MOST_ROWS = 100_000;
  * for. `user`: whose folder it lies in; nobody speaks for others.
  */
 export function checkedEntry(answer: unknown, { id, stamp }: Found, user?: string): Entry {
-  const { summaries, trouble } = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Entry>;
+  const { summaries, trouble, damage } = (
+    typeof answer === 'object' && answer !== null ? answer : {}
+  ) as Partial<Entry>;
   if (typeof trouble === 'string') return { id, stamp, trouble: trouble.slice(0, LONGEST) };
   if (typeof summaries !== 'object' || summaries === null)
     return { id, stamp, trouble: `cannot summarise ${id}: there was no answer` };
@@ -21,7 +24,7 @@ export function checkedEntry(answer: unknown, { id, stamp }: Found, user?: strin
     const list = Array.isArray(all) ? all.slice(0, MOST_ROWS) : [];
     return [name, list.flatMap((row) => checkedRow(row, SUMMARY_TABLES[name], id, user) ?? [])];
   });
-  return { id, stamp, summaries: Object.fromEntries(rows) as RecordingSummaries };
+  return { id, stamp, summaries: Object.fromEntries(rows) as RecordingSummaries, ...stated({ damage: cut(damage) }) };
 }
 
 function checkedRow(row: unknown, table: Table, id: string, user: string | undefined): object | undefined {

@@ -13,6 +13,8 @@ export interface Entry {
   summaries?: RecordingSummaries;
   /** Why not. */
   trouble?: string;
+  /** What of it could not be read, while the rest has rows. */
+  damage?: string;
 }
 
 /** What the catalogue remembers of an entry. */
@@ -22,6 +24,7 @@ export interface Listed {
   /** In which day it has rows, by table. */
   days: Partial<Record<SummaryTableName, string[]>>;
   trouble?: string;
+  damage?: string;
   /** It runs, or how it ended is not known: it is looked at again. */
   open?: true;
 }

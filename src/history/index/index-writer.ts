@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { stated } from '../../base/stated.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { Catalogue, type Gone } from './catalogue.ts';
@@ -45,7 +46,7 @@ export class IndexWriter {
         for (const day of days) inMap(inMap(old, table, newMap<Set<string>>), day, newSet).add(id);
     };
     for (const id of gone) forget(id);
-    for (const { id, stamp, summaries, trouble } of entries) {
+    for (const { id, stamp, summaries, trouble, damage } of entries) {
       forget(id);
       const days: Listed['days'] = {};
       for (const table of TABLE_NAMES)
@@ -55,7 +56,7 @@ export class IndexWriter {
           if (!days[table]?.includes(day)) days[table] = [...(days[table] ?? []), day];
         }
       const isOpen = summaries?.jobs.some(({ state }) => state === 'running' || state === 'unknown') === true;
-      lines.push({ id, stamp, days, ...(trouble === undefined ? {} : { trouble }), ...(isOpen ? { open: true } : {}) });
+      lines.push({ id, stamp, days, ...stated({ trouble, damage }), ...(isOpen ? { open: true } : {}) });
     }
     const journal: Journal = { add: [], remove: [], lines };
     try {

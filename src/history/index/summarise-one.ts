@@ -17,7 +17,9 @@ export interface Found {
 export function summariseOne(archive: string, { id, stamp }: Found, rules?: RuleSettings): Entry {
   try {
     const recording = openRecording(path.join(archive, id));
-    return { id, stamp, summaries: summariesOf(recording, { recording: id, ...stated({ rules }) }) };
+    const [damage] = recording.troubles;
+    const summaries = summariesOf(recording, { recording: id, ...stated({ rules }) });
+    return { id, stamp, summaries, ...stated({ damage }) };
   } catch (error) {
     return { id, stamp, trouble: error instanceof Fault ? error.message : `cannot summarise ${id}: ${reason(error)}` };
   }
