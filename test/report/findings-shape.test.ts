@@ -76,13 +76,14 @@ test('nodes: work that fits on fewer of them', () => {
 });
 
 test('CPUs that a hypervisor gave to others, and CPUs that heat slowed down', () => {
-  const told = (stolen: number, heat: number): Material => {
+  const told = (stolen: number, heat: number, busy?: number): Material => {
     const lived = span(3600);
+    const own = busy === undefined ? [] : [cgroup(lived, busy, 2 ** 30)];
     const all = { busy_ms: count(lived, 3000e3), idle_ms: count(lived, 600e3), iowait_ms: count(lived, 0) };
     const cpu = series(lived, { cpu: 'all' }, { ...all, steal_ms: count(lived, stolen * 1000) });
     const interrupts = series(lived, { interrupt: 'TRM' }, { count: count(lived, heat) });
     return material(job(3600), [
-      node('c1', agent('c1', lived), [table('cpu', [cpu]), table('interrupts', [interrupts])]),
+      node('c1', agent('c1', lived), [...own, table('cpu', [cpu]), table('interrupts', [interrupts])]),
     ]);
   };
   const stolen = finding(told(600, 0), 'cpu-steal');
@@ -90,6 +91,9 @@ test('CPUs that a hypervisor gave to others, and CPUs that heat slowed down', ()
   assert.equal(stolen.text, 'The hypervisor gave 20 % of the CPU time of c1 to other machines');
   assert.equal(stolen.evidence[0]!.text, 'c1: 10 min 00 s stolen, 20 % of the time in which its CPUs had work');
   assert.equal(outcome(told(60, 0), 'cpu-steal')?.outcome, 'fine');
+  // a job that only waits has lost nothing
+  assert.equal(outcome(told(600, 0, 0.01), 'cpu-steal')?.outcome, 'fine');
+  assert.equal(outcome(told(600, 0, 60), 'cpu-steal')?.outcome, 'found');
   assert.equal(finding(told(0, 11), 'cpu-thermal').text, 'Heat slowed down the CPUs of c1');
   assert.equal(outcome(told(0, 10), 'cpu-thermal')?.outcome, 'fine');
   assert.equal(outcome(single(), 'cpu-steal')?.outcome, 'skipped');

@@ -10,7 +10,7 @@ const { steal_ms, busy_ms } = cpuTable.col;
 export default rule({
   id: 'cpu-steal',
   title: 'CPUs that the hypervisor gave to others',
-  help: 'A node is a virtual machine, and in 5 % or more of the time in which its CPUs had work, the hypervisor let another machine use them.',
+  help: 'A node is a virtual machine, and in 5 % or more of the time in which its CPUs had work, the hypervisor let another machine use them. Only said of a job that used a tenth of its CPUs or more there.',
   kind: 'trouble',
   order: 441,
   needs: [
@@ -26,6 +26,8 @@ export default rule({
     share: 0.05,
     /** Seconds of stolen CPU time below which nobody need know. */
     seconds: 1,
+    /** The job used this share of its CPUs: one that only waits has lost nothing. */
+    used: 0.1,
   },
   when(facts, limits) {
     const all = { cpu: 'all' };
@@ -36,7 +38,10 @@ export default rule({
       const stolen = (statistics.increase ?? 0) / 1000;
       return { node, stolen, share: stolen / ((busy.get(node) ?? 0) / 1000) };
     });
-    return together(nodes.filter(({ share, stolen }) => share >= limits.share && stolen >= limits.seconds));
+    const idle = new Set(facts.nodes.filter((n) => (n.cpu_utilization ?? 1) < limits.used).map(({ node }) => node));
+    return together(
+      nodes.filter(({ node, share, stolen }) => share >= limits.share && stolen >= limits.seconds && !idle.has(node)),
+    );
   },
   severity: 'warning',
   say: (robbed) =>
