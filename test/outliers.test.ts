@@ -224,7 +224,7 @@ test('an experiment: components, segments, stars', () => {
   );
   assert.equal(found.components[0]!.missing[0], '20100101');
   const said = text(['explore', 'builds', folder, '--metric', 'cpu_time']);
-  assert.match(said, /\n20170101 +b7 .*\*\*\n/);
+  assert.match(said, /\n20170101 +b7 .*\*\* {2}\S+b7\n/);
   assert.match(said, /segments follow every 1 year\n/);
   fitsTerminal(['explore', 'builds', folder, '--metric', 'cpu_time']);
 });

@@ -89,18 +89,18 @@ function entryLines(entries: readonly Entry[], metric: string, width: number, di
     [
       { head: 'segment' },
       { head: 'job', most: 44, shrinks: true, middle: true },
-      { head: 'recording', most: 60, middle: true, spare: 1 },
       right(metric),
       right('share'),
       { head: '' },
+      { head: 'recording', most: 60, middle: true, spare: 1 },
     ],
     entries.map(({ segment, jobs, recordings, value, share, stars }) => [
       named(segment),
       jobs.length === 1 ? printable(jobs[0]!) : count(jobs.length, 'job'),
-      recordings.length === 1 ? printable(recordings[0]!) : '',
       featureCell(metric, value),
       percent(share),
       '*'.repeat(stars),
+      recordings.length === 1 ? printable(recordings[0]!) : '',
     ]),
     width,
   );
