@@ -33,6 +33,21 @@ def long_frame(output: IO[bytes], texts: Iterable[str], times: Collection[str]) 
     return frame
 
 
+def polars_frame(output: IO[bytes], texts: Iterable[str], times: Collection[str], nodes: Any = None) -> Any:
+    """The same as a frame of Polars; what is missing is null."""
+    try:
+        import polars
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("frames of Polars need it: pip install polars", name=error.name) from None
+    with output:
+        dtypes = {name: polars.String for name in texts}
+        frame = polars.read_csv(output.read(), schema_overrides=dtypes, infer_schema_length=None)
+    present = [name for name in times if name in frame.columns]
+    moments = [polars.from_epoch(polars.col(name), time_unit="us").dt.replace_time_zone("UTC") for name in present]
+    frame = frame.with_columns(moments)
+    return frame if nodes is None else frame.filter(polars.col("node").is_in(list(nodes)))
+
+
 def wide_frame(output: IO[bytes]) -> pandas.DataFrame:
     """A frame of the wide layout: as many header rows as there are above the one that names the index."""
     with output:

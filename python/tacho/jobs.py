@@ -52,8 +52,8 @@ class Jobs:
         return self._frame("threads", process=process, filter=filter)
 
     def operations(self, tag: Words = None, filter: Words = None, sort: Optional[str] = None) -> pandas.DataFrame:
-        """A row for each operation: the processes that bear the same tag."""
-        return self._frame("operations", tag=tag, filter=filter, sort=sort)
+        """A row for each operation: the processes that have the same tag."""
+        return self._frame("operations", op_tag=tag, filter=filter, sort=sort)
 
     def compare(self, *others: Any, by: Optional[str] = None) -> pandas.DataFrame:
         """What differs between these jobs and others, what explains most first; `by` operation, process or metric."""

@@ -95,7 +95,8 @@ def answer_json(*arguments: Any, **more: Any) -> Any:
 def _error(said: str, exit_code: int) -> TachoError:
     """The last message on stderr: lines so far in as its first word say what to do, the others what happened."""
     before = "tacho: "
-    message, hint = [], []
+    message: list[str] = []
+    hint: list[str] = []
     for line in said.splitlines():
         if line.startswith(before):
             message, hint = [line[len(before) :]], []

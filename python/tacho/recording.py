@@ -7,7 +7,7 @@ from typing import Any, Optional, Sequence, Union
 
 import pandas
 
-from .frames import long_frame, moment, records_frame, wide_frame
+from .frames import long_frame, moment, polars_frame, records_frame, wide_frame
 from .jobs import Jobs, Words
 from .program import TachoError, answer, answer_json, answer_text
 
@@ -65,24 +65,28 @@ class Recording(Jobs):
         marker: Optional[str] = None,
         rates: bool = False,
         extremes: bool = False,
-    ) -> pandas.DataFrame:
+        frame: str = "pandas",
+    ) -> Any:
         """A row for each sample: time (UTC), node, job, the table's keys, and what was measured.
 
         `start` and `end` are texts ("2026-11-15T20:49Z", "-10m") or times of Python or pandas; `interval` in seconds, or
         "1min", asks for one row each interval; `marker` confines it to the phases of that name; with `rates` counters are
-        rates a second; with `extremes` each interval also has its lowest and highest value (NAME_min, NAME_max).
+        rates a second; with `extremes` each interval also has its lowest and highest value (NAME_min, NAME_max). `frame` is
+        "pandas" or "polars".
         """
+        if frame not in ("pandas", "polars"):
+            raise TachoError(f'there are no frames of "{frame}"', 'frame is "pandas" or "polars"', 2)
         described = [table for table in self._tables() if table["name"] == name]
         texts = ["node", "job"]
         for table in described:
             texts += [key["name"] for key in table["keys"]]
             texts += [column["name"] for column in table["columns"] if column["type"] == "text"]
         exported = self._export(name, columns, start, end, interval, marker, rates, extremes, layout="long")
-        frame = long_frame(exported, texts, ("time",))
-        if node is None:
-            return frame
         wanted = [node] if isinstance(node, str) else node
-        return frame[frame["node"].isin(wanted)].reset_index(drop=True)
+        if frame == "polars":
+            return polars_frame(exported, texts, ("time",), wanted)
+        rows = long_frame(exported, texts, ("time",))
+        return rows if wanted is None else rows[rows["node"].isin(wanted)].reset_index(drop=True)
 
     def wide(
         self,

@@ -7,8 +7,8 @@ export interface Cause {
   healthy?: true;
   /** Takes a few seconds, and is the same on a loaded machine: `npm test` runs it. */
   quick?: true;
-  /** No rule was adjusted to it before its first run, whose result is kept. */
-  heldOut?: true;
+  /** No rule was adjusted to it before its first run, whose result is kept: of the first or the second series. */
+  heldOut?: 1 | 2;
   needs?: readonly Requirement[];
   /**
    * What it uses of the machine, by which cases run side by side. nothing: it sleeps, or next to it. cpu: the one CPU that it
@@ -43,11 +43,20 @@ export const PACKAGES = {
   sqlite3: 'sqlite3',
   xz: 'xz-utils',
   make: 'make',
+  git: 'git',
+  zstd: 'zstd',
+  bzip2: 'bzip2',
+  bc: 'bc',
+  jq: 'jq',
+  gfortran: 'gfortran',
+  curl: 'curl',
+  openssl: 'openssl',
   taskset: 'util-linux',
   'mpirun.openmpi': 'openmpi-bin',
   'mpirun.mpich': 'mpich',
   'mpicc.openmpi': 'libopenmpi-dev',
   'mpicc.mpich': 'libmpich-dev',
+  'dask-scheduler': 'python3-distributed',
 } as const;
 
 export interface Recording {

@@ -92,3 +92,15 @@ test('the bar: 95 % of the causes, 1 % false, and no healthy job with a warning'
   assert.deepEqual(totalsOf([told('warning')]).warned, ['fine']);
   assert.equal(totalsOf([told('warning')]).isGood, false);
 });
+
+test('cpu-steal is excused while the hypervisor of the machine took CPUs, and only then', () => {
+  const healthy: Cause = { name: 'fine', what: '', healthy: true, script: '', must: [] };
+  const told = { findings: [finding('cpu-steal', 'warning')], checks: [check('cpu-steal', 'found')] };
+  const [stolen, own] = [resultOf(healthy, told, 0.065), resultOf(healthy, told, 0.02)];
+  assert.deepEqual([stolen.stolen, stolen.false, isWarned(stolen)], [0.065, [], false]);
+  assert.deepEqual([own.stolen, own.false, isWarned(own)], [undefined, ['cpu-steal'], true]);
+  assert.deepEqual(totalsOf([stolen, own]).excused, ['fine']);
+  // any other warning of a healthy job stays one
+  const other = { findings: [finding('io-wait', 'warning')], checks: [] };
+  assert.equal(isWarned(resultOf(healthy, other, 0.5)), true);
+});

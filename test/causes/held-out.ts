@@ -352,4 +352,4 @@ const cases: readonly Cause[] = [
   },
 ];
 
-export const heldOut: readonly Cause[] = cases.map((one) => ({ ...one, heldOut: true }));
+export const heldOut: readonly Cause[] = cases.map((one) => ({ ...one, heldOut: 1 }));

@@ -1,10 +1,12 @@
 import { rules } from '../../src/judge/rules/index.ts';
 import type { Cause } from './cause.ts';
 import { classic } from './classic.ts';
+import { daskCauses } from './dask.ts';
 import { elsewhere } from './elsewhere.ts';
 import { gpuCauses } from './gpu.ts';
 import { healthyJobs } from './healthy.ts';
 import { heldOut } from './held-out.ts';
+import { heldOutSecond } from './held-out-second.ts';
 import { memoryAndFiles } from './memory-io.ts';
 import { mpiCauses } from './mpi.ts';
 import { processCauses } from './processes.ts';
@@ -17,8 +19,10 @@ export const causes: readonly Cause[] = [
   ...memoryAndFiles,
   ...processCauses,
   ...mpiCauses,
+  ...daskCauses,
   ...elsewhere,
   ...heldOut,
+  ...heldOutSecond,
 ];
 
 /** Rules as the cases name them. */

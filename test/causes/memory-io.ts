@@ -158,10 +158,10 @@ with open("out", "w") as out:
     what: 'small writes at a steady pace; after half of the time others keep the same disk busy',
     needs: ['fio'],
     script:
-      'fio --name=steady --filename=steady --size=64M --rw=randwrite --bs=4k --direct=1 --rate_iops=40 --time_based --runtime=90 --output=/dev/null',
+      'fio --name=steady --filename=steady --size=64M --rw=randwrite --bs=4k --direct=1 --rate_iops=40 --time_based --runtime=69 --output=/dev/null',
     recorded: {
       beside:
-        'sleep 48; exec fio --name=others --directory=. --numjobs=8 --size=256M --rw=randwrite --bs=1M --direct=1 --iodepth=8 --ioengine=libaio --time_based --runtime=60 --output=/dev/null',
+        'sleep 38; exec fio --name=others --directory=. --numjobs=8 --size=256M --rw=randwrite --bs=1M --direct=1 --iodepth=8 --ioengine=libaio --time_based --runtime=60 --output=/dev/null',
     },
     must: ['slow-file-system'],
     may: ['io-wait'],

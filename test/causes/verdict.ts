@@ -18,7 +18,18 @@ export interface CaseResult {
   cannot?: string[];
   /** Of a rule that was missed: why it could not speak. */
   silent?: Record<string, string>;
+  /** Where it is STOLEN_SHARE or more: what the hypervisor of this machine took of the time in which its CPUs had work. */
+  stolen?: number;
+  /** How often it was recorded, where a run before the last did not count because of that. */
+  tries?: number;
 }
+
+/** From this share of the busy time on that a hypervisor took, cpu-steal is true of any job that runs meanwhile. */
+export const STOLEN_SHARE = 0.03;
+
+/** cpu-steal of a job while the hypervisor did take CPUs: published, and neither false nor a warning about a healthy job. */
+export const isExcused = (id: string, { stolen = 0 }: Pick<CaseResult, 'stolen'>): boolean =>
+  id === 'cpu-steal' && stolen >= STOLEN_SHARE;
 
 export interface RuleRow {
   rule: string;
@@ -38,6 +49,8 @@ export interface Totals {
   judged: number;
   /** Healthy jobs that got a warning or worse. */
   warned: string[];
+  /** Jobs with a finding that is excused because the hypervisor took CPUs. */
+  excused: string[];
   isGood: boolean;
 }
 
@@ -49,6 +62,7 @@ const GRAVEST: readonly Severity[] = ['critical', 'warning', 'advice', 'info'];
 export function resultOf(
   { name, what, healthy, must, may = [], cannot = [] }: Cause,
   { findings, checks }: Pick<Report, 'findings' | 'checks'>,
+  stolen = 0,
 ): CaseResult {
   const gravest = findings.toSorted((a, b) => GRAVEST.indexOf(a.severity) - GRAVEST.indexOf(b.severity));
   const ids = [...new Set(gravest.map(({ id }) => id))];
@@ -67,8 +81,9 @@ export function resultOf(
     }),
     ...(cannot.length === 0 ? {} : { cannot: cannot.filter(isSaid) }),
     missed,
-    false: ids.filter((id) => !must.includes(id) && !may.includes(id)),
+    false: ids.filter((id) => !must.includes(id) && !may.includes(id) && !isExcused(id, { stolen })),
     judged: checks.filter(({ outcome }) => outcome === 'found' || outcome === 'fine').map(({ id }) => id),
+    ...(stolen >= STOLEN_SHARE ? { stolen: Math.round(1000 * stolen) / 1000 } : {}),
     ...(why.length === 0 ? {} : { silent: Object.fromEntries(why.map((check) => [check.id, check.why!])) }),
   };
 }
@@ -100,12 +115,18 @@ export function totalsOf(results: readonly CaseResult[]): Totals {
     false: wrong,
     judged,
     warned,
+    excused: results
+      .filter((result) => result.findings.some(({ id }) => !result.must.includes(id) && isExcused(id, result)))
+      .map(({ name }) => name),
     isGood,
   };
 }
 
-export const isWarned = ({ healthy, findings }: CaseResult): boolean =>
-  healthy && findings.some(({ severity }) => severity === 'critical' || severity === 'warning');
+export const isWarned = (result: CaseResult): boolean =>
+  result.healthy &&
+  result.findings.some(
+    ({ id, severity }) => (severity === 'critical' || severity === 'warning') && !isExcused(id, result),
+  );
 
 /** Nothing is missed, nothing is false, and no healthy job is warned. */
 export const isRight = (result: CaseResult): boolean =>

@@ -52,7 +52,7 @@ print(
             "operations": rows(one.operations(tag="op")[["operation", "processes", "duration"]]),
             "compare": rows(one.compare(second, by="operation")[["operation", "difference"]]),
             "metrics": both.compare(by="metric").set_index("figure").loc["duration"].tolist(),
-            "asked": one.ask("operations", tag="op")[0]["intervals"],
+            "asked": one.ask("operations", op_tag="op")[0]["intervals"],
             "no_table": fault(lambda: one.table("proces_end")),
             "no_folder": fault(lambda: tacho.open("/nonexistent")),
             "several": fault(both.report),

@@ -1,9 +1,10 @@
 import { count, listed, percent } from '../../base/words.ts';
+import type { ProcessSet } from '../../query/processes/set.ts';
 import { cpusIn } from '../../query/use/process-work.ts';
 import { cpuTable, processTable } from '../../sources/tables.ts';
 import type { NodeReport } from '../report-schema.ts';
-import { medium } from './shared/confidence.ts';
-import { isGpuJob, isSerial, SERIAL } from './shared/cpu-waiting.ts';
+import { high, medium } from './shared/confidence.ts';
+import { HELD_UP, isGpuJob, isSerial, SERIAL } from './shared/cpu-waiting.ts';
 import { shown } from './shared/evidence.ts';
 import { usedCpus } from './shared/needs.ts';
 import { named, type RuleContext, rule, together } from './shared/rule.ts';
@@ -14,21 +15,24 @@ const thresholds = {
   idle: 0.02,
   /** … while another one of the job was busy for this share. */
   busy: 0.5,
+  /** Processes with less than this share of the job’s CPU time on the node do not work there: scripts that wait for them. */
+  works: 0.02,
 };
 
 const { busy_ms } = cpuTable.col;
+const { allowed_cpus } = processTable.col;
 
 export default rule({
   id: 'core-idle',
   title: 'single CPUs on which nothing ever ran',
-  help: 'Of the CPUs that the job was given, some were idle all the time (less than 2 %) while others of them were busy: threads are bound so that they cannot run there, or there are fewer threads than CPUs. A serial program is said apart.',
+  help: 'Of the CPUs that the job was given, some were idle all the time (less than 2 %), or no process that worked was allowed to run there, while others of them were busy: threads are bound, or there are fewer threads than CPUs. A serial program is reported apart.',
   kind: 'waste',
   order: 433,
   needs: [
     ...usedCpus,
     {
       what: 'which CPUs these are, and how busy each was',
-      columns: [processTable.col.allowed_cpus, busy_ms],
+      columns: [allowed_cpus, busy_ms],
       has: (facts) => facts.nodes.some((n) => jobCpus(facts, n) !== undefined),
       otherwise: { skipped: 'which CPUs of the nodes were the job’s is not known' },
     },
@@ -46,28 +50,45 @@ export default rule({
           .filter(({ node }) => node === n.node)
           .map(({ statistics }) => ({ cpu, share: (statistics.increase ?? 0) / 1000 / seconds })),
       );
-      const idle = shares.filter(({ share }) => share < limits.idle).map(({ cpu }) => cpu);
+      const worked = workedOn(facts, n.node, limits.works);
+      const isBarred = (cpu: number): boolean => worked !== undefined && !worked.has(cpu);
+      const idle = shares.filter(({ cpu, share }) => share < limits.idle || isBarred(cpu)).map(({ cpu }) => cpu);
+      const barred = idle.filter(isBarred).length;
       const busiest = Math.max(0, ...shares.map(({ share }) => share));
-      return idle.length > 0 && busiest >= limits.busy ? [{ node: n.node, idle, cpus: cpus.length, busiest }] : [];
+      return idle.length > 0 && busiest >= limits.busy
+        ? [{ node: n.node, idle, barred, cpus: cpus.length, busiest }]
+        : [];
     });
     return together(found);
   },
   severity: 'info',
-  say: (found) =>
-    `Nothing ran on ${count(
+  say(found) {
+    const cpus = count(
       found.reduce((sum, { idle }) => sum + idle.length, 0),
       'CPU',
-    )} of the job: ${listed(found.map(({ node, idle }) => `${listed(idle.map(String), 6)} on ${node}`))}`,
+    );
+    const which = listed(found.map(({ node, idle }) => `${listed(idle.map(String), 6)} on ${node}`));
+    return found.some(({ barred }) => barred > 0)
+      ? `The job did not use ${cpus} of its own: ${which}`
+      : `Nothing ran on ${cpus} of the job: ${which}`;
+  },
   evidence: (found, _, limits) =>
-    shown(found).map(({ node, idle, cpus, busiest }) => ({
-      text: `${node}: ${idle.length} of ${count(cpus, 'CPU')} idle (less than ${percent(limits.idle)} of the time), the busiest ${percent(busiest)} busy`,
-      from: named(busy_ms),
+    shown(found).map(({ node, idle, barred, cpus, busiest }) => ({
+      text: `${node}: ${idle.length} of ${count(cpus, 'CPU')} ${
+        barred === idle.length
+          ? 'barred to all processes that worked'
+          : `idle (less than ${percent(limits.idle)} of the time)`
+      }, the busiest ${percent(busiest)} busy`,
+      from: named(barred === idle.length ? allowed_cpus : busy_ms),
       node,
       value: idle.length,
     })),
   advise:
     'See where the program’s threads may run (taskset -p, --cpu-bind, OMP_PLACES), and whether there are as many of them as CPUs; otherwise ask for fewer CPUs.',
-  confidence: medium('only whole CPUs are seen, not which process ran on them'),
+  confidence: (found) =>
+    found.every(({ idle, barred }) => barred === idle.length)
+      ? high('the kernel says where processes may run')
+      : medium('only whole CPUs are measured, not which process ran on them'),
 });
 
 /** The CPUs that the job’s processes may use together, where these are as many as it was given. */
@@ -85,11 +106,42 @@ function allowedOn(facts: RuleContext): ReadonlyMap<string, Set<number>> {
   if (found !== undefined) return found;
   const made = new Map<string, Set<number>>();
   allowed.set(facts, made);
-  const lists = Map.groupBy(facts.texts(processTable.col.allowed_cpus), ({ node }) => node);
+  const lists = Map.groupBy(facts.texts(allowed_cpus), ({ node }) => node);
   for (const [node, all] of lists) {
     const cpus = new Set<number>();
     for (const text of new Set(all.map((one) => one.text))) for (const cpu of cpusIn(text)) cpus.add(cpu);
     made.set(node, cpus);
   }
   return made;
+}
+
+/** The CPUs on which the processes of a node that worked may run; undefined where that is not known of one of them. */
+function workedOn(facts: RuleContext, node: string, works: number): Set<number> | undefined {
+  const set = facts.allProcesses();
+  if (set === undefined) return undefined;
+  const own = processesOn(set, node);
+  const all = own.reduce((sum, i) => sum + (set.cpu_time[i]! || 0), 0);
+  const lists = new Map<string, string>();
+  for (const { node: where, keys, text } of facts.texts(allowed_cpus)) if (where === node) lists.set(keys.pid!, text);
+  const cpus = new Set<number>();
+  for (const i of own) {
+    if (!(set.cpu_time[i]! >= works * all)) continue;
+    const list = lists.get(String(set.pid[i]));
+    const ofProcess = list === undefined ? [] : [...cpusIn(list)];
+    if (ofProcess.length === 0 || !isOfAllThreads(set, i, ofProcess.length)) return undefined;
+    for (const cpu of ofProcess) cpus.add(cpu);
+  }
+  return cpus.size === 0 ? undefined : cpus;
+}
+
+/** Where the main thread may run is known: the others are there, too, if all of them had no more than these CPUs and waited for them. */
+function isOfAllThreads(set: ProcessSet, i: number, cpus: number): boolean {
+  if (set.threads[i] === 1) return true;
+  const [ran, life] = [set.cpu_time[i]!, set.end[i]! - set.start[i]!];
+  const waited = (set.metrics.get('time_waiting')?.[i] ?? Number.NaN) / 1e3;
+  return ran <= 1.05 * cpus * life && waited >= HELD_UP.pressure * ran;
+}
+
+function processesOn(set: ProcessSet, node: string): number[] {
+  return Array.from({ length: set.length }, (_, i) => i).filter((i) => set.node[i] === node);
 }

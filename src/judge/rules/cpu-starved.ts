@@ -11,35 +11,48 @@ import {
   isOwnCrowd,
   isThrottled,
   neighbourEvidence,
+  neighbourName,
   othersEvidence,
   WAITING,
   waitEvidence,
   waitedShare,
 } from './shared/cpu-waiting.ts';
 import { shown } from './shared/evidence.ts';
-import { rule } from './shared/rule.ts';
+import { rule, SHORT_JOB_SECONDS } from './shared/rule.ts';
 
 export default rule({
   id: 'cpu-starved',
   title: 'waiting for CPUs that others used',
-  help: 'The job’s threads were ready to run and had no CPU in a quarter of the time or more, while less than 90 % of its CPUs worked for it, and with that waiting it wanted at least half of them. Neither a quota nor its own binding explains that, nor that its own threads wanted more CPUs than it has: others used them.',
-  kind: 'waste',
+  help: 'The job’s threads were ready to run and had no CPU in a quarter of the time or more, while less than 90 % of its CPUs worked for it, and with that waiting it wanted at least half of them. Neither a quota nor its own binding explains that, nor that its own threads wanted more CPUs than it has: others used them. Programs of others are named as far as /proc shows them. A job of less than 5 s, or that waited for less than 3 s in all, is not judged.',
+  kind: 'trouble',
   order: 400,
   needs: [
     {
       what: 'the waiting of processes, or the pressure in the job’s own cgroup',
       columns: [processEndTable.col.time_waiting, processTable.col.wait_ms],
       has: ({ nodes }) => nodes.some(hasWaitRecord),
-      otherwise: {
-        unmeasurable: 'neither the waiting of the job’s processes nor the pressure in a cgroup of its own was recorded',
-      },
+      otherwise: ({ summary }) =>
+        summary.wall_seconds < SHORT_JOB_SECONDS
+          ? { skipped: 'the waiting of its processes was not recorded, and the job was short' }
+          : {
+              unmeasurable:
+                'neither the waiting of the job’s processes nor the pressure in a cgroup of its own was recorded',
+            },
     },
   ],
-  thresholds: WAITING,
-  when({ nodes }, limits) {
+  thresholds: {
+    ...WAITING,
+    /** A job that lasted so long can be judged, … */
+    seconds: 5,
+    /** … if its threads waited for so many seconds in all. */
+    waited_seconds: 3,
+  },
+  when({ nodes, summary }, limits) {
+    if (summary.wall_seconds < limits.seconds) return { skipped: 'the job was too short to tell' };
     const isHeld = (n: NodeReport): boolean =>
       hasWaitRecord(n) &&
       isHeldUp(n, limits) &&
+      (n.cpu_wait_seconds ?? Number.POSITIVE_INFINITY) >= limits.waited_seconds &&
       !isThrottled(n, limits) &&
       !isBound(n, limits) &&
       !isOwnCrowd(n, limits);
@@ -53,8 +66,10 @@ export default rule({
     const had = held.reduce((sum, n) => sum + busyOn(n), 0);
     const cpus = held.reduce((sum, n) => sum + n.cpus!, 0);
     const where = listed(held.map((n) => n.node));
+    const who = held.flatMap(({ neighbours = [] }) => neighbours).sort((a, b) => b.cpu_seconds - a.cpu_seconds)[0];
+    const most = who === undefined ? '' : `, above all ${neighbourName(who)}`;
     return isFull
-      ? `The job waited for CPUs on ${where}: others used them; it had ${cpusFigure(had)} of ${figure(cpus)}`
+      ? `The job waited for CPUs on ${where}: others used them${most}; it had ${cpusFigure(had)} of ${figure(cpus)}`
       : `The job waited for CPUs on ${where}, and had ${cpusFigure(had)} of ${figure(cpus)}`;
   },
   evidence: ({ held }, _, limits) =>

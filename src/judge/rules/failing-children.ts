@@ -103,7 +103,7 @@ function waysOf(set: ProcessSet, failed: readonly number[]): string {
 const keyOf = (set: ProcessSet, i: number): string => `${set.node[i]} ${set.pid[i]}`;
 
 function failedOf(set: ProcessSet, ranks: ReadonlySet<string>, limits: typeof thresholds): FailedProgram[] {
-  const passesOn = parentsOfFailed(set);
+  const passesOn = parentsOfFailed(set, (i) => ranks.has(keyOf(set, i)));
   const programs = new Map<string, FailedProgram & { short: number[] }>();
   for (let i = 0; i < set.length; i++) {
     if (!isLastImage(set, i) || !isExact(set, i) || set.parent[set.process[i]!]! < 0) continue;
@@ -131,13 +131,13 @@ function failedOf(set: ProcessSet, ranks: ReadonlySet<string>, limits: typeof th
     .sort((a, b) => b.crashes - a.crashes || b.failed.length - a.failed.length);
 }
 
-/** Who has a failed child may only pass its result on. */
-function parentsOfFailed(set: ProcessSet): Uint8Array {
+/** Who has a failed child may only pass its result on; a launcher of ranks does, also of one that left no record of its end. */
+function parentsOfFailed(set: ProcessSet, isRank: (i: number) => boolean): Uint8Array {
   const marked = new Uint8Array(set.length);
   for (let k = set.order.length - 1; k >= 0; k--) {
     const i = set.order[k]!;
     const parent = set.parent[i]!;
-    if (parent >= 0 && (marked[i] === 1 || hasFailed(set, i))) marked[parent] = 1;
+    if (parent >= 0 && (marked[i] === 1 || hasFailed(set, i) || isRank(i))) marked[parent] = 1;
   }
   return marked;
 }

@@ -11,6 +11,15 @@ import cpuSteal from './cpu-steal.ts';
 import cpuThermal from './cpu-thermal.ts';
 import cpuThrottled from './cpu-throttled.ts';
 import cpuUnderused from './cpu-underused.ts';
+import daskGpuIdle from './dask-gpu-idle.ts';
+import daskHugeGraph from './dask-huge-graph.ts';
+import daskIdleWorkers from './dask-idle-workers.ts';
+import daskRecomputed from './dask-recomputed.ts';
+import daskSpilling from './dask-spilling.ts';
+import daskStragglers from './dask-stragglers.ts';
+import daskTinyTasks from './dask-tiny-tasks.ts';
+import daskTransfers from './dask-transfers.ts';
+import daskWorkersDied from './dask-workers-died.ts';
 import failingChildren from './failing-children.ts';
 import gpuErrors from './gpu-errors.ts';
 import gpuIdleAfterUse from './gpu-idle-after-use.ts';
@@ -74,6 +83,15 @@ const all: readonly Rule[] = [
   cpuThermal,
   cpuThrottled,
   cpuUnderused,
+  daskGpuIdle,
+  daskHugeGraph,
+  daskIdleWorkers,
+  daskRecomputed,
+  daskSpilling,
+  daskStragglers,
+  daskTinyTasks,
+  daskTransfers,
+  daskWorkersDied,
   failingChildren,
   gpuErrors,
   gpuIdleAfterUse,

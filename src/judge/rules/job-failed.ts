@@ -1,5 +1,6 @@
 import { vmstatTable } from '../../sources/tables.ts';
 import type { Evidence, JobReport, NodeReport } from '../report-schema.ts';
+import rankDied from './rank-died.ts';
 import { high } from './shared/confidence.ts';
 import { hit, named, type RuleContext, ruleOfCases, type Words } from './shared/rule.ts';
 import { hasOwnRule } from './shared/steps.ts';
@@ -65,7 +66,7 @@ const ADVICE: Record<string, string> = {
 export default ruleOfCases({
   id: 'job-failed',
   title: 'how the job ended',
-  help: 'The job ended with an exit code other than 0, or by a signal.',
+  help: 'The job ended with an exit code other than 0, or by a signal. Where a rank of MPI died first, that is reported in its place, and this as a consequence.',
   kind: 'trouble',
   order: 110,
   isExact: true,
@@ -85,10 +86,18 @@ export default ruleOfCases({
   },
 });
 
+/** What a dead rank of MPI did is reported by its own rule: that the job then ended is a consequence. */
+function deadRank(facts: RuleContext): string | undefined {
+  const found = facts.ranks === undefined ? [] : facts.judgedBy(rankDied);
+  return Array.isArray(found) ? found.find(({ severity }) => severity === 'critical')?.text : undefined;
+}
+
 const failed: Words<JobReport> = {
-  severity: 'critical',
+  severity: (_, facts) => (deadRank(facts) === undefined ? 'critical' : 'info'),
   say(job, facts) {
     const signal = signalOf(job);
+    if (deadRank(facts) !== undefined)
+      return `The job ended ${signal === undefined ? `with exit code ${job.exit_code}` : `by ${signal}`} after a rank had died`;
     if (signal === undefined) return `The job ended with exit code ${job.exit_code}`;
     const why = reasonOf(job) ?? (signal === 'SIGKILL' ? killer(facts) : SIGNALS[signal]);
     return `The job was ended by ${signal}${why === undefined ? '' : `: ${why}`}`;
@@ -100,7 +109,10 @@ const failed: Words<JobReport> = {
     const text = kills === 0 ? 'no out-of-memory kill was counted' : `out-of-memory kills: ${kills}`;
     return [end, { text, from: named(vmstatTable.col.oom_kill), value: kills }];
   },
-  advise: (job) => ADVICE[signalOf(job) ?? ''] ?? 'The job’s own output says more.',
+  advise: (job, facts) =>
+    deadRank(facts) === undefined
+      ? (ADVICE[signalOf(job) ?? ''] ?? 'The job’s own output says more.')
+      : 'See the finding about the rank.',
   confidence: high('reported by the system'),
 };
 

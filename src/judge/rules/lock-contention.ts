@@ -16,8 +16,9 @@ import {
 
 const thresholds = {
   ...THREADS,
-  /** The threads were neither on a CPU nor waiting for one in this share of their lives, and each one in that share of its own. */
+  /** Where they did not wait for a CPU, the threads were on none in this share of the time, … */
   blocked: 0.35,
+  /** … and in that share of their whole lives, each one of its own. */
   blocked_each: 0.2,
   /** Together they wanted at least so many CPUs: below, they wait for work. */
   wanted: 0.7,
@@ -37,7 +38,7 @@ interface Contended extends WorkerThreads {
 export default rule({
   id: 'lock-contention',
   title: 'threads that wait for each other',
-  help: 'Threads of a process that share its work were blocked for more than a third of their lives, gave up their CPUs 100 times or more in a second of CPU time, and hardly read or wrote meanwhile: they wait for a lock, as all threads of a Python program do.',
+  help: 'Threads of a process that share its work were blocked for more than a third of the time in which they did not wait for a CPU, gave up their CPUs 100 times or more in a second of CPU time, and hardly read or wrote meanwhile: they wait for a lock, as all threads of a Python program do.',
   kind: 'trouble',
   order: 446,
   needs: recordedThreads,
@@ -51,11 +52,13 @@ export default rule({
         const life = sum((k) => threadLife(own, k));
         const ready = (k: number): number => threadCpu(own, k) + threadMetric(own, 'time_waiting', k) / 1e9;
         const [cpu, ran] = [sum((k) => threadCpu(own, k)), sum(ready)];
+        // others that take the CPUs must not hide it
+        const unhidden = (life - ran) / (life - ran + cpu);
         const blocked = 1 - ran / life;
         const wanted = ran / (life / own.workers.length);
         const gaveUp = metric('vol_ctxsw');
         const calls = metric('syscr') + metric('syscw');
-        if (blocked < limits.blocked || wanted < limits.wanted) return [];
+        if (unhidden < limits.blocked || blocked < limits.blocked_each || wanted < limits.wanted) return [];
         // where one is always busy the others wait for it, not for a lock
         if (own.workers.some((k) => ready(k) > (1 - limits.blocked_each) * threadLife(own, k))) return [];
         if (gaveUp < limits.switches * cpu || calls > limits.calls * gaveUp) return [];

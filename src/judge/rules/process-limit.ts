@@ -7,11 +7,12 @@ import { hasFailed } from '../../query/processes/set.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 import type { Evidence } from '../report-schema.ts';
-import { high, medium } from './shared/confidence.ts';
+import { high, low, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
+import { recordedEnds } from './shared/processes.ts';
 import { named, type RuleContext, rule } from './shared/rule.ts';
 
-const { cpu_limit_seconds, virtual_limit_bytes, data_limit_bytes, file_limit_bytes, virtual_bytes } = processTable.col;
+const { cpu_limit_seconds, virtual_limit_bytes, file_limit_bytes, virtual_bytes } = processTable.col;
 
 type Column = TableColumn<'process', string, 'pid' | 'start'>;
 
@@ -29,6 +30,8 @@ interface Limited {
   /** The program and its pid. */
   who: string;
   what: 'CPU time' | 'file size' | 'address space';
+  /** It failed far below the limit that its parent does not have: a large allocation may have been refused. */
+  isMaybe?: true;
   limit: number | undefined;
   used: number | undefined;
 }
@@ -36,16 +39,15 @@ interface Limited {
 export default rule({
   id: 'process-limit',
   title: 'processes ended by a limit of their own',
-  help: 'A process was ended by SIGXCPU or SIGXFSZ, was killed when its CPU time had reached its limit (RLIMIT_CPU), or failed when 80 % or more of its address space (RLIMIT_AS) was in use. Limits are those that `ulimit` shows; they are inherited from the shell or the scheduler.',
+  help: 'A process was ended by SIGXCPU or SIGXFSZ, was killed when its CPU time had reached its limit (RLIMIT_CPU), or failed when 80 % or more of its address space (RLIMIT_AS) was in use. A process that failed far below such a limit is named, with low confidence, when its own parent has no such limit: one large allocation may have been refused. Limits are those that `ulimit` shows; they are inherited from the shell or the scheduler.',
   kind: 'trouble',
   order: 105,
   isExact: true,
   needs: [
     {
-      what: 'how processes ended',
-      columns: [cpu_limit_seconds, virtual_limit_bytes, data_limit_bytes, file_limit_bytes, virtual_bytes],
-      has: (facts) => facts.allProcesses() !== undefined,
-      otherwise: { skipped: 'limits are judged for the whole job' },
+      ...recordedEnds,
+      what: 'how processes ended (process_end), and their limits',
+      columns: [cpu_limit_seconds, virtual_limit_bytes, file_limit_bytes, virtual_bytes],
     },
   ],
   thresholds,
@@ -53,8 +55,14 @@ export default rule({
     const limited = limitedProcesses(facts, limits);
     return limited.length === 0 ? [] : [limited];
   },
-  severity: 'warning',
+  severity: (limited) => (limited.every(({ isMaybe }) => isMaybe) ? 'info' : 'warning'),
   say(limited) {
+    if (limited.every(({ isMaybe }) => isMaybe)) {
+      const [{ who, node, what, limit }] = limited as [Limited];
+      const others =
+        limited.length === 1 ? '' : `, as did ${count(limited.length - 1, 'other process', 'other processes')}`;
+      return `${who} on ${node} failed under a limit of ${words(what, limit!)} of ${what}${others}: an allocation may have been refused`;
+    }
     const whats = [...new Set(limited.map(({ what }) => what))];
     const [{ who, node }] = limited as [Limited];
     const which =
@@ -79,9 +87,11 @@ export default rule({
     return `Raise the limit in the job’s script before the program starts (ulimit ${[...flags].join(', ulimit ')}), or see who sets it: a login file, the scheduler, the program itself.`;
   },
   confidence: (limited) =>
-    limited.some(({ what }) => what === 'address space')
-      ? medium('it failed near its limit; whether an allocation did is not known')
-      : high('the signal that ended it says so'),
+    limited.some(({ isMaybe }) => isMaybe)
+      ? low('it failed far below its limit; whether an allocation was refused is not recorded')
+      : limited.some(({ what }) => what === 'address space')
+        ? medium('it failed near its limit; whether an allocation did is not known')
+        : high('the signal that ended it says so'),
 });
 
 const FLAGS = { 'CPU time': '-t', 'file size': '-f', 'address space': '-v' } as const;
@@ -102,7 +112,14 @@ function limitedProcesses(facts: RuleContext, { cpu_seconds, space }: typeof thr
     );
   const [cpu, files, spaces] = [cpu_limit_seconds, file_limit_bytes, virtual_limit_bytes].map(byKey);
   const virtual = spaces!.size === 0 ? undefined : byKey(virtual_bytes);
-  const limited: Limited[] = [];
+  const [limited, maybe]: Limited[][] = [[], []];
+  // what the whole job inherited tells nothing of one of its processes
+  const hasFreeParent = (i: number): boolean => {
+    const parent = set.parent[set.process[i]!]!;
+    if (parent < 0) return false;
+    const key = `${set.node[parent]} ${sampleKeyAt(set, parent)}`;
+    return virtual!.has(key) && !spaces!.has(key);
+  };
   for (let i = 0; i < set.length; i++) {
     const signal = set.exitsignal[i]!;
     if (!(signal > 0) && !(spaces!.size > 0 && hasFailed(set, i))) continue;
@@ -113,13 +130,15 @@ function limitedProcesses(facts: RuleContext, { cpu_seconds, space }: typeof thr
     const limit = cpu!.get(key);
     const isSpent = limit !== undefined && used >= limit - cpu_seconds;
     if (signal === XCPU || (signal === KILL && isSpent))
-      limited.push({ node, who, what: 'CPU time', limit, used: Number.isNaN(used) ? undefined : used });
-    else if (signal === XFSZ) limited.push({ node, who, what: 'file size', limit: files!.get(key), used: undefined });
+      limited!.push({ node, who, what: 'CPU time', limit, used: Number.isNaN(used) ? undefined : used });
+    else if (signal === XFSZ) limited!.push({ node, who, what: 'file size', limit: files!.get(key), used: undefined });
     else if (hasFailed(set, i) && signal !== KILL) {
       const [most, taken] = [spaces!.get(key), virtual?.get(key)];
-      if (most !== undefined && taken !== undefined && taken >= space * most)
-        limited.push({ node, who, what: 'address space', limit: most, used: taken });
+      if (most === undefined || taken === undefined) continue;
+      if (taken >= space * most) limited!.push({ node, who, what: 'address space', limit: most, used: taken });
+      else if (hasFreeParent(i))
+        maybe!.push({ node, who, what: 'address space', limit: most, used: taken, isMaybe: true });
     }
   }
-  return limited;
+  return limited!.length > 0 ? limited! : maybe!;
 }

@@ -3,7 +3,7 @@ import { type SourceKind, Unavailable } from '../source.ts';
 
 export const markerTable = defineTable({
   name: 'marker',
-  help: 'Phases and figures of merit that the job itself has named (`tacho mark`, `tacho fom`).',
+  help: 'Phases and figures of merit that the job itself has named (`tacho mark`, `tacho fom`, `TACHO_MARKS`, Python).',
   scope: 'job',
   events: true,
   keys: [],
@@ -18,10 +18,11 @@ export const markerTable = defineTable({
       exact: true,
       help: 'The value of a figure of merit, in its own unit.',
     },
+    text('pid', 'The process that marked it, if it wrote the mark itself; empty with `tacho mark` and `tacho fom`.'),
   ],
 });
 
-/** No agent reads it: each row is appended by the command line, at the moment it is called. */
+/** No agent reads it: each row is appended by who marks, at that moment. */
 export const marker: SourceKind = {
   table: markerTable,
   open() {

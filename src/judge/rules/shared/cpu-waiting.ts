@@ -140,11 +140,27 @@ export const othersEvidence = (n: NodeReport, { full }: Limits<'full'>): Evidenc
         },
       ];
 
-/** Who the others were, as far as the node’s own agent knows them: it sees the jobs that the scheduler started. */
-export const neighbourEvidence = ({ node, shared_with = [] }: NodeReport): Evidence[] =>
-  shared_with.length === 0
+/** Who the others were: jobs that the node's own agent knows, and programs that /proc shows. */
+export const neighbourEvidence = ({ node, shared_with = [], neighbours = [] }: NodeReport): Evidence[] => [
+  ...(shared_with.length === 0
     ? []
-    : [{ text: `${node}: shared with ${listed(shared_with, 6)} meanwhile`, from: 'agent.json', node }];
+    : [{ text: `${node}: shared with ${listed(shared_with, 6)} meanwhile`, from: 'agent.json', node }]),
+  ...(neighbours.length === 0
+    ? []
+    : [
+        {
+          text: `${node}: most CPU time of others: ${listed(
+            neighbours.map((one) => `${neighbourName(one)} ${formatDuration(one.cpu_seconds)}`),
+            5,
+          )}`,
+          from: 'agent.json',
+          node,
+          value: neighbours[0]!.cpu_seconds,
+        },
+      ]),
+];
+
+export const neighbourName = ({ user, program }: { user: string; program: string }): string => `${program} of ${user}`;
 
 export const SERIAL = {
   /** One CPU busy, within this of exactly one: the mark of a program without threads. */

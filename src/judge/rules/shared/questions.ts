@@ -1,4 +1,6 @@
+import type { DaskRun } from '../../../query/dask/dask-run.ts';
 import { type AskedSeries, type Material, matching } from '../../../query/material.ts';
+import type { PastSeries } from '../../../query/past.ts';
 import { sampledSet } from '../../../query/processes/processes.ts';
 import { processSeries } from '../../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../../query/processes/set.ts';
@@ -35,6 +37,10 @@ export interface Questions {
   allProcesses(): ProcessSet | undefined;
   /** The threads of these that told of their end; undefined where processes did not record themselves. */
   allThreads(): AllThreads | undefined;
+  /** Columns of one table in earlier jobs that were recorded into the same folder, the last one first; none when that is not known. */
+  past(...columns: readonly TableColumn[]): PastSeries[];
+  /** The Dask cluster of the job; undefined: it had none, or a part of the job is looked at. */
+  dask(): DaskRun | undefined;
   /** The last word of a text column: one for each node and key that has one. */
   texts<K extends string>(column: TableColumn<string, string, K>, keys?: KeyValues<K>): NodeText[];
 }
@@ -56,6 +62,7 @@ export interface NodeStatistics<F = Figures> {
 export const questionsOf = (material: Material): Questions => ({
   allProcesses: once(() => processesOf(material)),
   allThreads: () => material.threads?.(),
+  dask: () => material.dask?.(),
   texts: ({ table, name }, wanted) =>
     material.nodes.flatMap((node) =>
       matching(node, table, wanted).flatMap(({ keys, texts, end }) => {
@@ -73,6 +80,11 @@ export const questionsOf = (material: Material): Questions => ({
         return statistics === undefined || statistics.count === 0 ? [] : [{ node: node.node, keys, statistics }];
       }),
     ),
+  past: (...columns) =>
+    material.past?.(
+      columns[0]!.table,
+      columns.map(({ name }) => name),
+    ) ?? [],
   series: (column, options) => material.series?.(column, options) ?? [],
   use: (resource, from, to) => material.sampled && usedBetween(material.sampled(), resource, [[from, to]]),
   useOverTime(resource, steps) {

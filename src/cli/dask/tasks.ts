@@ -1,0 +1,43 @@
+import { type Command, Option } from 'commander';
+import { tableWidth } from '../../base/page-width.ts';
+import { stated } from '../../base/stated.ts';
+import { whole } from '../processes.ts';
+import { daskRecording, sourceArgument } from './dask-source.ts';
+
+interface Options {
+  job?: number;
+  dag?: number;
+  limit: number;
+  format: 'text' | 'json' | 'csv';
+}
+
+export function defineTasks(command: Command): void {
+  sourceArgument(command)
+    .description('list what the tasks of each prefix used')
+    .option('--job <number>', 'only tasks of this job', whole)
+    .option('--dag <number>', 'only tasks of this graph of the job', whole)
+    .option('-n, --limit <n>', 'show at most N rows (0: all)', whole, 30)
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
+    .addHelpText(
+      'after',
+      `
+CPU is the share of the workers' CPU time: where several tasks ran on a worker, each gets a part by its time. Memory and GPU are
+those of the whole worker. The column shared says how much of their time other tasks ran there.
+
+Examples:
+  tacho dask tasks run7
+  tacho dask tasks run7 --job 2 --format json
+`,
+    )
+    .action(async (source: string | undefined, { job, dag, limit, format }: Options) => {
+      const recording = await daskRecording(source);
+      const { daskUse, prefixUse } = await import('../../query/dask/prefixes.ts');
+      const { needDask } = await import('../../query/dask/workers.ts');
+      needDask(recording);
+      const prefixes = prefixUse(daskUse(recording), stated({ job, dag }));
+      const { prefixCsv, prefixTable } = await import('../../show/dask/prefix-table.ts');
+      if (format === 'json') process.stdout.write(`${JSON.stringify(prefixes, null, 1)}\n`);
+      else if (format === 'csv') process.stdout.write(prefixCsv(prefixes));
+      else process.stdout.write(prefixTable(prefixes, limit, tableWidth()));
+    });
+}

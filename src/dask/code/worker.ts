@@ -1,0 +1,224 @@
+import { pythonText } from '../pickle.ts';
+
+export interface SamplerOptions {
+  /** Under which the plugin and its messages are known on the cluster. */
+  readonly id: string;
+  readonly intervalSeconds: number;
+  /** Source text of custom metrics in Python. */
+  readonly custom?: string;
+}
+
+/**
+ * The sampler of a worker, in Python. It has a thread of its own: a task that blocks the worker's event loop does not keep it
+ * from sampling. GPUs and custom metrics have threads of theirs, as they may hang: then their values are missing.
+ */
+export const samplerSource = ({ id, intervalSeconds, custom = '' }: SamplerOptions): string => `
+import os, sys, time, types, threading, socket
+from distributed.diagnostics.plugin import WorkerPlugin
+ID = ${pythonText(id)}
+EVERY = ${intervalSeconds}
+CUSTOM = ${pythonText(custom)}
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+def key_text(k):
+    if type(k) is str: return k
+    if type(k) is tuple: return "(" + ",".join([key_text(e) if type(e) is tuple else repr(e) for e in k]) + ("," if len(k) == 1 else "") + ")"
+    return str(k)
+
+def load_custom(source):
+    found = []
+    def custom_metric(name, per_device=True):
+        def note(function):
+            found.append((str(name), bool(per_device), function))
+            return function
+        return note
+    names = ("dask_metrics", "tacho", "tacho.dask")
+    before = {n: sys.modules.get(n) for n in names}
+    module = types.ModuleType("tacho.dask"); module.custom_metric = custom_metric
+    package = types.ModuleType("tacho"); package.dask = module
+    sys.modules.update({"dask_metrics": module, "tacho": package, "tacho.dask": module})
+    try: exec(compile(source, "<custom metrics>", "exec"), {"__name__": "custom_metrics"})
+    finally:
+        for n, old in before.items():
+            if old is None: sys.modules.pop(n, None)
+            else: sys.modules[n] = old
+    return found
+
+def visible(count, uuids):
+    asked = os.environ.get("CUDA_VISIBLE_DEVICES", os.environ.get("HIP_VISIBLE_DEVICES", os.environ.get("ROCR_VISIBLE_DEVICES")))
+    if asked is None: return list(range(count))
+    chosen = []
+    for each in asked.split(","):
+        each = each.strip()
+        if each.isdigit() and int(each) < count: chosen.append(int(each))
+        else:
+            match = [i for i, uuid in enumerate(uuids) if each and uuid.startswith(each)]
+            if len(match) != 1: break
+            chosen.append(match[0])
+    return chosen
+
+class Nvml:
+    def __init__(self):
+        import ctypes
+        self.c = ctypes
+        self.lib = ctypes.CDLL(os.environ.get("TACHO_NVML", "libnvidia-ml.so.1"))
+        if self.lib.nvmlInit_v2() != 0: raise OSError("nvmlInit fails")
+        count = ctypes.c_uint()
+        self.lib.nvmlDeviceGetCount_v2(ctypes.byref(count))
+        handles, uuids = [], []
+        for i in range(count.value):
+            h = ctypes.c_void_p()
+            self.lib.nvmlDeviceGetHandleByIndex_v2(i, ctypes.byref(h))
+            text = ctypes.create_string_buffer(96)
+            self.lib.nvmlDeviceGetUUID(h, text, 96)
+            handles.append(h); uuids.append(text.value.decode("ascii", "replace"))
+        self.devices = visible(count.value, uuids)
+        self.handles = [handles[i] for i in self.devices]
+        sizes = [(n, ctypes.c_ulonglong) for n in ("total", "reserved", "free", "used")]
+        try:
+            self.get_memory = self.lib.nvmlDeviceGetMemoryInfo_v2
+            class Memory(ctypes.Structure): _fields_ = [("version", ctypes.c_uint), *sizes]
+        except AttributeError:
+            self.get_memory = self.lib.nvmlDeviceGetMemoryInfo
+            class Memory(ctypes.Structure): _fields_ = [sizes[0], *sizes[2:]]
+        class Rates(ctypes.Structure): _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
+        self.memory, self.rates = Memory(), Rates()
+        if hasattr(self.memory, "version"): self.memory.version = ctypes.sizeof(Memory) | (2 << 24)
+    def read(self):
+        rows = []
+        for i, h in zip(self.devices, self.handles):
+            used = total = busy = None
+            if self.get_memory(h, self.c.byref(self.memory)) == 0: used, total = self.memory.used, self.memory.total
+            if self.lib.nvmlDeviceGetUtilizationRates(h, self.c.byref(self.rates)) == 0: busy = self.rates.gpu
+            rows.append((str(i), used, total, busy))
+        return rows
+    def for_custom(self):
+        try:
+            import pynvml
+            pynvml.nvmlInit()
+            return [pynvml.nvmlDeviceGetHandleByIndex(i) for i in self.devices]
+        except Exception: return list(self.handles)
+
+class Amd:
+    def __init__(self):
+        import glob
+        cards = sorted(glob.glob("/sys/class/drm/card[0-9]*/device/mem_info_vram_used"), key=lambda p: int("".join(c for c in p.split("/")[4] if c.isdigit())))
+        if not cards: raise OSError("no AMD GPU")
+        self.folders = [os.path.dirname(p) for p in cards]
+        self.devices = visible(len(cards), [])
+    def read(self):
+        def number(i, name):
+            try:
+                with open(self.folders[i] + "/" + name) as f: return int(f.read())
+            except Exception: return None
+        return [(str(i), number(i, "mem_info_vram_used"), number(i, "mem_info_vram_total"), number(i, "gpu_busy_percent")) for i in self.devices]
+    def for_custom(self): return list(self.devices)
+
+def open_gpus():
+    for kind in (Nvml, Amd):
+        try: return kind()
+        except Exception: pass
+    return None
+
+class Sampler(WorkerPlugin):
+    name = ID
+    def setup(self, worker):
+        self.worker, self.rows, self.notes = worker, [], []
+        self.over = threading.Event()
+        self.gpu_values, self.values = None, {}
+        self.host, self.pid = socket.gethostname(), os.getpid()
+        self.received, self.last_transfer, self.sent_at = 0, None, 0.0
+        self.io_loop = worker.loop
+        self.statm = os.open("/proc/self/statm", os.O_RDONLY)
+        s = worker.state
+        self.count_executing = (lambda: s.executing_count) if hasattr(s, "executing_count") else (lambda: len(s.executing))
+        self.count_fetching = (lambda: s.in_flight_tasks_count) if hasattr(s, "in_flight_tasks_count") else (lambda: len(s.in_flight_tasks))
+        self.run(self.sample_all)
+        self.run(self.read_gpus)
+    def teardown(self, worker):
+        self.over.set()
+        self.flush()
+    def run(self, function, *args): threading.Thread(target=function, args=args, name="tacho", daemon=True).start()
+    def note(self, text):
+        if text not in self.notes and len(self.notes) < 20: self.notes.append(text[:300])
+    def every(self, work):
+        due = time.monotonic()
+        while not self.over.is_set():
+            work()
+            due = max(due + EVERY, time.monotonic() - EVERY)
+            self.over.wait(max(0.0, due - time.monotonic()))
+    def sample_all(self):
+        def work():
+            try: self.sample()
+            except Exception as e: self.note("sample: %r" % (e,))
+        self.every(work)
+        os.close(self.statm)
+    def read_gpus(self):
+        gpus = open_gpus()
+        self.start_custom(gpus)
+        if gpus is None or not gpus.devices: return
+        def read():
+            try: self.gpu_values = gpus.read()
+            except Exception as e: self.note("GPUs: %r" % (e,))
+        self.every(read)
+    def start_custom(self, gpus):
+        if not CUSTOM: return
+        try: found = load_custom(CUSTOM)
+        except BaseException as e:
+            self.note("custom metrics cannot be loaded: %r" % (e,))
+            return
+        if not found: self.note("the custom metrics' file has no function with @custom_metric")
+        devices = gpus.devices if gpus is not None else []
+        handles = gpus.for_custom() if gpus is not None else []
+        for name, per_device, function in found: self.run(self.run_custom, name, per_device, function, devices, handles)
+    def run_custom(self, name, per_device, function, devices, handles):
+        def plain(v): return v if isinstance(v, (int, float, str)) and not isinstance(v, bool) else int(v) if isinstance(v, bool) else float(v) if hasattr(v, "__float__") else None if v is None else str(v)
+        def read():
+            try:
+                if per_device: self.values[name] = [(str(d), plain(function(self.worker, h))) for d, h in zip(devices, handles)]
+                else: self.values[name] = [("", plain(function(self.worker, handles)))]
+            except BaseException as e: self.note("custom metric %s: %r" % (name, e))
+        self.every(read)
+    def incoming(self):
+        log = self.worker.transfer_incoming_log
+        if not log or log[-1] is self.last_transfer: return self.received
+        fresh = 0
+        for entry in reversed(log):
+            if entry is self.last_transfer: break
+            fresh += entry.get("total", 0)
+        self.last_transfer = log[-1]
+        self.received += fresh
+        return self.received
+    def sample(self):
+        began = time.thread_time_ns()
+        w, s = self.worker, self.worker.state
+        gpus, self.gpu_values = self.gpu_values, None
+        values, self.values = self.values, {}
+        data = w.data
+        spilled = getattr(data, "spilled_total", None)
+        rss = int(os.pread(self.statm, 64, 0).split()[1]) * PAGE
+        keys = [key_text(k) for k in list(w.active_threads.values())]
+        managed = getattr(s, "nbytes", None)
+        row = [time.time() + w.scheduler_delay, keys, self.count_executing(), len(s.ready) + len(s.constrained),
+            self.count_fetching(), len(data), rss,
+            None if managed is None else managed if spilled is None else managed - spilled.memory,
+            0 if spilled is None else spilled.disk, time.process_time_ns() // 1000, self.incoming(), w.transfer_outgoing_bytes_total, gpus, values or None]
+        row.append((time.thread_time_ns() - began) // 1000)
+        self.rows.append(row)
+        now = time.monotonic()
+        if now - self.sent_at >= 0.4:
+            self.sent_at = now
+            self.io_loop.add_callback(self.flush)
+    def flush(self):
+        w = self.worker
+        if w.batched_stream is None or not (self.rows or self.notes): return
+        rows, self.rows = self.rows, []
+        if len(rows) > 10000: rows = rows[-10000:]
+        notes, told = self.notes, getattr(self, "told", 0)
+        self.told = len(notes)
+        limit = getattr(getattr(w, "memory_manager", None), "memory_limit", None) or getattr(w, "memory_limit", None)
+        try: w.batched_stream.send({"op": ID, "about": [str(w.name), self.host, self.pid, w.state.nthreads, limit], "rows": rows, "notes": notes[told:]})
+        except Exception: self.rows = rows + self.rows
+
+sampler = Sampler()
+`;

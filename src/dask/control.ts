@@ -1,0 +1,119 @@
+import * as fs from 'node:fs';
+import * as net from 'node:net';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { Fault, reason } from '../base/fault.ts';
+import { replaceJson } from '../recording/folder/replace.ts';
+
+/** In the recording of an attached monitor: who it is, and where it listens. */
+export const CONTROL_FILE = 'dask.json';
+
+export interface ControlFacts {
+  format: number;
+  pid: number;
+  socket: string;
+  scheduler: string;
+  way: string;
+}
+
+export type ControlRequest = { op: string; job?: number };
+export type ControlAnswer = { ok: boolean; error?: string; hint?: string } & Record<string, unknown>;
+
+/** An answer may wait until the newest samples are written, or the recording is sealed. */
+const ANSWER_MS = 120_000;
+const LONGEST_REQUEST = 1 << 16;
+
+/** Listens for requests, one line of JSON each; only this user can connect. Returns how to end it. */
+export async function listenForControl(
+  recording: string,
+  facts: Omit<ControlFacts, 'format' | 'pid' | 'socket'>,
+  answer: (request: ControlRequest) => Promise<ControlAnswer>,
+): Promise<() => void> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-dask-'));
+  const socket = path.join(folder, 's');
+  const server = net.createServer((connection) => serve(connection, answer));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(socket, resolve);
+  });
+  const file = path.join(recording, CONTROL_FILE);
+  replaceJson(file, { format: 1, pid: process.pid, socket, ...facts });
+  return () => {
+    server.close();
+    fs.rmSync(file, { force: true });
+    fs.rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+function serve(connection: net.Socket, answer: (request: ControlRequest) => Promise<ControlAnswer>): void {
+  let text = '';
+  connection.setEncoding('utf8');
+  connection.on('error', () => {});
+  connection.on('data', (part: string) => {
+    text += part;
+    if (text.length > LONGEST_REQUEST) connection.destroy();
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+      const line = text.slice(0, end);
+      text = text.slice(end + 1);
+      void reply(line, answer).then((said) => connection.write(`${JSON.stringify(said)}\n`));
+    }
+  });
+}
+
+async function reply(
+  line: string,
+  answer: (request: ControlRequest) => Promise<ControlAnswer>,
+): Promise<ControlAnswer> {
+  try {
+    const request = JSON.parse(line) as ControlRequest;
+    if (typeof request?.op !== 'string') throw new Fault('the request has no "op"');
+    if (request.job !== undefined && !Number.isSafeInteger(request.job)) throw new Fault('"job" is no whole number');
+    return await answer(request);
+  } catch (error) {
+    const hint = error instanceof Fault && error.hint !== undefined ? { hint: error.hint } : {};
+    return { ok: false, error: error instanceof SyntaxError ? 'the request is no JSON' : reason(error), ...hint };
+  }
+}
+
+/** The monitor of a recording; undefined: none is attached. One that was killed has left its file: then too. */
+export function controlOf(recording: string): ControlFacts | undefined {
+  let facts: ControlFacts;
+  try {
+    facts = JSON.parse(fs.readFileSync(path.join(recording, CONTROL_FILE), 'utf8')) as ControlFacts;
+  } catch {
+    return undefined;
+  }
+  return typeof facts.pid === 'number' && typeof facts.socket === 'string' && isRunning(facts.pid) ? facts : undefined;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Asks an attached monitor. */
+export function askMonitor({ socket, pid }: ControlFacts, request: ControlRequest): Promise<ControlAnswer> {
+  return new Promise((resolve, reject) => {
+    const connection = net.connect(socket);
+    let text = '';
+    connection.setEncoding('utf8');
+    connection.setTimeout(ANSWER_MS, () => connection.destroy(new Error('no answer within 2 min')));
+    connection.once('error', (error) =>
+      reject(new Fault(`the monitor (process ${pid}) cannot be asked: ${reason(error)}`, { cause: error })),
+    );
+    connection.once('close', () => reject(new Fault(`the monitor (process ${pid}) has ended without an answer`)));
+    connection.on('data', (part: string) => {
+      text += part;
+      if (!text.includes('\n')) return;
+      connection.end();
+      const answer = JSON.parse(text) as ControlAnswer;
+      if (answer.ok) resolve(answer);
+      else reject(new Fault(answer.error ?? 'refused', answer.hint === undefined ? {} : { hint: answer.hint }));
+    });
+    connection.write(`${JSON.stringify(request)}\n`);
+  });
+}

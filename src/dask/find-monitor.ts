@@ -1,0 +1,46 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { CONTROL_FILE, type ControlFacts, controlOf } from './control.ts';
+
+const HINT = 'tacho dask attach tcp://HOST:8786 attaches one';
+
+export interface FoundMonitor {
+  folder: string;
+  control: ControlFacts;
+}
+
+/** The attached monitor of a recording; without one, that of the recording around this command, or the only one here. */
+export function findMonitor(recording: string | undefined): FoundMonitor {
+  if (recording !== undefined) {
+    const found = controlOf(recording);
+    if (found !== undefined) return { folder: recording, control: found };
+    const isKilled = fs.existsSync(path.join(recording, CONTROL_FILE));
+    throw new Fault(isKilled ? `the monitor of ${recording} was killed` : `no monitor is attached in ${recording}`, {
+      hint: isKilled ? 'what it recorded is there; attach again with another folder' : HINT,
+    });
+  }
+  const found = monitorsHere();
+  if (found.length === 0) throw new Fault('no monitor is attached in a recording here', { hint: HINT });
+  if (found.length > 1 && found[0]!.folder !== process.env.TACHO_RECORDING)
+    throw new Fault(`several monitors are attached here: ${found.map(({ folder }) => folder).join(', ')}`, {
+      hint: 'name the recording',
+    });
+  return found[0]!;
+}
+
+/** Attached monitors of the recording around this command, and of those in this folder. */
+export function monitorsHere(): FoundMonitor[] {
+  const { TACHO_RECORDING: around = '' } = process.env;
+  const folders = [...(around === '' ? [] : [around]), '.', ...below('.')];
+  return folders.flatMap((folder) => {
+    const control = controlOf(folder);
+    return control === undefined ? [] : [{ folder, control }];
+  });
+}
+
+const below = (folder: string): string[] =>
+  fs
+    .readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => path.join(folder, name));

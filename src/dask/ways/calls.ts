@@ -1,0 +1,215 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Fault, reason } from '../../base/fault.ts';
+import { inTime } from '../../base/in-time.ts';
+import { parseScheduler, type SchedulerAddress } from '../address.ts';
+import { type Certificates, Comm } from '../comm.ts';
+import type { ClusterFacts, Listener, TaskEnded, Way, WorkerSample } from '../events.ts';
+import { keyText, type Packed } from '../msgpack.ts';
+
+type Record = { [key: string]: Packed };
+
+const record = (value: Packed | undefined): Record =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array) ? value : {};
+const number = (value: Packed | undefined): number | undefined => (typeof value === 'number' ? value : undefined);
+
+/** The scheduler keeps this many of its newest tasks at least; asking again from before the last one loses none. */
+const OVERLAP_SECONDS = 5;
+
+export const MISSING = [
+  'graphs, and so job and dag of tasks',
+  'tasks that were retried or lost with their worker',
+  'GPUs and custom metrics of workers',
+  'values of workers between their heartbeats (0.5 s and longer)',
+];
+
+/**
+ * Nothing but questions that Dask's own dashboard and clients ask. The scheduler keeps its own task stream from the first
+ * question on, as it does for its dashboard.
+ */
+export async function openCalls(
+  address: SchedulerAddress,
+  certificates: Certificates,
+  intervalSeconds: number,
+  listener: Listener,
+): Promise<Way> {
+  const comm = await Comm.open(address, certificates);
+  const identity = await comm.ask('identity');
+  if (record(identity).type !== 'Scheduler') {
+    comm.close();
+    throw new Fault(
+      `${address.text} is not a Dask scheduler: it says it is ${String(record(identity).type ?? 'nothing')}`,
+    );
+  }
+  const versions = record(record(record(await comm.ask('versions')).packages ?? null));
+  listener.facts(factsOf(record(identity), String(versions.distributed ?? '')));
+  let since = Date.now() / 1000;
+  const seen = new Map<string, number>();
+  const known = new Set(Object.keys(record(record(identity).workers)));
+  let isOver = false;
+  let rounds = 0;
+  const stacks = new CallStacks(certificates, listener);
+
+  async function round(): Promise<void> {
+    const tasks = await comm.ask('get_task_stream', { start: since - OVERLAP_SECONDS });
+    for (const each of Array.isArray(tasks) ? tasks : []) {
+      const task = taskOf(record(each));
+      if (task === undefined || task.stop < since - OVERLAP_SECONDS) continue;
+      const mark = `${task.key} ${task.worker} ${task.stop}`;
+      if (seen.has(mark)) continue;
+      seen.set(mark, task.stop);
+      listener.task(task);
+      since = Math.max(since, task.stop);
+    }
+    for (const [mark, stop] of seen) if (stop < since - 2 * OVERLAP_SECONDS) seen.delete(mark);
+    const now = Date.now() / 1000;
+    const workers = record(record(await comm.ask('identity')).workers);
+    for (const address of Object.keys(workers)) if (!known.has(address)) listener.worker(now, address, true);
+    for (const address of known) if (workers[address] === undefined) listener.worker(now, address, false);
+    known.clear();
+    for (const address of Object.keys(workers)) known.add(address);
+    const executing = await stacks.read([...known]);
+    for (const [address, about] of Object.entries(workers))
+      listener.sample(sampleOf(now, address, record(about), executing.get(address)));
+  }
+
+  const run = async (): Promise<string> => {
+    // the first question starts Dask's task stream: what ended before is not ours
+    while (!isOver) {
+      const began = performance.now();
+      try {
+        await round();
+        rounds++;
+      } catch (error) {
+        return isOver ? 'detached' : reason(error);
+      }
+      await sleep(Math.max(10, intervalSeconds * 1000 - (performance.now() - began)));
+    }
+    return 'detached';
+  };
+  await comm.ask('get_task_stream', { count: 1 });
+  const ended = run();
+  async function catchUp(): Promise<void> {
+    const before = rounds;
+    for (let i = 0; i < 600 && rounds < before + 2 && (await inTime(50, ended)) === undefined; i++);
+  }
+  return {
+    name: 'calls',
+    missing: MISSING,
+    ended,
+    catchUp,
+    settle: catchUp,
+    async close() {
+      isOver = true;
+      comm.close();
+      stacks.close();
+      await ended;
+    },
+  };
+}
+
+/** What executes on each worker, asked from the worker itself; one that cannot be reached from here is noted once. */
+class CallStacks {
+  private readonly certificates: Certificates;
+  private readonly listener: Listener;
+  private readonly comms = new Map<string, Comm | undefined>();
+
+  constructor(certificates: Certificates, listener: Listener) {
+    this.certificates = certificates;
+    this.listener = listener;
+  }
+
+  async read(workers: readonly string[]): Promise<Map<string, string[]>> {
+    const answers = await Promise.all(workers.map((worker) => this.one(worker)));
+    return new Map(answers.flatMap((keys, i) => (keys === undefined ? [] : [[workers[i]!, keys] as const])));
+  }
+
+  close(): void {
+    for (const comm of this.comms.values()) comm?.close();
+  }
+
+  private async one(worker: string): Promise<string[] | undefined> {
+    try {
+      if (!this.comms.has(worker)) {
+        this.comms.set(worker, undefined);
+        this.comms.set(worker, await Comm.open(parseScheduler(worker), this.certificates));
+      }
+      const comm = this.comms.get(worker);
+      return comm === undefined ? undefined : Object.keys(record(await comm.ask('call_stack'))).map(keyText);
+    } catch (error) {
+      this.comms.set(worker, undefined);
+      this.listener.note(`worker ${worker} cannot be asked what it executes: ${reason(error)}`);
+      return undefined;
+    }
+  }
+}
+
+const factsOf = (identity: Record, version: string): ClusterFacts => ({
+  version,
+  scheduler: String(identity.id ?? ''),
+  workers: Object.entries(record(identity.workers)).map(([address, about]) => ({
+    address,
+    name: String(record(about).name ?? ''),
+  })),
+  clients: [],
+});
+
+function taskOf(row: Record): TaskEnded | undefined {
+  const steps = (Array.isArray(row.startstops) ? row.startstops : []).map(record);
+  const compute = steps.find(({ action }) => action === 'compute');
+  const last = compute ?? steps.at(-1);
+  const stop = number(last?.stop);
+  if (stop === undefined) return undefined;
+  const sum = (isIt: (action: string) => boolean): number | undefined => {
+    const found = steps.filter(({ action }) => isIt(String(action)));
+    return found.length === 0
+      ? undefined
+      : found.reduce((seconds, each) => seconds + (number(each.stop) ?? 0) - (number(each.start) ?? 0), 0);
+  };
+  const task: TaskEnded = {
+    key: keyText(row.key!),
+    worker: typeof row.worker === 'string' ? row.worker : '',
+    stop,
+    outcome: row.status === 'OK' ? 'ok' : 'erred',
+  };
+  const start = number(compute?.start);
+  const transfer = sum((action) => action === 'transfer');
+  const disk = sum((action) => action.startsWith('disk'));
+  if (start !== undefined) task.start = start;
+  if (transfer !== undefined) task.transferSeconds = transfer;
+  if (disk !== undefined) task.diskSeconds = disk;
+  if (typeof row.exception_text === 'string') task.error = row.exception_text.slice(0, 200);
+  if (typeof row.nbytes === 'number') task.bytes = row.nbytes;
+  if (typeof row.thread === 'number') task.thread = row.thread;
+  return task;
+}
+
+function sampleOf(now: number, worker: string, about: Record, tasks: string[] | undefined): WorkerSample {
+  const metrics = record(about.metrics);
+  const counts = record(metrics.task_counts);
+  const transfer = record(metrics.transfer);
+  const sample: WorkerSample = {
+    time: now,
+    worker,
+    name: String(about.name ?? ''),
+    host: typeof about.host === 'string' ? about.host : '',
+    gpus: [],
+    metrics: [],
+  };
+  if (tasks !== undefined) sample.tasks = tasks;
+  const values = {
+    threads: about.nthreads,
+    limit: about.memory_limit,
+    memory: metrics.memory,
+    managed: metrics.managed_bytes,
+    spilled: record(metrics.spilled_bytes).disk,
+    executing: counts.executing ?? metrics.executing,
+    ready: counts.ready ?? metrics.ready,
+    fetching: counts.flight ?? metrics.in_flight,
+    stored: counts.memory ?? metrics.in_memory,
+    sent: transfer.outgoing_bytes_total,
+  };
+  for (const [field, value] of Object.entries(values))
+    if (typeof value === 'number' && !(field === 'limit' && value === 0))
+      (sample as unknown as { [field: string]: number })[field] = value;
+  return sample;
+}

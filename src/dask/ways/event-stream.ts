@@ -1,0 +1,102 @@
+import { Fault } from '../../base/fault.ts';
+import type { Listener, TaskEnded, Way } from '../events.ts';
+import { keyText, type Packed } from '../msgpack.ts';
+
+const MISSING = [
+  'tasks that erred, were retried or lost',
+  'tasks of graphs: job and dag of tasks, and how large a graph is',
+  'everything about workers: memory, spilling, executing tasks, GPUs, custom metrics',
+  'any other listener of this stream: it has room for one',
+];
+
+const OPEN_MS = 10_000;
+
+/** The last resort: the stream that the scheduler's web server offers. */
+export async function openEventStream(dashboard: string, listener: Listener): Promise<Way> {
+  const url = `${dashboard.replace(/^http/, 'ws')}/eventstream`;
+  const socket = new WebSocket(url);
+  const opened = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<string>();
+  const timer = setTimeout(() => opened.reject(new Fault(`no answer from ${url} within 10 s`)), OPEN_MS);
+  let isOver = false;
+  socket.addEventListener('open', () => opened.resolve());
+  socket.addEventListener('error', () => opened.reject(new Fault(`${url} takes no connection`)));
+  socket.addEventListener('close', () => closed.resolve(isOver ? 'detached' : `${url} has closed the connection`));
+  socket.addEventListener('message', ({ data }) => hear(String(data), listener));
+  try {
+    await opened.promise;
+  } finally {
+    clearTimeout(timer);
+  }
+  // the dashboard has no clock of its own: the connection is kept awake
+  const ping = setInterval(() => socket.send(JSON.stringify({ name: 'ping' })), 10_000);
+  void closed.promise.then(() => clearInterval(ping));
+  const identity = (await (await fetch(`${dashboard}/json/identity.json`)).json()) as {
+    id?: string;
+    workers?: Record<string, { name?: unknown }>;
+  };
+  listener.facts({
+    version: '',
+    scheduler: identity.id ?? '',
+    workers: Object.entries(identity.workers ?? {}).map(([address, { name }]) => ({
+      address,
+      name: String(name ?? ''),
+    })),
+    clients: [],
+  });
+  async function settle(): Promise<void> {
+    const pong = Promise.withResolvers<void>();
+    const heard = ({ data }: MessageEvent): void => {
+      if (String(data).includes('"pong"')) pong.resolve();
+    };
+    socket.addEventListener('message', heard);
+    socket.send(JSON.stringify({ name: 'ping' }));
+    await Promise.race([pong.promise, closed.promise]);
+    socket.removeEventListener('message', heard);
+  }
+  return {
+    name: 'event stream',
+    missing: MISSING,
+    ended: closed.promise,
+    catchUp: settle,
+    settle,
+    async close() {
+      isOver = true;
+      socket.close();
+      await closed.promise;
+    },
+  };
+}
+
+function hear(text: string, listener: Listener): void {
+  let event: { [key: string]: Packed };
+  try {
+    event = JSON.parse(text) as typeof event;
+  } catch {
+    listener.note('the event stream sent something that is no JSON');
+    return;
+  }
+  const now = Date.now() / 1000;
+  const { name } = event;
+  if (name === 'add_worker' || name === 'remove_worker')
+    listener.worker(now, String(event.worker), name === 'add_worker');
+  else if (name === 'add_client' || name === 'remove_client')
+    listener.client(now, String(event.client), name === 'add_client');
+  else if (name === 'update_graph') listener.graph({ time: now, client: String(event.client), wantedKeys: [] });
+  // Dask puts its own word for the prefix where the name of the event was
+  else if (event.action === 'compute' || event.action === 'transfer') task(event, listener);
+}
+
+function task(event: { [key: string]: Packed }, listener: Listener): void {
+  if (event.action !== 'compute' || typeof event.stop !== 'number') return;
+  const ended: TaskEnded = {
+    key: keyText(event.key!),
+    worker: typeof event.worker === 'string' ? event.worker : '',
+    stop: event.stop,
+    outcome: 'ok',
+  };
+  if (typeof event.start === 'number') ended.start = event.start;
+  if (typeof event.nbytes === 'number') ended.bytes = event.nbytes;
+  if (typeof event.thread === 'number') ended.thread = event.thread;
+  listener.task(ended);
+}

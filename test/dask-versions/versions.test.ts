@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { openRecording } from '../../src/recording/folder/open.ts';
+import { startCluster, whyNoDask } from '../dask/cluster.ts';
+import { attachTo, rowsOf } from '../dask/record.ts';
+import { eventually } from '../made/eventually.ts';
+import { temporaryFolder } from '../tacho.ts';
+
+const skip = whyNoDask;
+
+test('100,000 tasks: each is recorded once', { skip }, async (t) => {
+  const cluster = await startCluster({ workers: 2, threads: 2 });
+  t.after(() => cluster.end());
+  const attached = await attachTo(cluster.address, temporaryFolder(t), { intervalSeconds: 0.2 });
+  await cluster.run(['many'], { TASKS: '100000' });
+  await attached.opened.way.settle();
+  attached.detach('detached');
+  await attached.ended;
+  const [node] = openRecording(attached.recording).nodes;
+  assert.ok(node!.tables.get('dask_task')!.sealed !== undefined, 'sealed');
+  const tasks = rowsOf(attached.recording, 'dask_task').filter(({ prefix }) => prefix === 'add');
+  assert.equal(new Set(tasks.map(({ key }) => key)).size, 100_000);
+  assert.ok(tasks.every(({ job, outcome }) => job === 1 && outcome === 'ok'));
+});
+
+test('TLS: with the certificates of the cluster, and refused without', { skip }, async (t) => {
+  const folder = temporaryFolder(t);
+  const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')];
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const files = ['-keyout', key, '-out', cert];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...files, ...subject], {
+    stdio: 'ignore',
+  });
+  const tls = { ca: cert, cert, key };
+  const cluster = await startCluster({ workers: 1, threads: 1, tls });
+  t.after(() => cluster.end());
+  assert.match(cluster.address, /^tls:/);
+  await assert.rejects(attachTo(cluster.address, folder), /cannot reach the Dask scheduler|closed the connection/);
+  const attached = await attachTo(cluster.address, folder, { certificates: tls });
+  await cluster.run(['errors']);
+  await eventually('its tasks', () => rowsOf(attached.recording, 'dask_task').length === 4);
+  attached.detach('detached');
+  await attached.ended;
+});
+
+test('workers that come later, by adaptive scaling and a restart, are sampled', { skip }, async (t) => {
+  const cluster = await startCluster({ workers: 1, threads: 1 });
+  t.after(() => cluster.end());
+  const attached = await attachTo(cluster.address, temporaryFolder(t));
+  const { recording } = attached;
+  const sampled = (): number => new Set(rowsOf(recording, 'dask_worker').map(({ worker }) => worker)).size;
+  await eventually('the first worker', () => sampled() === 1);
+  await cluster.ask('restart');
+  await eventually('the worker that was restarted', () => sampled() >= 2);
+  await cluster.ask('adapt 1 3');
+  await cluster.run(['busy']);
+  assert.ok(sampled() >= 3, 'workers of adaptive scaling');
+  attached.detach('detached');
+  await attached.ended;
+  const tasks = rowsOf(recording, 'dask_task').filter(({ outcome }) => outcome === 'ok');
+  assert.equal(new Set(tasks.map(({ key }) => key)).size, 200);
+});
+
+test('a scheduler without pickle is asked by calls', { skip }, async (t) => {
+  const cluster = await startCluster({ workers: 1, threads: 1, config: { 'distributed.scheduler.pickle': false } });
+  t.after(() => cluster.end());
+  const attached = await attachTo(cluster.address, temporaryFolder(t)).catch((error: Error) => error);
+  // newer versions of Dask have no such setting
+  if (attached instanceof Error) throw attached;
+  const { way, passed } = attached.opened;
+  assert.ok(way.name === 'feed' || /refuses its feed/.test(passed[0] ?? ''), passed[0]);
+  attached.detach('detached');
+  await attached.ended;
+  assert.ok(fs.existsSync(path.join(attached.recording, 'job.json')));
+});

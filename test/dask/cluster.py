@@ -1,0 +1,70 @@
+"""A local cluster for tests: prints its addresses, then does what each line of its input says, and answers with a line."""
+import json
+import os
+import sys
+
+
+def threads_named_tacho(dask_worker=None):
+    import threading
+
+    return [t.name for t in threading.enumerate() if t.name == "tacho"]
+
+
+def left_behind(dask_scheduler=None):
+    s = dask_scheduler
+    return [n for n in [*s.plugins, *s.worker_plugins] if "tacho" in str(n)]
+
+
+def main():
+    import dask
+
+    options = json.loads(sys.argv[1])
+    dask.config.set(options.get("config", {}))
+    from distributed import Client, LocalCluster
+    from distributed.security import Security
+
+    tls = options.get("tls")
+    security = None
+    if tls:
+        security = Security(tls_ca_file=tls["ca"], require_encryption=True, **{
+            f"tls_{role}_{part}": tls[part] for role in ("scheduler", "worker", "client") for part in ("cert", "key")})
+    cluster = LocalCluster(
+        n_workers=options.get("workers", 2),
+        threads_per_worker=options.get("threads", 2),
+        dashboard_address="127.0.0.1:0",
+        protocol="tls" if tls else "tcp",
+        security=security,
+        memory_limit=options.get("memory", "1GiB"),
+    )
+    print(json.dumps({"address": cluster.scheduler_address, "dashboard": cluster.dashboard_link}), flush=True)
+    for line in sys.stdin:
+        request = line.strip()
+        answer = None
+        if request == "end":
+            break
+        if request.startswith("scale "):
+            cluster.scale(int(request.split()[1]))
+        elif request.startswith("adapt "):
+            low, high = map(int, request.split()[1:])
+            cluster.adapt(minimum=low, maximum=high, interval="100ms", wait_count=2)
+        elif request == "left":
+            with Client(cluster) as client:
+                answer = {"plugins": client.run_on_scheduler(left_behind), "threads": client.run(threads_named_tacho)}
+        elif request.startswith("run "):
+            import workflow
+
+            asked = json.loads(request[4:])
+            os.environ.update(asked["env"])
+            with Client(cluster) as client:
+                for name in asked["names"]:
+                    getattr(workflow, name)(client, cluster)
+        elif request == "restart":
+            with Client(cluster) as client:
+                client.restart()
+        print(json.dumps(answer), flush=True)
+    cluster.close()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Workflows for tests: python3 workflow.py ADDRESS NAME…"""
+import os
+import sys
+import time
+
+from distributed import Client
+
+
+def inc(x, seconds=0.02):
+    time.sleep(seconds)
+    return x + 1
+
+
+def fail(x):
+    raise ValueError("no, %d" % x)
+
+
+def die(marker):
+    """Kills its worker the first time."""
+    if not os.path.exists(marker):
+        open(marker, "w").close()
+        os._exit(1)
+    return 7
+
+
+def add(x, y):
+    return x + y
+
+
+def graphs(client, address):
+    client.gather(client.map(inc, range(20)))
+    client.gather(client.map(inc, range(100, 110)))
+    with Client(address) as other:
+        other.submit(inc, 1000).result()
+
+
+def keys(client, address):
+    names = ["quote-'\"-1", "two\nlines", "comma, here", "x" * 10000]
+    client.gather([client.submit(inc, i, key=name) for i, name in enumerate(names)])
+    graph = {("t-abc", 0, i): (inc, i) for i in range(3)}
+    graph["total-abc"] = (sum, list(graph))
+    client.get(graph, "total-abc")
+
+
+def errors(client, address):
+    for retries in (0, 2):
+        try:
+            client.submit(fail, retries, retries=retries).result()
+        except ValueError:
+            pass
+
+
+def death(client, address):
+    client.submit(die, os.environ["MARKER"]).result()
+
+
+def many(client, address):
+    n = int(os.environ.get("TASKS", "100000"))
+    futures = client.map(add, range(n), range(n), batch_size=5000, pure=False)
+    client.gather(futures[-1])
+    from distributed import wait
+    wait(futures)
+
+
+def many_with_report(client, address):
+    from distributed import performance_report
+
+    with performance_report(filename=os.environ["REPORT"]):
+        many(client, address)
+
+
+def many_with_sampler(client, address):
+    from distributed.diagnostics import MemorySampler
+
+    sampler = MemorySampler()
+    with sampler.sample("many", client=client, interval=0.2):
+        many(client, address)
+
+
+def busy(client, address):
+    client.gather(client.map(inc, range(200), seconds=0.05, pure=False))
+
+
+def main():
+    address = sys.argv[1]
+    security = None
+    if "TLS_CA" in os.environ:
+        from distributed.security import Security
+        security = Security(tls_ca_file=os.environ["TLS_CA"], tls_client_cert=os.environ["TLS_CERT"], tls_client_key=os.environ["TLS_KEY"], require_encryption=True)
+    with Client(address, security=security) as client:
+        for name in sys.argv[2:]:
+            globals()[name](client, address)
+
+
+if __name__ == "__main__":
+    main()

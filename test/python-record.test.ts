@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { openRecording } from '../src/recording/folder/open.ts';
+import { pairPhases, recordedMarkers } from '../src/recording/read/markers.ts';
+import { tacho, temporaryFolder } from './tacho.ts';
+
+const PACKAGE = path.join(import.meta.dirname, '../python');
+const SCRIPT = path.join(import.meta.dirname, 'python/record.py');
+const has = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0;
+const PYTHON = ['/usr/bin/python3', 'python3'].find((name) => has(name, '-c', 'import pandas'));
+const noPandas = PYTHON === undefined ? 'python3-pandas is not installed' : false;
+
+function environment(): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = { ...process.env, PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' };
+  for (const name of ['TACHO', 'TACHO_RECORDING', 'TACHO_MARKS']) delete env[name];
+  return env;
+}
+
+test('a Python program marks its phases in the recording around it', { skip: noPandas }, (t) => {
+  const cwd = temporaryFolder(t);
+  const run = ['run', '--no-report', '-o', 'r', '--', PYTHON!, '-W', 'error', SCRIPT, 'joins'];
+  const done = tacho(run, { cwd, env: environment() });
+  assert.equal(done.code, 0, done.err);
+  const recording = path.join(cwd, 'r');
+  assert.deepEqual(JSON.parse(done.out), [true, true, recording]);
+  const markers = recordedMarkers(openRecording(recording));
+  const phases = pairPhases(markers);
+  assert.deepEqual(
+    phases.map(({ begin }) => begin.name),
+    ['whole', 'load', 'say "a, b" c', 'outer', 'inner', 'in a child'],
+  );
+  assert.ok(phases.every(({ begin, end }) => end !== undefined && end.time >= begin.time && end.pid === begin.pid));
+  assert.notEqual(phases.at(-1)!.begin.pid, phases[0]!.begin.pid);
+  const figures = markers.filter(({ action }) => action === 'fom');
+  assert.equal(figures.length, 401);
+  assert.equal(figures.find(({ name }) => name === 'digits')!.value, '0.30000000000000004');
+});
+
+test('elsewhere it starts a recording of its own, which ends with the block', { skip: noPandas }, (t) => {
+  const cwd = temporaryFolder(t);
+  const done = spawnSync(PYTHON!, ['-W', 'error', SCRIPT, 'mine'], {
+    cwd,
+    encoding: 'utf8',
+    env: { ...environment(), TACHO_RECORDINGS: cwd },
+  });
+  assert.equal(done.status, 0, done.stderr);
+  const said = JSON.parse(done.stdout) as Record<string, unknown> & { nowhere: string[] };
+  assert.match(said.nowhere.join(), /^nothing is being recorded here: marks are not kept/);
+  assert.equal(said.nowhere.length, 1);
+  assert.equal(said.live, 'running');
+  assert.deepEqual(said.job, ['alone', 'failed', 1, { op: 'x' }]);
+  assert.deepEqual(said.phases, ['main']);
+  assert.deepEqual(said.figures, [['of a child', 7]]);
+  assert.equal(said.rows, true);
+  assert.match(String(said.strict), /\/proc\/none/);
+  assert.equal(said['goes on'], 'nothing is recorded: ');
+  assert.equal(said.left, null);
+  assert.deepEqual(said.refused, [
+    'the figure "x" is str, not a number',
+    'the figure "x" is nan, which is not a number that can be kept',
+    'the figure "x" has more digits than can be kept: 9007199254740993',
+    'the figure "x" has no value',
+  ]);
+});
+
+test('the Python package is typed', { skip: has('mypy', '--version') ? false : 'mypy is not installed' }, (t) => {
+  const cache = temporaryFolder(t);
+  const config = path.join(PACKAGE, 'pyproject.toml');
+  const words = [
+    '--config-file',
+    config,
+    '--cache-dir',
+    cache,
+    '--python-version',
+    '3.9',
+    path.join(PACKAGE, 'tacho'),
+    path.join(PACKAGE, 'dask_metrics.py'),
+  ];
+  const done = spawnSync('mypy', words, { encoding: 'utf8' });
+  assert.equal(done.status, 0, done.stdout);
+});
