@@ -1,9 +1,11 @@
 import type { Material, NodeMaterial } from '../query/material.ts';
+import { inMinutes } from '../query/series/from-overview.ts';
 import type { ColumnSeries } from '../query/series/series.ts';
 import { hasOwnCgroup } from '../query/use/cpu-total.ts';
 import type { Curve } from '../query/use/curve.ts';
 import { useOf } from '../query/use/use.ts';
 import type { ChartSource, ColumnSource, JobChart, UseSource } from './job-charts.ts';
+import { hasRanks, rankSeries } from './rank-chart.ts';
 
 /** What is drawn: steps of equal length, and in each of them the least, mean and greatest value of every series. NaN: none. */
 export interface Drawing {
@@ -30,6 +32,8 @@ export interface DrawOptions {
   from?: number;
   to?: number;
   points?: number;
+  /** Microseconds, in place of `points`. */
+  step?: number;
   node?: string;
 }
 
@@ -38,16 +42,42 @@ const USUAL_POINTS = 300;
 /** Draws a chart of a job; undefined: nothing of it was recorded. */
 export function draw(material: Material, chart: JobChart, options: DrawOptions = {}): Drawing | undefined {
   for (const source of chart.sources) {
-    const drawing =
-      'use' in source ? drawUse(material, chart, source, options) : drawColumn(material, chart, source, options);
+    const drawing = drawSource(material, chart, source, options);
     if (drawing !== undefined && drawing.series.length > 0) return drawing;
   }
   return undefined;
 }
 
+function drawSource(
+  material: Material,
+  chart: JobChart,
+  source: ChartSource,
+  options: DrawOptions,
+): Drawing | undefined {
+  if ('ranks' in source) return drawRanks(material, chart, source, options);
+  return 'use' in source ? drawUse(material, chart, source, options) : drawColumn(material, chart, source, options);
+}
+
 /** Whether there is anything to draw, without drawing it. */
 export const hasChart = (material: Material, chart: JobChart): boolean =>
-  chart.sources.some((source) => ('use' in source ? hasUse(material, source) : hasColumn(material, source)));
+  chart.sources.some((source) => {
+    if ('ranks' in source) return hasRanks(material);
+    return 'use' in source ? hasUse(material, source) : hasColumn(material, source);
+  });
+
+/** Processes are sampled every so many seconds at least. */
+const PROCESS_SECONDS = 10;
+
+function drawRanks(material: Material, chart: JobChart, source: ChartSource, options: DrawOptions): Drawing {
+  const [from, to] = extentOf(material, options);
+  const least = Math.max(1, Math.floor((to - from) / (PROCESS_SECONDS * 1e6)));
+  const points = Math.min(options.points ?? USUAL_POINTS, stepsOf(material, to - from), least);
+  const step = Math.max(1, Math.ceil((to - from) / points));
+  const begin = Math.floor(from / step) * step;
+  const steps = Math.max(1, Math.ceil((to - begin) / step));
+  const part = { from, to, begin, step, steps, ...(options.node === undefined ? {} : { node: options.node }) };
+  return { chart, source, from: begin, step, steps, series: rankSeries(material, part) };
+}
 
 function hasUse(material: Material, { use }: UseSource): boolean {
   return material.sampled !== undefined && material.nodes.some((node) => useOf(material, node, use) !== undefined);
@@ -122,7 +152,7 @@ function drawColumn(
   if (ask === undefined) return undefined;
   const [from, to] = extentOf(material, options);
   const points = Math.min(options.points ?? USUAL_POINTS, stepsOf(material, to - from));
-  const step = Math.max(1, Math.ceil((to - from) / points));
+  const step = options.step ?? inMinutes(Math.max(1, Math.ceil((to - from) / points)));
   const part = { from, to, step, ...(options.node === undefined ? {} : { node: options.node }) };
   const unwanted = Object.entries(without);
   const owned = (name: string): boolean =>

@@ -2,6 +2,7 @@ import type { Resource } from '../query/use/use.ts';
 import {
   cgroupTable,
   cpuTable,
+  daskWorkerTable,
   gpuTable,
   loadavgTable,
   meminfoTable,
@@ -14,7 +15,7 @@ import type { TableColumn } from '../table/table.ts';
 /** What the values of a chart are, after counters have become rates. */
 export type ChartUnit = 'CPUs' | 'bytes' | 'bytes/s' | '%' | 'W' | 'J' | '°C' | 'MHz' | 'threads' | 's' | '1/s' | '';
 
-export const CHART_GROUPS = ['CPU', 'Memory', 'GPU', 'I/O', 'Network', 'Power', 'Waiting', 'Columns'] as const;
+export const CHART_GROUPS = ['CPU', 'Memory', 'GPU', 'I/O', 'Network', 'Power', 'Waiting', 'Dask', 'Columns'] as const;
 export type ChartGroup = (typeof CHART_GROUPS)[number];
 
 /** A column over time, one series for each node and key. */
@@ -41,7 +42,13 @@ export interface UseSource {
   scope: 'job' | 'node';
 }
 
-export type ChartSource = ColumnSource | UseSource;
+/** CPU time of each rank of a parallel program. */
+export interface RankSource {
+  ranks: true;
+  scope: 'job';
+}
+
+export type ChartSource = ColumnSource | UseSource | RankSource;
 
 /** A chart of what a job did over time. */
 export interface JobChart {
@@ -61,6 +68,8 @@ export interface JobChart {
   adds?: true;
   /** The largest value that there can be. */
   top?: number;
+  /** Who is unlike the others is what it is looked at for: a heat map is drawn first. */
+  heat?: true;
 }
 
 const IN_JOB = { cgroup: '.' } as const;
@@ -76,8 +85,9 @@ const MEMORY_IN_USE: ColumnSource = {
 // biome-ignore format: one chart, one line
 export const JOB_CHARTS: readonly JobChart[] = [
   { id: 'cpu', group: 'CPU', title: 'CPUs used', help: 'CPU time of the job in each second of it: 2 is two CPUs busy all the time.', about: ['cgroup.usage_us', 'wait4'], unit: 'CPUs', adds: true, sources: [used('CPU', 'job')] },
-  { id: 'cores', group: 'CPU', title: 'Each CPU of the nodes', help: "How busy each CPU of the nodes was, with everybody's work.", unit: '%', key: 'cpu', top: 100,
+  { id: 'cores', group: 'CPU', title: 'Each CPU of the nodes', help: "How busy each CPU of the nodes was, with everybody's work.", unit: '%', key: 'cpu', top: 100, heat: true,
     sources: [{ column: cpuTable.col.busy_ms, without: { cpu: 'all' }, factor: 0.1, scope: 'node' }] },
+  { id: 'ranks', group: 'CPU', title: 'CPUs used by each rank', help: 'CPU time of the processes of each rank in each second, as sampling saw it.', unit: 'CPUs', key: 'rank', heat: true, sources: [{ ranks: true, scope: 'job' }] },
   { id: 'runnable', group: 'CPU', title: 'Threads that want to run', help: 'Threads that ran or waited for a CPU, of everybody on the node.', about: ['loadavg', 'loadavg.load1'], unit: 'threads', sources: [{ column: loadavgTable.col.runnable, scope: 'node' }] },
   { id: 'memory', group: 'Memory', title: 'Memory used', help: 'Memory of the job on each node, as its cgroup counts it; else of its processes.', about: ['cgroup.memory_peak_bytes', 'cgroup.memory_anon_bytes', 'cgroup.memory_file_bytes', 'cgroup.oom_kills'], unit: 'bytes', adds: true, sources: [
     { column: cgroupTable.col.memory_current_bytes, keys: IN_JOB, own: true, scope: 'job' },
@@ -102,10 +112,13 @@ export const JOB_CHARTS: readonly JobChart[] = [
   { id: 'power', group: 'Power', title: 'Power', help: 'Power of the nodes as far as it is metered.', about: ['power.energy_mj'], unit: 'W', adds: true, sources: [used('energy')] },
   { id: 'pressure', group: 'Waiting', title: 'Time in which threads were held up', help: 'Part of the time in which at least one thread waited for CPU, memory or I/O.', unit: '%', key: 'resource', top: 100,
     about: ['cgroup (stalled)'], sources: [{ column: pressureTable.col.some_total_us, factor: 1e-4, scope: 'node' }] },
+  { id: 'dask-executing', group: 'Dask', title: 'Executing tasks', help: 'Tasks that execute on each Dask worker.', unit: '', key: 'worker', adds: true, sources: [{ column: daskWorkerTable.col.executing, scope: 'job' }] },
+  { id: 'dask-memory', group: 'Dask', title: 'Memory of workers', help: 'Resident memory of each Dask worker.', about: ['dask_worker.limit_bytes'], unit: 'bytes', key: 'worker', adds: true, sources: [{ column: daskWorkerTable.col.memory_bytes, scope: 'job' }] },
+  { id: 'dask-spilled', group: 'Dask', title: 'Results on disk', help: 'Results that each Dask worker has spilled to disk.', unit: 'bytes', key: 'worker', adds: true, sources: [{ column: daskWorkerTable.col.spilled_bytes, scope: 'job' }] },
 ];
 
 export const chartOf = (id: string): JobChart | undefined => JOB_CHARTS.find((chart) => chart.id === id);
 
 /** The columns that a chart may draw, as evidence names them. */
 export const columnsOf = ({ sources }: JobChart): string[] =>
-  sources.flatMap((source) => ('use' in source ? [] : [`${source.column.table}.${source.column.name}`]));
+  sources.flatMap((source) => (!('column' in source) ? [] : [`${source.column.table}.${source.column.name}`]));

@@ -1,5 +1,6 @@
 import type { ChartData, ChartSeries } from './chart-data.ts';
 import { bandOf, type Drawing, type DrawnSeries } from './draw.ts';
+import type { ChartSource } from './job-charts.ts';
 import { shortValues } from './numbers.ts';
 
 /** More series than this are drawn as one band, unless each is asked for. */
@@ -27,7 +28,7 @@ export function makeChartData(drawing: Drawing, as?: ChartData['as'], focus?: Fo
     title: chart.title,
     unit: chart.unit,
     scope: source.scope,
-    source: 'use' in source ? source.use : `${source.column.table}.${source.column.name}`,
+    source: sourceName(source),
     from,
     step,
     as: way,
@@ -36,6 +37,11 @@ export function makeChartData(drawing: Drawing, as?: ChartData['as'], focus?: Fo
     ...(focused.length === 0 ? {} : { focus: focused.slice(0, MOST_FOCUSED).map((one) => sentSeries(one, false)) }),
     band: { min: shortValues(min), mean: shortValues(mean), max: shortValues(max), sum: shortValues(sum) },
   };
+}
+
+function sourceName(source: ChartSource): string {
+  if ('ranks' in source) return 'processes of ranks';
+  return 'use' in source ? source.use : `${source.column.table}.${source.column.name}`;
 }
 
 function sentSeries({ node, key, ...values }: DrawnSeries, isMeanAlone: boolean): ChartSeries {

@@ -1,7 +1,7 @@
 import type { EChartsOption } from 'echarts';
 import type { ChartData, ChartSeries } from './chart-data.ts';
 import { timeTicks, valueTicks } from './ticks.ts';
-import { clockText, sinceStart, withUnit } from './words.ts';
+import { clockText, dateText, sinceStart, withUnit } from './words.ts';
 
 /*
  * One definition of each chart: the page, the HTML report, files and notebooks draw these. Nothing of Node is used here.
@@ -61,8 +61,8 @@ export interface ChartLook {
   bands?: readonly ChartBand[];
   /** A limit that values are held against. */
   limit?: number;
-  /** What is drawn from left to right: time since the start, or percent of the job's time, a million to each. */
-  across?: 'time' | 'progress';
+  /** What is drawn from left to right: time since the start, percent of the job's time (a million to each), or dates. */
+  across?: 'time' | 'progress' | 'date';
 }
 
 /** Room around what is drawn: whoever points at a chart needs to know where its time begins. */
@@ -137,6 +137,7 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
 
 function timeText(micros: number, { start, across }: ChartLook): string {
   if (across === 'progress') return `${Math.round(micros / 1e6)} % of its time`;
+  if (across === 'date') return dateText(micros, true);
   // jobs that are held against each other have no time of day in common
   return start === 0 ? `${sinceStart(micros)} after the start` : `${clockText(micros)} (${sinceStart(micros - start)})`;
 }
@@ -351,6 +352,10 @@ const tooltipLook = (theme: ChartTheme) =>
     axisPointer: { type: 'line', lineStyle: { color: theme.faint, width: 1 }, animation: false },
   }) as const;
 
+/** In less time than this axes tell the hour, too. */
+const DAYS = 3 * 86_400e6;
+const YEAR = 366 * 86_400e6;
+
 const timeAxisBase = (from: number, to: number) => ({ type: 'value', min: from, max: to }) as const;
 
 function timeAxis(from: number, to: number, { theme, start, across }: ChartLook) {
@@ -366,7 +371,11 @@ function timeAxis(from: number, to: number, { theme, start, across }: ChartLook)
       hideOverlap: true,
       customValues,
       formatter: (value: number) =>
-        across === 'progress' ? `${Math.round(value / 1e6)} %` : sinceStart(value - start),
+        across === 'progress'
+          ? `${Math.round(value / 1e6)} %`
+          : across === 'date'
+            ? dateText(value, to - from < DAYS, to - from > YEAR)
+            : sinceStart(value - start),
     },
   } as const;
 }

@@ -1,6 +1,6 @@
 import { SVGRenderer } from 'echarts/renderers';
 import type { ChartData } from './chart-data.ts';
-import { type ChartLook, chartOption, MARGINS, marginsOf, seriesName } from './option.ts';
+import { type ChartLook, chartOption, marginsOf, seriesName } from './option.ts';
 import { init, use } from './use-echarts.ts';
 
 use([SVGRenderer]);
@@ -12,10 +12,6 @@ export interface SvgSize {
 
 /** Room for the title of a file, which has no page around it. */
 const TITLE = 26;
-
-/** How high a heat map of so many rows is on a screen. */
-export const heatHeight = (rows: number): number =>
-  Math.min(900, Math.max(150, rows * (rows > 24 ? 7 : 16) + MARGINS.heat.top + MARGINS.heat.bottom + 4));
 
 /** A chart as a picture of its own, with its title; of lines also with their names. */
 export function chartSvg(data: ChartData, look: ChartLook, { width, height }: SvgSize): string {

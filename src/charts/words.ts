@@ -40,6 +40,13 @@ export function sinceStart(micros: number): string {
   return h > 0 ? `${h}:${pad(m)}:${pad(s % 60)}` : `${m}:${pad(s % 60)}`;
 }
 
+/** "03-02" or "03-02 08:00", local time; of years "2026-03". */
+export function dateText(micros: number, hasHour: boolean, hasYear = false): string {
+  const d = new Date(micros / 1000);
+  if (hasYear) return `${d.getFullYear()}-${pad(d.getMonth() + 1)}`;
+  return `${pad(d.getMonth() + 1)}-${pad(d.getDate())}${hasHour ? ` ${pad(d.getHours())}:${pad(d.getMinutes())}` : ''}`;
+}
+
 /** "08:00:00", local time. */
 export function clockText(micros: number): string {
   const d = new Date(micros / 1000);

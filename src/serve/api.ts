@@ -28,6 +28,10 @@ export const chartQuery = rangeQuery.extend({
     .describe(
       'lines: every series. band: least, mean and greatest of all series. heat: the mean of every series. Not given: lines for up to 12 series, else band.',
     ),
+  empty: z
+    .enum(['allowed'])
+    .optional()
+    .describe('allowed: where nothing was recorded the answer has no series; else it is a problem.'),
   focus: words.optional().describe('The series of this node are there by name, whatever else is.'),
   focus_key: words.optional().describe('Of these, the one with this key.'),
   download: z.enum(['csv', 'svg']).optional().describe('As a file: the values, or the chart.'),
@@ -44,6 +48,7 @@ export const chartFacts = z.strictObject({
   shows: z.array(words).describe('Columns and sources whose evidence is shown here.'),
   top: z.number().exactOptional(),
   adds: z.boolean().exactOptional(),
+  heat: z.boolean().exactOptional().describe('A heat map is drawn first.'),
 });
 
 export const span = z.strictObject({
@@ -67,6 +72,33 @@ export const jobSpans = z
   })
   .describe('What a job is made of.');
 export type JobSpans = z.infer<typeof jobSpans>;
+
+/** The tasks and graphs of a Dask cluster. */
+export const daskStreamData = z.strictObject({
+  stream: z
+    .strictObject({
+      lanes: z.array(z.strictObject({ worker: words, name: words, thread: z.number() })),
+      prefixes: z.array(z.strictObject({ prefix: words, tasks: z.number(), seconds: z.number() })),
+      tasks: z.array(
+        z.strictObject({
+          ...{ from: z.number(), to: z.number() },
+          prefix: z.number().describe('Its place in `prefixes`.'),
+          lane: z.number().describe('Its place in `lanes`.'),
+          ...{ key: words, outcome: words },
+        }),
+      ),
+      left_out: z.number().describe('So many more tasks there are: the shortest ones.'),
+      graphs: z.array(
+        z.strictObject({
+          ...{ time: z.number(), name: words, job: z.number(), dag: z.number(), tasks: z.number(), done: z.number() },
+          end: z.number().nullable().describe('When its last task ended; null: not all are done.'),
+        }),
+      ),
+    })
+    .nullable()
+    .describe('null: the job has no Dask cluster.'),
+});
+export type DaskStreamData = z.infer<typeof daskStreamData>;
 
 /** What is to be said of a job. */
 export const annotation = z.strictObject({
@@ -105,6 +137,7 @@ export const processColumns = z
     exit: values,
     rank: z.array(words),
     threads: values,
+    left_out: z.number().exactOptional().describe('In a file: so many more processes there were, which used least.'),
   })
   .describe('Every process of a job, as columns.');
 export type ProcessData = z.infer<typeof processColumns>;
@@ -124,6 +157,8 @@ export const listedJob = z.strictObject({
   start: z.number().exactOptional(),
   end: z.number().exactOptional(),
   nodes: z.number(),
+  hosts: words.exactOptional().describe('Its nodes as Slurm lists them: c[1-8].'),
+  program: words.exactOptional(),
   cpus: z.number().exactOptional(),
   gpus: z.number().exactOptional(),
   wall_seconds: z.number().exactOptional(),
@@ -133,6 +168,7 @@ export const listedJob = z.strictObject({
   gpu_use: z.number().exactOptional(),
   core_hours: z.number().exactOptional(),
   core_hours_wasted: z.number().exactOptional(),
+  gpu_hours: z.number().exactOptional(),
   gpu_hours_wasted: z.number().exactOptional(),
   io_bytes: z.number().exactOptional().describe('Read and written; the job’s own where that is known.'),
   findings: z.array(words),
@@ -148,11 +184,90 @@ export const jobList = z.strictObject({
 export type JobList = z.infer<typeof jobList>;
 export type ListedJob = z.infer<typeof listedJob>;
 
+/** What `tacho compare --format json` prints: the parts of it that every comparison has. */
+export const comparison = z.looseObject({
+  jobs: z.array(z.looseObject({ id: words, duration: value.optional() })),
+  differences: values.describe('How much longer each job took than the first, microseconds.'),
+});
+
+/** A link to one job. */
+export const shareRequest = z.strictObject({
+  days: z.number().positive().max(366).describe('After so many days the link ends.'),
+});
+export const jobShare = z.strictObject({
+  id: words.describe('Names the link when it is revoked; it opens nothing.'),
+  job: words,
+  name: words,
+  by: words.describe('Who made it; empty: whoever had the token.'),
+  created: z.number(),
+  expires: z.number(),
+  revoked: z.number().exactOptional(),
+  state: z.enum(['good', 'expired', 'revoked']),
+});
+export const madeShare = jobShare.extend({ url: words.describe('Shown this once: only its owner has it.') });
+export type JobShare = z.infer<typeof jobShare>;
+export type MadeShare = z.infer<typeof madeShare>;
+
+/** Threads of a process, as columns, in the order of their start. */
+export const threadColumns = z.strictObject({
+  length: z.number(),
+  process: z.array(z.number()).describe('Place of its process in the columns of processes.'),
+  tid: z.array(words),
+  start: values,
+  end: values,
+  cpu: values.describe('CPU seconds.'),
+  waiting: values.describe('Seconds ready to run, without a CPU.'),
+  left_out: z.number().describe('So many more threads there are: those that used least.'),
+});
+export type ThreadData = z.infer<typeof threadColumns>;
+
+/** What else ran on nodes. Of a job that the viewer may not see nothing but its load is there. */
+export const nodeJob = z.strictObject({
+  nodes: z.array(words),
+  from: z.number(),
+  to: z.number().exactOptional().describe('Not there: it runs.'),
+  cpus: z.number().exactOptional().describe('On each of its nodes.'),
+  cpu_use: z.number().exactOptional(),
+  gpu_use: z.number().exactOptional(),
+  id: words.exactOptional(),
+  job: words.exactOptional(),
+  name: words.exactOptional(),
+  user: words.exactOptional(),
+});
+export type NodeJob = z.infer<typeof nodeJob>;
+
+/** What a node of a running job does now. */
+export const nodeNow = z.strictObject({
+  node: words,
+  last: z.number().exactOptional().describe('The newest sample.'),
+  status: words,
+  cpu_use: z.number().exactOptional().describe('Of the CPUs of its jobs.'),
+  memory_bytes: z.number().exactOptional(),
+  gpu_use: z.number().exactOptional(),
+});
+export const nodeList = z.strictObject({
+  nodes: z.array(words),
+  jobs: z.array(nodeJob),
+  now: z.array(nodeNow),
+  time: z.number().describe('When this was asked.'),
+});
+export type NodeList = z.infer<typeof nodeList>;
+
+export const experimentNames = z.strictObject({
+  tag: words.describe('The job tag that names them.'),
+  experiments: z.array(z.strictObject({ name: words, jobs: z.number() })),
+  metrics: z.array(words).describe('What their components can be compared by.'),
+});
+export type ExperimentNames = z.infer<typeof experimentNames>;
+
 /** What the stream of a job that runs says with every new sample. */
 export const liveNotice = z.strictObject({
   last: z.number().nullable().describe('When the newest sample was taken.'),
   state: words,
   silent: z.array(z.strictObject({ node: words, since: z.number() })).describe('Nodes from which nothing comes.'),
+  trouble: words
+    .exactOptional()
+    .describe('Why nothing is known of the job just now: its folder is gone, its hub does not answer.'),
 });
 export type LiveNotice = z.infer<typeof liveNotice>;
 

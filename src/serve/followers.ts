@@ -1,9 +1,27 @@
 import { reason } from '../base/fault.ts';
+import { watchRecording } from '../recording/live/watching.ts';
+import type { Viewer } from './access/viewer.ts';
 import type { LiveNotice } from './api.ts';
-import { fingerprintOf } from './fingerprint.ts';
-import type { OpenJob } from './open-jobs.ts';
+import type { OpenJob } from './collections/collection.ts';
 
-type Follower = (notice: LiveNotice) => void;
+/** Whoever looks at jobs without being asked to. */
+export interface Watch {
+  /** Whoever wants it. */
+  open(id: string): Promise<OpenJob>;
+  maySee(viewer: Viewer, job: OpenJob): boolean;
+}
+
+interface Follower {
+  viewer: Viewer;
+  tell(notice: LiveNotice): void;
+  /** The job is not this viewer's to see any more. */
+  end(): void;
+}
+
+interface Followed {
+  followers: Set<Follower>;
+  stop(): void;
+}
 
 /** How often the files of a followed job are looked at. */
 const LOOK_MS = 500;
@@ -12,11 +30,11 @@ const ANYWAY_MS = 5000;
 
 /** Jobs that run, each looked at once however many browsers follow it. */
 export class Followers {
-  #followed = new Map<string, { followers: Set<Follower>; timer: NodeJS.Timeout }>();
-  #open: (id: string) => OpenJob;
+  #followed = new Map<string, Followed>();
+  readonly #watch: Watch;
 
-  constructor(open: (id: string) => OpenJob) {
-    this.#open = open;
+  constructor(watch: Watch) {
+    this.#watch = watch;
   }
 
   /** Says what is new of a job until the function that is returned is called. */
@@ -26,33 +44,48 @@ export class Followers {
     return () => {
       followed.followers.delete(follower);
       if (followed.followers.size > 0) return;
-      clearInterval(followed.timer);
+      followed.stop();
       this.#followed.delete(id);
     };
   }
 
   close(): void {
-    for (const { timer } of this.#followed.values()) clearInterval(timer);
+    for (const { stop } of this.#followed.values()) stop();
     this.#followed.clear();
   }
 
-  #begin(id: string) {
-    let [state, told] = ['', performance.now()];
+  #begin(id: string): Followed {
     const followers = new Set<Follower>();
-    const look = (): void => {
-      try {
-        const { entry } = this.#open(id);
-        const now = fingerprintOf(entry.path);
-        if (now === state && performance.now() - told < ANYWAY_MS) return;
-        [state, told] = [now, performance.now()];
-        const notice = noticeOf(this.#open(id));
-        for (const follower of followers) follower(notice);
-      } catch (error) {
-        // the folder may be gone for good or for a moment: whoever asks for the job is told
-        process.stderr.write(`tacho serve: ${reason(error)}\n`);
-      }
+    let unwatch: (() => void) | undefined;
+    let ended = false;
+    let [last, told, isLooking] = [undefined as OpenJob | string | undefined, performance.now(), false];
+    const look = async (): Promise<void> => {
+      const found = await this.#watch.open(id).catch((error: unknown) => reason(error));
+      // a busy hub then asks the job's nodes for their samples more often
+      if (typeof found !== 'string' && found.isLive && found.folder !== undefined && !ended)
+        unwatch ??= watchRecording(found.folder);
+      if (found === last && performance.now() - told < ANYWAY_MS) return;
+      [last, told] = [found, performance.now()];
+      // a folder may be gone for good or for a moment: it is said, and looked for again
+      const notice =
+        typeof found === 'string' ? { last: null, state: 'unknown', silent: [], trouble: found } : noticeOf(found);
+      for (const follower of followers)
+        if (typeof found === 'string' || this.#watch.maySee(follower.viewer, found)) follower.tell(notice);
+        else follower.end();
     };
-    const followed = { followers, timer: setInterval(look, LOOK_MS) };
+    const timer = setInterval(() => {
+      if (isLooking) return;
+      isLooking = true;
+      void look().finally(() => {
+        isLooking = false;
+      });
+    }, LOOK_MS);
+    const stop = (): void => {
+      clearInterval(timer);
+      ended = true;
+      unwatch?.();
+    };
+    const followed = { followers, stop };
     this.#followed.set(id, followed);
     return followed;
   }

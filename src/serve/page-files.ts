@@ -25,7 +25,9 @@ export function pageFolder(): string {
 
 /** Whether a source is newer than what was made of it. */
 function isStale(built: string, sources: string): boolean {
-  const made = fs.statSync(path.join(built, 'app.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const [made = 0] = ['job-file.js', 'app.js']
+    .map((name) => fs.statSync(path.join(built, name), { throwIfNoEntry: false })?.mtimeMs ?? 0)
+    .sort((a, b) => a - b);
   const files = fs.globSync(['src/**/*', 'style.css', 'index.html', '../src/charts/*.ts'], { cwd: sources });
   return files.some((file) => fs.statSync(path.join(sources, file)).mtimeMs > made);
 }

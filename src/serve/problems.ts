@@ -1,6 +1,7 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { Fault, reason } from '../base/fault.ts';
+import type { Viewer } from './access/viewer.ts';
 
 /** What goes wrong while a question is answered, with the status that says so. */
 export class Problem extends Error {
@@ -14,27 +15,51 @@ export class Problem extends Error {
 
 /** Every error is said as problem+json (RFC 9457), without anything of the program's inside. */
 export function answerProblems(app: FastifyInstance): void {
-  app.setNotFoundHandler((request, reply) => say(reply, 404, `there is nothing at ${request.url.split('?')[0]}`));
-  app.setErrorHandler((error, _request, reply) => {
-    if (error instanceof Problem) return say(reply, error.status, error.message);
+  app.setNotFoundHandler((request, reply) =>
+    say(request, reply, 404, `there is nothing at ${request.url.split('?')[0]}`),
+  );
+  app.setErrorHandler((error, request, reply) => {
+    if (error instanceof Problem) return say(request, reply, error.status, error.message);
     if (hasZodFastifySchemaValidationErrors(error))
       return say(
+        request,
         reply,
         400,
         'the question is not valid',
         error.validation.map((each) => `${each.instancePath.slice(1)}: ${each.message}`).join('; '),
       );
-    if (error instanceof Fault) return say(reply, 422, error.message, error.hint);
+    if (error instanceof Fault) return say(request, reply, 422, error.message, error.hint);
     const { statusCode = 500 } = error as { statusCode?: number };
-    if (statusCode < 500) return say(reply, statusCode, reason(error));
+    if (statusCode < 500) return say(request, reply, statusCode, reason(error));
     process.stderr.write(`tacho serve: ${reason(error)}\n`);
-    return say(reply, 500, 'Tacho could not answer this', reason(error));
+    // what went wrong inside is the administrators' business
+    const detail = (request.viewer as Viewer | undefined)?.kind === 'all' ? reason(error) : undefined;
+    return say(request, reply, 500, 'Tacho could not answer this', detail);
   });
 }
 
-function say(reply: FastifyReply, status: number, title: string, detail?: string): FastifyReply {
+function say(
+  { method, url, headers }: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  title: string,
+  detail?: string,
+): FastifyReply {
+  // a browser that was to show a page shows the words
+  if (method === 'GET' && !url.startsWith('/api/') && String(headers.accept ?? '').includes('text/html'))
+    return reply.code(status).type('text/html; charset=utf-8').send(problemPage(title, detail));
   return reply
     .code(status)
     .type('application/problem+json')
     .send(JSON.stringify({ type: 'about:blank', title, status, ...(detail === undefined ? {} : { detail }) }));
+}
+
+const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+function problemPage(title: string, detail = ''): string {
+  const words = `${title.charAt(0).toUpperCase()}${title.slice(1)}.`;
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Tacho</title><link rel="icon" href="data:,"></head>
+<body><h1>Tacho</h1><p>${escaped(words)}</p><p>${escaped(detail)}</p></body></html>
+`;
 }

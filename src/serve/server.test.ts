@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { agentOf, appendRows, jobOf, makeRecording, START, temporary } from '../../test/make-recording.ts';
 import { gpuTable, markerTable } from '../sources/tables.ts';
+import { FolderCollection } from './collections/folders.ts';
 import { makeServer } from './server.ts';
 
 const TOKEN = 'a-token-of-the-test';
@@ -12,7 +13,7 @@ const headers = { authorization: `Bearer ${TOKEN}` };
 async function serving(folder: string) {
   const page = temporary();
   for (const name of ['index.html', 'app.js', 'app.css']) fs.writeFileSync(path.join(page, name), `<p>${name}</p>`);
-  const { app } = await makeServer({ folders: [folder], token: TOKEN, page });
+  const { app } = await makeServer({ collection: new FolderCollection([folder]), token: TOKEN, page });
   const get = (url: string, more: Record<string, string> = {}) => app.inject({ url, headers: { ...headers, ...more } });
   return { app, get };
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import type { TestContext } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { after, type TestContext } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { TACHO } from '../tacho.ts';
 
 const CHROMIUM = spawnSync('sh', ['-c', 'command -v chromium || command -v chromium-browser'], { encoding: 'utf8' });
@@ -23,26 +24,81 @@ export async function lookAt(
   folders: readonly string[],
   options: { dark?: true; width?: number; port?: number; env?: Record<string, string> } = {},
 ): Promise<Looking> {
-  const { server, url } = await serve(t, folders, options);
-  const browser = await chromium.launch({ executablePath: CHROMIUM.stdout.trim(), args: ['--no-sandbox'] });
-  t.after(() => browser.close());
-  const page = await browser.newPage({
+  const { server, url } = await (options.env === undefined ? sharedServer(folders) : serve(t, folders, options));
+  const browser = await sharedBrowser();
+  const { page, complaints } = await window(t, browser, {
     viewport: { width: options.width ?? 1280, height: 900 },
     colorScheme: options.dark ? 'dark' : 'light',
   });
+  await page.goto(url);
+  return { url, page, browser, server, complaints };
+}
+
+async function window(
+  t: TestContext,
+  browser: Browser,
+  options: BrowserContextOptions,
+): Promise<Pick<Looking, 'page' | 'complaints'>> {
+  const context = await browser.newContext(options);
+  t.after(() => context.close());
+  const page = await context.newPage();
   page.setDefaultTimeout(120_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.message));
-  await page.goto(url);
-  return { url, page, browser, server, complaints };
+  return { page, complaints };
 }
+
+/** A file, opened as people open one that they were sent; what it asks of anybody is in `requests`. */
+export async function openFile(
+  t: TestContext,
+  file: string,
+  options: BrowserContextOptions = {},
+): Promise<Pick<Looking, 'page' | 'complaints'> & { requests: string[] }> {
+  const { page, complaints } = await window(t, await sharedBrowser(), { offline: true, ...options });
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  await page.goto(pathToFileURL(file).href);
+  return { page, complaints, requests };
+}
+
+let launched: Promise<Browser> | undefined;
+
+/** One browser for all tests of a file; each has a window of its own. */
+function sharedBrowser(): Promise<Browser> {
+  launched ??= chromium.launch({ executablePath: CHROMIUM.stdout.trim(), args: ['--no-sandbox'] });
+  return launched;
+}
+
+const started = new Map<string, Promise<Pick<Looking, 'server' | 'url'>>>();
+
+/** One server for the same folders. */
+function sharedServer(folders: readonly string[]): Promise<Pick<Looking, 'server' | 'url'>> {
+  const key = folders.join('\n');
+  const server = started.get(key) ?? startServer(folders);
+  started.set(key, server);
+  return server;
+}
+
+after(async () => {
+  await (await launched)?.close();
+  for (const each of started.values()) (await each.catch(() => undefined))?.server.kill();
+});
 
 /** Starts the server alone; it ends with the test. */
 export async function serve(
   t: TestContext,
+  folders: readonly string[],
+  options: { port?: number; env?: Record<string, string> } = {},
+): Promise<Pick<Looking, 'server' | 'url'>> {
+  const started = await startServer(folders, options);
+  t.after(() => void started.server.kill());
+  return started;
+}
+
+async function startServer(
   folders: readonly string[],
   { port = 0, env = {} }: { port?: number; env?: Record<string, string> } = {},
 ): Promise<Pick<Looking, 'server' | 'url'>> {
@@ -50,7 +106,6 @@ export async function serve(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
-  t.after(() => void server.kill());
   return { server, url: await firstLine(server) };
 }
 

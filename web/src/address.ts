@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
+import { BASE } from './base.ts';
+import { isJobFile } from './filed-job.ts';
 
 /** Where the page is: all that is seen follows from it, so that a link shows the same. */
 export interface Address {
@@ -6,7 +8,11 @@ export interface Address {
   query: URLSearchParams;
 }
 
-const here = (): Address => ({ path: location.pathname, query: new URLSearchParams(location.search) });
+/** Browsers let a file change nothing of its address but what stands after #. */
+export const here = (): Address =>
+  isJobFile
+    ? { path: '', query: new URLSearchParams(location.hash.startsWith('#?') ? location.hash.slice(2) : '') }
+    : { path: location.pathname.slice(BASE.length), query: new URLSearchParams(location.search) };
 const listeners = new Set<() => void>();
 const tell = (): void => {
   for (const listener of listeners) listener();
@@ -24,7 +30,7 @@ export function useAddress(): Address {
 }
 
 export function go(to: string): void {
-  history.pushState(null, '', to);
+  history.pushState(null, '', BASE + to);
   tell();
   scrollTo(0, 0);
 }
@@ -37,13 +43,14 @@ export function setQuery(changes: Readonly<Record<string, string | undefined>>, 
     else query.set(name, value);
   }
   const text = query.toString();
-  history[isNew ? 'pushState' : 'replaceState'](null, '', text === '' ? path : `${path}?${text}`);
+  const address = isJobFile ? `#?${text}` : BASE + (text === '' ? path : `${path}?${text}`);
+  history[isNew ? 'pushState' : 'replaceState'](null, '', address);
   tell();
 }
 
 /** A link inside the page. */
 export const link = (to: string) => ({
-  href: to,
+  href: BASE + to,
   onClick(event: MouseEvent) {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();

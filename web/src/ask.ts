@@ -3,14 +3,34 @@ import type { Report } from '../../src/judge/report-schema.ts';
 import type {
   ChartData,
   ChartFacts,
+  DaskStreamData,
   JobList,
   JobNotes,
   JobSpans,
+  NodeJob,
+  NodeList,
   ProcessData,
   TableColumns,
+  ThreadData,
 } from '../../src/serve/api.ts';
 
-export type { ChartData, ChartFacts, JobList, JobNotes, JobSpans, ProcessData, Report, TableColumns };
+import { BASE } from './base.ts';
+import { fromFile, isJobFile } from './filed-job.ts';
+
+export type {
+  ChartData,
+  ChartFacts,
+  DaskStreamData,
+  JobList,
+  JobNotes,
+  JobSpans,
+  NodeJob,
+  NodeList,
+  ProcessData,
+  Report,
+  TableColumns,
+  ThreadData,
+};
 
 /** What is known of an answer so far. */
 export type Asked<T> =
@@ -19,13 +39,14 @@ export type Asked<T> =
   | { state: 'failed'; why: string; last?: T };
 
 export async function ask<T>(path: string, signal?: AbortSignal, body?: object): Promise<T> {
+  if (isJobFile) return fromFile(path) as T;
   let answer: Response;
   const post =
     body === undefined
       ? {}
       : { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
   try {
-    answer = await fetch(path, { signal: signal ?? null, headers: { accept: 'application/json' }, ...post });
+    answer = await fetch(BASE + path, { signal: signal ?? null, headers: { accept: 'application/json' }, ...post });
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new Error('the server does not answer: is tacho serve still running?');

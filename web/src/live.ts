@@ -1,11 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { LiveNotice } from '../../src/serve/api.ts';
+import { BASE } from './base.ts';
 
 export interface Live {
   /** Grows with every sample that the server tells of. */
   again: number;
   /** Nodes from which nothing comes, and since when. */
   silent: LiveNotice['silent'];
+  /** Why nothing is known of the job just now. */
+  trouble?: string;
   /** Whether the server can be heard. */
   isHeard: boolean;
 }
@@ -15,10 +18,15 @@ export function useLive(id: string, isLive: boolean): Live {
   const [live, set] = useState<Live>({ again: 0, silent: [], isHeard: true });
   useEffect(() => {
     if (!isLive) return undefined;
-    const events = new EventSource(`/api/jobs/${id}/live`);
+    const events = new EventSource(`${BASE}/api/jobs/${id}/live`);
     events.addEventListener('sample', (event) => {
-      const { silent } = JSON.parse((event as MessageEvent<string>).data) as LiveNotice;
-      set(({ again }) => ({ again: again + 1, silent, isHeard: true }));
+      const { silent, trouble } = JSON.parse((event as MessageEvent<string>).data) as LiveNotice;
+      set(({ again }) => ({
+        again: again + 1,
+        silent,
+        isHeard: true,
+        ...(trouble === undefined ? {} : { trouble }),
+      }));
     });
     events.onerror = () => set((now) => ({ ...now, isHeard: false }));
     events.onopen = () => set((now) => (now.isHeard ? now : { ...now, again: now.again + 1, isHeard: true }));

@@ -1,10 +1,23 @@
 import { render } from 'preact';
 import { link, useAddress } from './address.ts';
 import { ComparePage } from './pages/compare.tsx';
+import { ExperimentPage } from './pages/experiment.tsx';
+import { HistoryPage } from './pages/history.tsx';
 import { JobPage } from './pages/job.tsx';
 import { JobsPage } from './pages/jobs.tsx';
 import { MetricsPage } from './pages/metrics.tsx';
+import { NodesPage } from './pages/nodes.tsx';
+import { ScalingPage } from './pages/scaling.tsx';
 import { ThemeChoice } from './parts/theme-choice.tsx';
+
+const PAGES = [
+  ['/', 'Jobs'],
+  ['/nodes', 'Nodes'],
+  ['/history', 'History'],
+  ['/scaling', 'Scaling'],
+  ['/experiment', 'Experiments'],
+  ['/metrics', 'Metrics'],
+] as const;
 
 function App() {
   const { path, query } = useAddress();
@@ -18,12 +31,11 @@ function App() {
         <a class="mark" {...link('/')}>
           Tacho
         </a>
-        <a {...link('/')} aria-current={path === '/' ? 'page' : undefined}>
-          Jobs
-        </a>
-        <a {...link('/metrics')} aria-current={path === '/metrics' ? 'page' : undefined}>
-          Metrics
-        </a>
+        {PAGES.map(([address, name]) => (
+          <a key={address} {...link(address)} aria-current={path === address ? 'page' : undefined}>
+            {name}
+          </a>
+        ))}
         <span class="rest" />
         <ThemeChoice />
       </nav>
@@ -36,6 +48,14 @@ function App() {
           <ComparePage query={query} />
         ) : path === '/metrics' ? (
           <MetricsPage query={query} />
+        ) : path === '/nodes' ? (
+          <NodesPage query={query} />
+        ) : path === '/history' ? (
+          <HistoryPage query={query} />
+        ) : path === '/scaling' ? (
+          <ScalingPage query={query} />
+        ) : path === '/experiment' ? (
+          <ExperimentPage query={query} />
         ) : (
           <NotHere path={path} />
         )}

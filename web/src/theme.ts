@@ -6,8 +6,10 @@ const KEY = 'tacho-theme';
 const system = matchMedia('(prefers-color-scheme: dark)');
 const listeners = new Set<() => void>();
 
+let isPrinting = false;
+
 export const wanted = (): Wanted => (localStorage.getItem(KEY) as Wanted | null) ?? 'system';
-const isDark = (): boolean => (wanted() === 'system' ? system.matches : wanted() === 'dark');
+const isDark = (): boolean => !isPrinting && (wanted() === 'system' ? system.matches : wanted() === 'dark');
 
 function apply(): void {
   document.documentElement.dataset.theme = isDark() ? 'dark' : 'light';
@@ -20,6 +22,13 @@ export function want(theme: Wanted): void {
 }
 
 system.addEventListener('change', apply);
+// paper is white
+const print = (now: boolean) => (): void => {
+  isPrinting = now;
+  apply();
+};
+addEventListener('beforeprint', print(true));
+addEventListener('afterprint', print(false));
 apply();
 
 export function useTheme(): ChartTheme {

@@ -33,4 +33,4 @@ export const zone = (): string => {
 export const count = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
 export const percent = (share: number | undefined): string =>
-  share === undefined ? 'not measured' : `${digits(share * 100)} %`;
+  share === undefined ? 'not measured' : share > 0 && share < 0.001 ? '< 0.1 %' : `${digits(share * 100)} %`;

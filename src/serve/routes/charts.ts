@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { chartCsv } from '../../charts/chart-csv.ts';
 import { columnChart, isDrawable, tablesOf } from '../../charts/column-chart.ts';
-import { type Drawing, draw, hasChart } from '../../charts/draw.ts';
-import { chartOf, columnsOf, JOB_CHARTS, type JobChart } from '../../charts/job-charts.ts';
+import { type Drawing, draw, extentOf } from '../../charts/draw.ts';
+import { heatHeight } from '../../charts/heat-height.ts';
+import { chartOf, type JobChart } from '../../charts/job-charts.ts';
 import { makeChartData } from '../../charts/make-chart-data.ts';
 import { DARK, LIGHT } from '../../charts/option.ts';
-import { chartSvg, heatHeight } from '../../charts/svg.ts';
+import { chartSvg } from '../../charts/svg.ts';
 import type { Material } from '../../query/material.ts';
-import { type ChartFacts, chartData, chartFacts, chartQuery, tableColumns } from '../api.ts';
-import type { OpenJob } from '../open-jobs.ts';
+import { type ChartData, chartData, chartFacts, chartQuery, tableColumns } from '../api.ts';
+import type { OpenJob } from '../collections/collection.ts';
+import { chartsThere, factsOf } from '../data/charts.ts';
 import { Problem } from '../problems.ts';
 import type { Server } from '../server.ts';
 
@@ -26,16 +28,16 @@ export function chartRoutes({ app, open }: Server): void {
   app.get(
     '/api/jobs/:id/charts',
     { schema: { params, response: { 200: z.array(chartFacts) }, summary: 'The charts that a job has' } },
-    ({ params: { id } }) => {
-      const { material } = open(id);
-      return JOB_CHARTS.filter((chart) => hasChart(material, chart)).map(factsOf);
+    async ({ params: { id }, viewer }) => {
+      const { material } = await open(viewer, id);
+      return chartsThere(material).map(factsOf);
     },
   );
   app.get(
     '/api/jobs/:id/columns',
     { schema: { params, response: { 200: z.array(tableColumns) }, summary: 'The tables and columns of a job' } },
-    ({ params: { id } }) =>
-      tablesOf(open(id).material).map((table) => ({
+    async ({ params: { id }, viewer }) =>
+      tablesOf((await open(viewer, id)).material).map((table) => ({
         table: table.name,
         help: table.help,
         columns: table.columns.map((column) => ({
@@ -50,29 +52,42 @@ export function chartRoutes({ app, open }: Server): void {
   app.get(
     '/api/jobs/:id/charts/:chart/facts',
     { schema: { params: ofChart, response: { 200: chartFacts }, summary: 'What a chart is, also one of any column' } },
-    ({ params: { id, chart } }) => factsOf(needChart(open(id).material, chart)),
+    async ({ params: { id, chart }, viewer }) => factsOf(needChart((await open(viewer, id)).material, chart)),
   );
   app.get(
     '/api/jobs/:id/charts/:chart',
-    { schema: { params: ofChart, querystring: chartQuery, summary: 'The values of a chart' } },
-    ({ params: { id, chart }, query }, reply) => {
-      const job = open(id);
-      const drawing = drawAsked(job.material, needChart(job.material, chart), query);
+    {
+      schema: {
+        params: ofChart,
+        querystring: chartQuery,
+        response: { 200: chartData },
+        summary: 'The values of a chart; with download a file',
+      },
+    },
+    async ({ params: { id, chart }, query, viewer }, reply) => {
+      const job = await open(viewer, id);
+      const wanted = needChart(job.material, chart);
+      const drawing = drawAsked(job.material, wanted, query);
+      if (drawing === undefined) {
+        if (query.empty !== 'allowed')
+          throw new Problem(404, `nothing was recorded for "${wanted.title}" in this time`);
+        return reply.type('application/json').send(JSON.stringify(emptyData(job.material, wanted, query)) as never);
+      }
       if (query.download !== undefined) {
         const { text, type } = fileOf(job, drawing, query);
         const name = `${job.material.job.id}-${chart}.${query.download}`.replaceAll(/[^\w.-]/g, '_');
-        return reply.type(type).header('content-disposition', `attachment; filename="${name}"`).send(text);
+        return reply
+          .type(type)
+          .header('content-disposition', `attachment; filename="${name}"`)
+          .send(text as never);
       }
       const { as, focus, focus_key: key } = query;
       const front = focus === undefined ? undefined : { node: focus, ...(key === undefined ? {} : { key }) };
-      return reply.type('application/json').send(JSON.stringify(chartData.parse(makeChartData(drawing, as, front))));
+      return reply
+        .type('application/json')
+        .send(JSON.stringify(chartData.parse(makeChartData(drawing, as, front))) as never);
     },
   );
-}
-
-function factsOf(chart: JobChart): ChartFacts {
-  const { sources: _, about = [], ...facts } = chart;
-  return { ...facts, shows: [...columnsOf(chart), ...about] };
 }
 
 function needChart(material: Material, name: string): JobChart {
@@ -81,16 +96,27 @@ function needChart(material: Material, name: string): JobChart {
   return chart;
 }
 
-function drawAsked(material: Material, chart: JobChart, { from, to, points, node, download }: Query): Drawing {
+function drawAsked(
+  material: Material,
+  chart: JobChart,
+  { from, to, points, node, download }: Query,
+): Drawing | undefined {
   if (from !== undefined && to !== undefined && from >= to) throw new Problem(400, 'the time asked for is empty');
-  const drawing = draw(material, chart, {
+  return draw(material, chart, {
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
     ...(node === undefined ? {} : { node }),
     ...(points === undefined ? (download === 'csv' ? { points: CSV_POINTS } : {}) : { points }),
   });
-  if (drawing === undefined) throw new Problem(404, `nothing was recorded for "${chart.title}" in this time`);
-  return drawing;
+}
+
+/** A chart without values. */
+function emptyData(material: Material, { id, title, unit }: JobChart, query: Query): ChartData {
+  const [from, to] = extentOf(material, {
+    ...(query.from === undefined ? {} : { from: query.from }),
+    ...(query.to === undefined ? {} : { to: query.to }),
+  });
+  return { id, title, unit, scope: 'job', source: '', from, step: to - from, as: 'lines', count: 0, series: [] };
 }
 
 function fileOf(

@@ -4,6 +4,7 @@ import { readColumns } from '../../query/processes/processes.ts';
 import { joinColumns } from '../../query/processes/set.ts';
 import { linkProcesses } from '../../query/processes/tree.ts';
 import { compareJson } from '../../show/judged/compare-text.ts';
+import { comparison } from '../api.ts';
 import { Problem } from '../problems.ts';
 import type { Server } from '../server.ts';
 
@@ -22,21 +23,22 @@ export function compareRoutes({ app, open }: Server): void {
             .describe('Ids of two to six jobs, separated by commas; the others are held against the first.'),
           by: z.enum(['operation', 'process', 'metric']).optional(),
         }),
+        response: { 200: comparison },
         summary: 'What differs between jobs',
       },
     },
-    ({ query: { jobs: ids, by } }, reply) => {
+    async ({ query: { jobs: ids, by }, viewer }, reply) => {
       const wanted = [...new Set(ids.split(',').filter(Boolean))];
       if (wanted.length < FEWEST || wanted.length > MOST)
         throw new Problem(400, `two to six jobs can be compared, not ${wanted.length}`);
-      const jobs = wanted.map(open);
+      const jobs = await Promise.all(wanted.map((id) => open(viewer, id)));
       const parts = jobs.map(({ material, recording }) => material.processes ?? readColumns([recording]));
       const found = compare(
         jobs.map(({ report }) => report()),
         linkProcesses(joinColumns(parts)),
         by,
       );
-      return reply.type('application/json').send(compareJson(found));
+      return reply.type('application/json').send(compareJson(found) as never);
     },
   );
 }

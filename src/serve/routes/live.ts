@@ -6,14 +6,14 @@ import type { Server } from '../server.ts';
 const AGAIN_MS = 1000;
 
 /** Pushes a notice with every new sample of a job that runs (server-sent events). */
-export function liveRoutes({ app, open }: Server): void {
-  const followers = new Followers(open);
+export function liveRoutes({ app, open, watch }: Server): void {
+  const followers = new Followers(watch);
   app.addHook('onClose', async () => followers.close());
   app.get(
     '/api/jobs/:id/live',
     { schema: { params: z.strictObject({ id: z.string() }), summary: 'Follows a job: one event for each sample' } },
-    ({ params: { id } }, reply) => {
-      const job = open(id);
+    async ({ params: { id }, viewer }, reply) => {
+      const job = await open(viewer, id);
       reply.hijack();
       const { raw } = reply;
       raw.writeHead(200, {
@@ -30,7 +30,8 @@ export function liveRoutes({ app, open }: Server): void {
       };
       raw.write(`retry: ${AGAIN_MS}\n\n`);
       send(noticeOf(job));
-      const stop = followers.follow(id, send);
+      // whoever may not see it any more (a link that was revoked) is told no more
+      const stop = followers.follow(id, { viewer, tell: send, end: () => raw.end() });
       raw.on('close', stop);
     },
   );

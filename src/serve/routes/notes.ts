@@ -6,7 +6,9 @@ import { annotated } from '../../database/annotate.ts';
 import { asOwner } from '../../recording/folder/as-owner.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import { updateJob } from '../../recording/folder/update-job.ts';
+import { mayWrite, ownerOf, type Viewer } from '../access/viewer.ts';
 import { annotation, type JobNotes, jobNotes } from '../api.ts';
+import type { OpenJob } from '../collections/collection.ts';
 import { Problem } from '../problems.ts';
 import type { Server } from '../server.ts';
 
@@ -17,9 +19,9 @@ export function noteRoutes({ app, open, changed }: Server): void {
   app.get(
     '/api/jobs/:id/notes',
     { schema: { params, response: { 200: jobNotes }, summary: 'Annotations and tags of a job' } },
-    ({ params: { id } }) => {
-      const { recording } = open(id);
-      return notesOf(recording.job, recording.path);
+    async ({ params: { id }, viewer }) => {
+      const opened = await open(viewer, id);
+      return notesOf(opened.recording.job, writableFolder(opened, viewer) !== undefined);
     },
   );
   app.post(
@@ -27,16 +29,16 @@ export function noteRoutes({ app, open, changed }: Server): void {
     {
       schema: { params, body: annotation, response: { 200: jobNotes }, summary: 'Annotates a job, or tags it' },
     },
-    async ({ params: { id }, body: { annotations = {}, tags = {}, remove = [] } }) => {
-      const opened = open(id);
-      const { recording } = opened;
-      if (!isWritable(recording.path)) throw new Problem(403, 'this recording cannot be written by tacho serve');
+    async ({ params: { id }, body: { annotations = {}, tags = {}, remove = [] }, viewer }) => {
+      const opened = await open(viewer, id);
+      const folder = writableFolder(opened, viewer);
+      if (folder === undefined) throw new Problem(403, 'this recording cannot be written by tacho serve');
       try {
-        const job = await asOwner(recording.path, (folder) =>
-          updateJob(folder, (now) => annotated(now, { annotations, tags, remove })),
+        const job = await asOwner(folder, (own) =>
+          updateJob(own, (now) => annotated(now, { annotations, tags, remove })),
         );
         changed(opened);
-        return notesOf(job, recording.path);
+        return notesOf(job, true);
       } catch (error) {
         if (error instanceof Fault) throw new Problem(409, error.message);
         throw error;
@@ -45,11 +47,13 @@ export function noteRoutes({ app, open, changed }: Server): void {
   );
 }
 
-const notesOf = ({ annotations = {}, tags }: Job, folder: string): JobNotes => ({
-  annotations,
-  tags,
-  writable: isWritable(folder),
-});
+const notesOf = ({ annotations = {}, tags }: Job, writable: boolean): JobNotes => ({ annotations, tags, writable });
+
+/** Where notes go; undefined: this viewer may not write them, or nobody can. */
+function writableFolder(opened: OpenJob, viewer: Viewer): string | undefined {
+  const { folder } = opened;
+  return folder !== undefined && mayWrite(viewer, ownerOf(opened)) && isWritable(folder) ? folder : undefined;
+}
 
 function isWritable(folder: string): boolean {
   try {

@@ -1,5 +1,8 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import * as zlib from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { Problem } from '../problems.ts';
 import type { Server } from '../server.ts';
 
@@ -9,21 +12,52 @@ const FILES: Readonly<Record<string, string>> = {
   'index.html': 'text/html; charset=utf-8',
 };
 
-/** The page itself: three files; every address that is no question shows it. */
-export function pageRoutes({ app }: Server, folder: string): void {
-  const send = (name: keyof typeof FILES) => {
+interface Sent {
+  type: string;
+  text: string;
+  packed: Buffer;
+  made: number;
+}
+
+/** The page itself: every address that is no question shows it. */
+export function pageRoutes({ app, base }: Server, folder: string): void {
+  const kept = new Map<string, Sent>();
+  /** Packed once, as small as can be: it is most of what a browser loads. */
+  const read = (name: string): Sent => {
     const file = path.join(folder, name);
-    if (!fs.existsSync(file)) throw new Problem(503, `the page was not built: ${file} is missing`);
-    return { text: fs.readFileSync(file, 'utf8'), type: FILES[name]! };
+    const made = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    if (made === undefined) throw new Problem(503, `the page was not built: ${file} is missing`);
+    const before = kept.get(name);
+    if (before?.made === made) return before;
+    const whole = fs.readFileSync(file, 'utf8');
+    const text = base !== '' && name === 'index.html' ? below(base, whole) : whole;
+    const sent = { type: FILES[name] ?? FILES['app.js']!, text, packed: zlib.gzipSync(text, { level: 9 }), made };
+    kept.set(name, sent);
+    return sent;
+  };
+  const send = (name: string, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { type, text, packed } = read(name);
+    reply.type(type);
+    if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) return reply.send(text);
+    return reply.header('content-encoding', 'gzip').send(packed);
   };
   for (const name of ['app.js', 'app.css'])
-    app.get(`/${name}`, { schema: { hide: true } }, (_, reply) => {
-      const { text, type } = send(name);
-      return reply.type(type).send(text);
-    });
-  for (const address of ['/', '/job/:id', '/compare', '/metrics'])
-    app.get(address, { schema: { hide: true } }, (_, reply) => {
-      const { text, type } = send('index.html');
-      return reply.type(type).send(text);
-    });
+    app.get(`/${name}`, { schema: { hide: true } }, (request, reply) => send(name, request, reply as never));
+  // the name has the contents in it: whoever has such a file has the right one
+  app.get(
+    '/part-:name.js',
+    { schema: { hide: true, params: z.strictObject({ name: z.string().regex(/^[A-Z0-9]{1,20}$/) }) } },
+    (request, reply) => {
+      reply.header('cache-control', 'private, max-age=31536000, immutable');
+      return send(`part-${request.params.name}.js`, request, reply as never);
+    },
+  );
+  for (const address of ['/', '/job/:id', '/compare', '/metrics', '/nodes', '/history', '/scaling', '/experiment'])
+    app.get(address, { schema: { hide: true } }, (request, reply) => send('index.html', request, reply as never));
 }
+
+/** The page where a proxy shows it below a path of its own. */
+const below = (base: string, page: string): string =>
+  page
+    .replaceAll(/(href|src)="\/(?=app\.|part-)/g, `$1="${base}/`)
+    .replace('<head>', `<head><meta name="tacho-base" content="${base}">`);

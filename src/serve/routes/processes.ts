@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { short } from '../../charts/numbers.ts';
-import { commandOf } from '../../query/processes/columns.ts';
 import { readProcesses } from '../../query/processes/processes.ts';
-import { type ProcessData, processColumns } from '../api.ts';
+import type { ProcessSet } from '../../query/processes/set.ts';
+import { processColumns } from '../api.ts';
+import { processDataOf } from '../data/processes.ts';
 import type { Server } from '../server.ts';
 
 /** Every process of a job. */
@@ -16,38 +16,16 @@ export function processRoutes({ app, open }: Server): void {
         summary: 'Every process of a job, as columns',
       },
     },
-    ({ params: { id } }): ProcessData => {
-      const { material, recording } = open(id);
+    async ({ params: { id }, viewer }, reply) => {
+      const { material, recording } = await open(viewer, id);
       const set = material.processes ?? readProcesses([recording]);
-      const [names, nodes] = [new Map<string, number>(), new Map<string, number>()];
-      const codeIn = (codes: Map<string, number>, text: string): number => {
-        const known = codes.get(text) ?? codes.size;
-        codes.set(text, known);
-        return known;
-      };
-      const rows = Array.from({ length: set.length }, (_, i) => i);
-      const metric = (name: string): Float64Array | undefined => set.metrics.get(name);
-      const memory = metric('rssmax');
-      return {
-        length: set.length,
-        name: rows.map((i) => codeIn(names, commandOf(set, i))),
-        operation: rows.map((i) => codeIn(names, set.tags[i]!)),
-        names: [...names.keys()],
-        node: rows.map((i) => codeIn(nodes, set.node[i]!)),
-        nodes: [...nodes.keys()],
-        pid: rows.map((i) => set.pid[i]!),
-        parent: rows.map((i) => set.parent[i]!),
-        start: rows.map((i) => short9(set.start[i]!)),
-        end: rows.map((i) => short9(set.end[i]!)),
-        cpu: rows.map((i) => short(set.cpu_time[i]! / 1e6)),
-        memory: rows.map((i) => short((memory?.[i] ?? Number.NaN) * 1024)),
-        exit: rows.map((i) => short(set.exitcode[i]!)),
-        rank: set.rank.every((rank) => rank === '') ? [] : [...set.rank],
-        threads: rows.map((i) => short(set.threads[i]!)),
-      };
+      const text = made.get(set) ?? JSON.stringify(processDataOf(set));
+      made.set(set, text);
+      // a string is sent as it is: checking 35,000 processes again would take longer than all the rest
+      return reply.type('application/json').send(text as never);
     },
   );
 }
 
-/** A moment, to the microsecond. */
-const short9 = (time: number): number | null => (Number.isNaN(time) ? null : Math.round(time));
+/** Made once for all who look at a job that has ended. */
+const made = new WeakMap<ProcessSet, string>();

@@ -1,13 +1,7 @@
 import { z } from 'zod';
-import { stated } from '../../base/stated.ts';
-import type { Span } from '../../query/spans/span.ts';
-import { spansOf } from '../../query/spans/spans.ts';
-import { type JobSpans, jobSpans } from '../api.ts';
+import { jobSpans } from '../api.ts';
+import { jobSpansOf } from '../data/spans.ts';
 import type { Server } from '../server.ts';
-
-/** More of a kind are too narrow to be seen: the longest are told of. */
-const MOST_SPANS = 600;
-const MOST_FIGURES = 2000;
 
 /** Steps, phases and operations of a job. */
 export function spanRoutes({ app, open }: Server): void {
@@ -20,28 +14,6 @@ export function spanRoutes({ app, open }: Server): void {
         summary: 'Steps, phases, operations and figures of merit of a job',
       },
     },
-    ({ params: { id } }): JobSpans => {
-      const { material } = open(id);
-      let left = 0;
-      const spans = (['step', 'phase', 'operation'] as const).flatMap((kind) => {
-        const all = spansOf(material, kind);
-        left += Math.max(0, all.length - MOST_SPANS);
-        return longest(all).map(({ name, node, from, to }) => ({ kind, name, from, to, ...stated({ node }) }));
-      });
-      const figures = material.markers.filter(({ action }) => action === 'fom').slice(-MOST_FIGURES);
-      return {
-        spans,
-        left_out: left,
-        figures: figures.map(({ name, node, time, value }) => ({ name, node, time, ...stated({ value }) })),
-      };
-    },
+    async ({ params: { id }, viewer }) => jobSpansOf((await open(viewer, id)).material),
   );
-}
-
-function longest(spans: Span[]): Span[] {
-  if (spans.length <= MOST_SPANS) return spans;
-  return spans
-    .toSorted((a, b) => b.to - b.from - (a.to - a.from))
-    .slice(0, MOST_SPANS)
-    .sort((a, b) => a.from - b.from);
 }

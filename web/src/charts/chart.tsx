@@ -1,8 +1,8 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ChartBand, chartOption, endOf, marginsOf } from '../../../src/charts/option.ts';
 import type { ChartData } from '../ask.ts';
 import { useTheme } from '../theme.ts';
-import { init } from './echarts.ts';
+import { type Drawn, loadECharts } from './load.ts';
 
 export interface Range {
   from: number;
@@ -12,7 +12,7 @@ export interface Range {
 interface Props {
   data: ChartData;
   start: number;
-  across?: 'time' | 'progress';
+  across?: 'time' | 'progress' | 'date';
   bands?: readonly ChartBand[];
   /** A limit that values are held against. */
   limit?: number | undefined;
@@ -45,23 +45,30 @@ export function Chart({ data, start, bands, limit, across, height = 150, cursor,
   const box = useRef<HTMLDivElement>(null);
   const line = useRef<HTMLDivElement>(null);
   const drag = useRef<HTMLDivElement>(null);
-  const chart = useRef<ReturnType<typeof init>>(undefined);
+  const chart = useRef<Drawn>(undefined);
+  const [isReady, setReady] = useState(false);
   const theme = useTheme();
   const { left, right, top, bottom } = marginsOf(data);
   const [from, to] = [data.from, endOf(data)];
 
   useEffect(() => {
-    const made = init(box.current!, null, { renderer: 'canvas' });
-    chart.current = made;
-    const watch = new ResizeObserver(() => made.resize());
-    watch.observe(box.current!);
+    let isGone = false;
+    const watch = new ResizeObserver(() => chart.current?.resize());
+    void loadECharts().then(({ init }) => {
+      if (isGone) return;
+      chart.current = init(box.current!, null, { renderer: 'canvas' });
+      watch.observe(box.current!);
+      setReady(true);
+    });
     return () => {
+      isGone = true;
       watch.disconnect();
-      made.dispose();
+      chart.current?.dispose();
     };
   }, []);
 
   useEffect(() => {
+    if (!isReady) return;
     const look = {
       theme,
       start,
@@ -70,10 +77,11 @@ export function Chart({ data, start, bands, limit, across, height = 150, cursor,
       ...(across === undefined ? {} : { across }),
     };
     chart.current!.setOption(chartOption(data, look), true);
+    performance.mark('chart drawn');
     if (picture !== undefined)
       picture.current = () =>
         chart.current!.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: theme.background });
-  }, [data, theme, bands, limit, start, across]);
+  }, [data, theme, bands, limit, start, across, isReady]);
 
   const at = (time: number): number => {
     const width = box.current!.clientWidth - left - right;

@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ChartBand, COLOURS, HEAT, heatScale, seriesName } from '../../../src/charts/option.ts';
+import { here, setQuery, useAddress } from '../address.ts';
 import { type ChartData, type ChartFacts, latest, useAnswer } from '../ask.ts';
+import { BASE } from '../base.ts';
+import { isJobFile } from '../filed-job.ts';
 import { withUnit } from '../words.ts';
 import { Chart, type Cursor, type Range } from './chart.tsx';
 
@@ -24,9 +27,24 @@ interface Props {
 }
 
 const WAYS = [
-  ['', 'lines'],
+  ['lines', 'lines'],
   ['heat', 'heat map'],
 ] as const;
+type Way = (typeof WAYS)[number][0];
+
+/** How charts are drawn, by their ids: in the address, so that a link shows the same. */
+const waysIn = (query: URLSearchParams): Map<string, string> =>
+  new Map(
+    (query.get('drawn') ?? '')
+      .split(',')
+      .filter(Boolean)
+      .map((text) => text.split('~', 2) as [string, string]),
+  );
+
+function setWay(id: string, way: Way): void {
+  const ways = waysIn(here().query).set(id, way);
+  setQuery({ drawn: [...ways].map((each) => each.join('~')).join(',') });
+}
 
 /** Rows of a heat map are not lower than this, and many of them are lower than few. */
 const heightOf = ({ as, count }: ChartData): number =>
@@ -34,17 +52,17 @@ const heightOf = ({ as, count }: ChartData): number =>
 
 /** A chart of a job with its title, the way it is drawn, and the data behind it. It is asked for when it comes into sight. */
 export function Panel({ job, facts, start, range, bands, shown, again, cursor, onRange }: Props) {
-  const [way, setWay] = useState<'' | 'heat'>('');
+  const chosen = waysIn(useAddress().query).get(facts.id) ?? (facts.heat === true ? 'heat' : 'lines');
+  const way: Way = shown === undefined && chosen === 'heat' ? 'heat' : 'lines';
   const section = useRef<HTMLElement>(null);
   const picture = useRef<() => string>(undefined);
   const isSeen = useSeen(section);
   useEffect(() => {
     if (shown === undefined) return;
-    setWay('');
     section.current!.scrollIntoView({ block: 'center' });
   }, [shown]);
-  const query = new URLSearchParams({ points: '400' });
-  if (way !== '') query.set('as', way);
+  const query = new URLSearchParams({ points: '400', empty: 'allowed' });
+  if (way === 'heat') query.set('as', way);
   if (shown?.node !== undefined) query.set('focus', shown.node);
   if (shown?.key !== undefined) query.set('focus_key', shown.key);
   if (range !== undefined) {
@@ -57,7 +75,7 @@ export function Panel({ job, facts, start, range, bands, shown, again, cursor, o
   const isHeat = data?.as === 'heat';
   const height = data === undefined ? 150 : heightOf(data);
   const file = (kind: string): string =>
-    `${path.replace('points=400&', '').replace('?points=400', '?')}&download=${kind}`;
+    `${BASE}${path.replace('points=400&empty=allowed', '')}&download=${kind}`.replace('?&', '?');
   const savePng = (): void => {
     const link = document.createElement('a');
     link.href = picture.current?.() ?? '';
@@ -78,7 +96,7 @@ export function Panel({ job, facts, start, range, bands, shown, again, cursor, o
         {(data?.count ?? 0) > 1 && (
           <div class="choice" role="group" aria-label={`How ${facts.title} is drawn`}>
             {WAYS.map(([value, name]) => (
-              <button key={value} type="button" aria-pressed={way === value} onClick={() => setWay(value)}>
+              <button key={value} type="button" aria-pressed={way === value} onClick={() => setWay(facts.id, value)}>
                 {name}
               </button>
             ))}
@@ -87,12 +105,16 @@ export function Panel({ job, facts, start, range, bands, shown, again, cursor, o
         <details class="menu">
           <summary aria-label={`Save ${facts.title}`}>Save</summary>
           <div>
-            <a href={file('csv')} download>
-              Values (CSV)
-            </a>
-            <a href={file('svg')} download>
-              Chart (SVG)
-            </a>
+            {!isJobFile && (
+              <>
+                <a href={file('csv')} download>
+                  Values (CSV)
+                </a>
+                <a href={file('svg')} download>
+                  Chart (SVG)
+                </a>
+              </>
+            )}
             <button type="button" onClick={savePng}>
               Chart (PNG)
             </button>
@@ -101,6 +123,8 @@ export function Panel({ job, facts, start, range, bands, shown, again, cursor, o
       </header>
       {asked.state === 'failed' ? (
         <p class="missing">{asked.why}</p>
+      ) : data?.count === 0 ? (
+        <p class="missing">No values in this time.</p>
       ) : data === undefined ? (
         <div class="chart waiting" style={{ height: `${height}px` }} aria-busy="true" />
       ) : (
@@ -121,7 +145,7 @@ function useSeen(element: { current: HTMLElement | null }): boolean {
       (all) => {
         if (all.some(({ isIntersecting }) => isIntersecting)) set(true);
       },
-      { rootMargin: '400px' },
+      { rootMargin: '800px' },
     );
     watch.observe(element.current!);
     // on paper everything is seen
@@ -135,17 +159,21 @@ function useSeen(element: { current: HTMLElement | null }): boolean {
   return isSeen;
 }
 
+/** What the colours of a heat map mean. */
+export function HeatLegend({ data }: { data: ChartData }) {
+  const [least, most] = heatScale(data);
+  return (
+    <p class="legend">
+      {withUnit(least, data.unit)}
+      <span class="scale" style={{ background: `linear-gradient(90deg, ${HEAT.join(',')})` }} />
+      {withUnit(most, data.unit)}
+      <span>above: mean of all rows; beside: mean of each row</span>
+    </p>
+  );
+}
+
 function Legend({ data }: { data: ChartData }) {
-  if (data.as === 'heat') {
-    const [least, most] = heatScale(data);
-    return (
-      <p class="legend">
-        {withUnit(least, data.unit)}
-        <span class="scale" style={{ background: `linear-gradient(90deg, ${HEAT.join(',')})` }} />
-        {withUnit(most, data.unit)}
-      </p>
-    );
-  }
+  if (data.as === 'heat') return <HeatLegend data={data} />;
   const lines = data.focus ?? (data.series.length > 1 ? data.series : []);
   const first = data.focus === undefined ? 0 : 5;
   if (lines.length === 0 && data.as !== 'band') return null;

@@ -214,7 +214,7 @@ function Overlay({ ids, names, facts, drawn, cursor, isProgress }: OverlayProps)
     const stop = new AbortController();
     const one = (id: string, { from, to }: Drawn): Promise<ChartData | undefined> =>
       ask<ChartData>(
-        `/api/jobs/${id}/charts/${facts.id}?as=band&points=${POINTS}&from=${Math.round(from)}&to=${Math.round(to)}`,
+        `/api/jobs/${id}/charts/${facts.id}?as=band&empty=allowed&points=${POINTS}&from=${Math.round(from)}&to=${Math.round(to)}`,
         stop.signal,
       ).catch(() => undefined);
     void Promise.all(ids.map((id, i) => one(id, drawn[i]!))).then((all) => {

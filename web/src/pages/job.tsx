@@ -4,15 +4,20 @@ import { link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobSpans, latest, type Report, type TableColumns, useAnswer } from '../ask.ts';
 import { Cursor, type Range } from '../charts/chart.tsx';
 import { Panel, type Shown } from '../charts/panel.tsx';
+import { filedRange, filedStep, isJobFile } from '../filed-job.ts';
 import { useLive } from '../live.ts';
+import { CopyLink } from '../parts/copy-link.tsx';
+import { Dask } from '../parts/dask.tsx';
 import { type Evidence, Findings } from '../parts/findings.tsx';
 import { MemoryFigures } from '../parts/memory.tsx';
 import { Meter } from '../parts/meter.tsx';
+import { Neighbours } from '../parts/neighbours.tsx';
 import { Nodes } from '../parts/nodes.tsx';
 import { Notes } from '../parts/notes.tsx';
 import { Processes } from '../parts/processes.tsx';
 import { Ranks } from '../parts/ranks.tsx';
 import { RecordingFacts } from '../parts/recording.tsx';
+import { Share } from '../parts/share.tsx';
 import { Spans } from '../parts/spans.tsx';
 import { bytes, count, duration, moment, zone } from '../words.ts';
 
@@ -32,7 +37,8 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
   const cursor = useMemo(() => new Cursor(), []);
   useEffect(() => {
     document.title = report === undefined ? 'Tacho' : `${titleOf(report)} · Tacho`;
-    setLive(report?.job.state === 'running');
+    // a file stays as it is
+    setLive(!isJobFile && report?.job.state === 'running');
   }, [report]);
   const shown = useMemo(() => shownIn(query), [query.get('show'), query.get('limit'), query.get('shown')]);
   const own = query.getAll('column');
@@ -57,7 +63,7 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
   }
   const { job } = report;
   const end = job.end ?? Math.max(job.start + 1e6, ...report.nodes.map(({ last_sample: last }) => last ?? 0));
-  const range = rangeIn(query);
+  const range = rangeIn(query) ?? filedRange();
   const zoom = ({ from, to }: Range): void =>
     setQuery({ from: String(Math.round(from)), to: String(Math.round(to)) }, true);
   const drawn = new Set(columns.flatMap((t) => t.columns.filter((c) => c.drawn).map((c) => `${t.table}.${c.name}`)));
@@ -114,12 +120,21 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
       </div>
       <div class="where">
         {spans !== undefined && <Spans spans={spans} start={job.start} end={end} range={range} onRange={zoom} />}
+        <Dask job={id} start={job.start} {...{ end, range, again, cursor }} onRange={zoom} />
         {range !== undefined && (
           <p class="zoomed" role="status">
             {moment(range.from)} to {moment(range.to)} ({duration((range.to - range.from) / 1e6)})
-            <button type="button" onClick={() => setQuery({ from: undefined, to: undefined }, true)}>
-              Show the whole job
-            </button>
+            {query.has('from') && (
+              <button type="button" onClick={() => setQuery({ from: undefined, to: undefined }, true)}>
+                {filedRange() === undefined ? 'Show the whole job' : 'Show all of this part'}
+              </button>
+            )}
+            {isJobFile && (
+              <span class="faint">
+                {' '}
+                This file has a value every {duration(filedStep())}: tacho serve shows them all.
+              </span>
+            )}
           </p>
         )}
       </div>
@@ -143,8 +158,10 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
       <Nodes report={report} />
       <MemoryFigures report={report} />
       <Ranks report={report} />
-      <Processes job={id} start={job.start} end={end} range={range} onRange={zoom} again={again} />
+      <Processes job={id} start={job.start} end={end} range={range} onRange={zoom} again={again} query={query} />
+      {!isJobFile && <Neighbours job={id} />}
       <Notes job={id} report={report} />
+      {!isJobFile && <Share job={id} />}
       <RecordingFacts report={report} />
     </article>
   );
@@ -242,14 +259,17 @@ function Head({ report }: { report: Report }) {
     summary.cpus && count(summary.cpus, 'CPU'),
     summary.gpus && count(summary.gpus, 'GPU'),
     report.gpus[0]?.model,
-    `sampled every ${job.interval_seconds} s`,
+    // of what other programs recorded nobody may know
+    (job.interval_seconds ?? 0) > 0 && `sampled every ${job.interval_seconds} s`,
   ].filter(Boolean);
   return (
     <header class="head">
       <h1 title={titleOf(report)}>
         {titleOf(report)} <small>{job.id}</small>
       </h1>
-      <span class={`state ${job.state}`}>{job.state.replaceAll('_', ' ')}</span>
+      <span>
+        {!isJobFile && <CopyLink />} <span class={`state ${job.state}`}>{job.state.replaceAll('_', ' ')}</span>
+      </span>
       {job.command && <code class="command">{job.command.join(' ')}</code>}
       <p>
         {moment(job.start)} {job.end === undefined ? '' : `to ${moment(job.end)}`} {zone()} ·{' '}

@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { COLOURS, HEAT } from '../../../src/charts/option.ts';
+import { setQuery } from '../address.ts';
 import { latest, type ProcessData, useAnswer } from '../ask.ts';
 import type { Range } from '../charts/chart.tsx';
 import { useTheme } from '../theme.ts';
-import { bytes, count, duration, sinceStart } from '../words.ts';
+import { bytes, count, duration, percent, sinceStart } from '../words.ts';
+import { Threads } from './threads.tsx';
 
 interface Props {
   job: string;
@@ -11,6 +13,7 @@ interface Props {
   end: number;
   range: Range | undefined;
   again: number;
+  query: URLSearchParams;
   onRange(range: Range): void;
 }
 
@@ -25,12 +28,22 @@ const COLOURINGS = [
 ] as const;
 type Colouring = (typeof COLOURINGS)[number][0];
 
+/** What stands beside the names: bars over time, or figures. */
+const VIEWS = [
+  ['time', 'time line'],
+  ['tree', 'tree with figures'],
+] as const;
+type View = (typeof VIEWS)[number][0];
+
 /** Every process of the job as a bar from its start to its end, in the order of the tree; branches can be closed. */
-export function Processes({ job, start, end, range, again, onRange }: Props) {
+export function Processes({ job, start, end, range, again, query, onRange }: Props) {
   const asked = useAnswer<ProcessData>(`/api/jobs/${job}/processes`, again);
   const data = latest(asked);
-  const [text, setText] = useState('');
-  const [colouring, setColouring] = useState<Colouring>('cpu');
+  // all of it in the address: a link shows the same
+  const text = query.get('process-filter') ?? '';
+  const colouring: Colouring = query.get('process-colour') === 'operation' ? 'operation' : 'cpu';
+  const view: View = query.get('process-view') === 'tree' ? 'tree' : 'time';
+  const threadsOf = query.get('threads') ?? '';
   const [closed, setClosed] = useState<ReadonlySet<number>>(new Set());
   const tree = useMemo(() => (data === undefined ? undefined : treeOf(data)), [data]);
   const rows = useMemo(
@@ -49,12 +62,31 @@ export function Processes({ job, start, end, range, again, onRange }: Props) {
             {rows.length === data.length
               ? count(data.length, 'process', 'processes')
               : `${count(rows.length, 'process', 'processes')} of ${data.length.toLocaleString('en-US')}`}
+            {data.left_out !== undefined &&
+              `; ${data.left_out.toLocaleString('en-US')} that used less CPU time are not in this file`}
           </small>
         </h2>
+        <div class="choice" role="group" aria-label="How processes are shown">
+          {VIEWS.map(([value, name]) => (
+            <button
+              key={value}
+              type="button"
+              aria-pressed={view === value}
+              onClick={() => setQuery({ 'process-view': value === 'time' ? undefined : value })}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
         {data.names.length > 1 && (
           <div class="choice" role="group" aria-label="How processes are coloured">
             {COLOURINGS.map(([value, name]) => (
-              <button key={value} type="button" aria-pressed={colouring === value} onClick={() => setColouring(value)}>
+              <button
+                key={value}
+                type="button"
+                aria-pressed={colouring === value}
+                onClick={() => setQuery({ 'process-colour': value })}
+              >
                 {name}
               </button>
             ))}
@@ -63,18 +95,29 @@ export function Processes({ job, start, end, range, again, onRange }: Props) {
         <button type="button" onClick={() => setClosed(closed.size === 0 ? new Set(all) : new Set())}>
           {closed.size === 0 ? 'Close all branches' : 'Open all branches'}
         </button>
+        <button type="button" onClick={() => setQuery({ threads: 'all' })}>
+          Busiest threads
+        </button>
         <input
           type="search"
           placeholder="Filter by command, pid, node"
           aria-label="Filter processes"
           value={text}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
+          onInput={({ currentTarget }) => setQuery({ 'process-filter': currentTarget.value })}
         />
       </header>
       <Gantt
-        {...{ data, rows, start, end, range, onRange, colouring }}
+        {...{ data, rows, start, end, range, onRange, colouring, view }}
         onToggle={(row) => setClosed((now) => toggled(now, row))}
+        onThreads={(row) => setQuery({ threads: String(row) })}
       />
+      {(threadsOf === 'all' || Number(threadsOf) < data.length) && threadsOf !== '' && (
+        <Threads
+          {...{ job, start, data }}
+          process={threadsOf === 'all' ? undefined : Number(threadsOf)}
+          onClose={() => setQuery({ threads: undefined })}
+        />
+      )}
     </section>
   );
 }
@@ -165,23 +208,29 @@ function inOrder(
   return rows;
 }
 
-interface GanttProps extends Omit<Props, 'job' | 'again'> {
+interface GanttProps extends Omit<Props, 'job' | 'again' | 'query'> {
   data: ProcessData;
   rows: readonly Row[];
   colouring: Colouring;
+  view: View;
   onToggle(row: number): void;
+  /** Asks for the threads of a process. */
+  onThreads(row: number): void;
 }
 
 /** The scale of a heat map, for a process that used so much of a CPU. */
 const heatOf = (share: number): string => HEAT[Math.min(HEAT.length - 1, Math.floor(share * HEAT.length))]!;
 
-function Gantt({ data, rows, start, end, range, colouring, onRange, onToggle }: GanttProps) {
+function Gantt({ data, rows, start, end, range, colouring, view, onRange, onToggle, onThreads }: GanttProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [width, setWidth] = useState(800);
   const [over, setOver] = useState<number>();
-  const left = width < NARROW ? 150 : 300;
+  const colours = useMemo(() => operationColours(data), [data]);
+  const isNarrow = width < NARROW;
+  const figures = isNarrow ? FIGURES.slice(0, 2) : FIGURES;
+  const left = view === 'tree' ? width - figures.length * FIGURE_WIDTH - 8 : isNarrow ? 150 : 300;
   const theme = useTheme();
   const [from, to] = range === undefined ? [start, end] : [range.from, range.to];
   const height = Math.min(rows.length, SEEN_ROWS) * ROW + 20;
@@ -204,10 +253,15 @@ function Gantt({ data, rows, start, end, range, colouring, onRange, onToggle }: 
     const across = width - left - 8;
     const at = (time: number): number => left + (Math.min(Math.max(time, from), to) - from) * (across / (to - from));
     pen.fillStyle = theme.faint;
-    for (let i = 0; i <= 5; i++) {
-      const time = from + ((to - from) * i) / 5;
-      pen.textAlign = i === 5 ? 'right' : i === 0 ? 'left' : 'center';
+    const ticks = isNarrow ? 2 : 5;
+    for (let i = 0; i <= ticks && view === 'time'; i++) {
+      const time = from + ((to - from) * i) / ticks;
+      pen.textAlign = i === ticks ? 'right' : i === 0 ? 'left' : 'center';
       pen.fillText(sinceStart(time - start), at(time), height - 8);
+    }
+    if (view === 'tree') {
+      pen.textAlign = 'right';
+      for (const [i, { title }] of figures.entries()) pen.fillText(title, left + (i + 1) * FIGURE_WIDTH, height - 8);
     }
     pen.textAlign = 'left';
     const first = Math.floor(top / ROW);
@@ -222,11 +276,22 @@ function Gantt({ data, rows, start, end, range, colouring, onRange, onToggle }: 
       const [x, right] = [at(begun), at(ended)];
       const life = Math.max(1e-3, (ended - begun) / 1e6);
       const busy = (data.cpu[row] ?? 0) / life;
-      pen.fillStyle = colouring === 'cpu' ? heatOf(busy) : COLOURS[data.operation[row]! % COLOURS.length]!;
-      pen.fillRect(x, y + 3, Math.max(1, right - x), ROW - 6);
-      if ((data.exit[row] ?? 0) !== 0) {
-        pen.fillStyle = '#D55E00';
-        pen.fillRect(Math.max(x, right - 4), y + 1, 4, ROW - 2);
+      const colour = colouring === 'cpu' ? heatOf(busy) : colours.get(data.operation[row]!)!.colour;
+      if (view === 'time') {
+        pen.fillStyle = colour;
+        pen.fillRect(x, y + 3, Math.max(1, right - x), ROW - 6);
+        if ((data.exit[row] ?? 0) !== 0) {
+          pen.fillStyle = '#D55E00';
+          pen.fillRect(Math.max(x, right - 4), y + 1, 4, ROW - 2);
+        }
+      } else {
+        pen.textAlign = 'right';
+        pen.fillStyle = theme.text;
+        for (const [k, { text }] of figures.entries())
+          pen.fillText(text(data, rows[first + i]!), left + (k + 1) * FIGURE_WIDTH, y + ROW / 2);
+        pen.textAlign = 'left';
+        pen.fillStyle = colour;
+        pen.fillRect(0, y + 3, 3, ROW - 6);
       }
       pen.save();
       pen.beginPath();
@@ -234,10 +299,11 @@ function Gantt({ data, rows, start, end, range, colouring, onRange, onToggle }: 
       pen.clip();
       pen.fillStyle = theme.text;
       const sign = branch === 'none' ? '  ' : branch === 'open' ? '▾ ' : '▸ ';
-      pen.fillText(sign + data.names[data.name[row]!]!, 4 + Math.min(depth, 12) * 10, y + ROW / 2);
+      pen.fillText(sign + data.names[data.name[row]!]!, 6 + Math.min(depth, DEEPEST) * 10, y + ROW / 2);
       pen.restore();
     }
-  }, [data, rows, top, width, height, from, to, theme, over, colouring]);
+    performance.mark('processes drawn');
+  }, [data, rows, top, width, height, from, to, theme, over, colouring, view]);
 
   const pointed = over === undefined ? undefined : rows[over];
   const hovered = pointed?.row;
@@ -265,15 +331,21 @@ function Gantt({ data, rows, start, end, range, colouring, onRange, onToggle }: 
           setOver(row < rows.length ? row : undefined);
         }}
         onPointerLeave={() => setOver(undefined)}
-        onClick={() => {
-          if (pointed !== undefined && pointed.branch !== 'none') onToggle(pointed.row);
+        onClick={(event) => {
+          if (pointed === undefined) return;
+          const { left: edge } = box.current!.getBoundingClientRect();
+          // the sign of a branch stands before its name
+          const sign = 22 + Math.min(pointed.depth, DEEPEST) * 10;
+          if (pointed.branch !== 'none' && event.clientX - edge < sign) onToggle(pointed.row);
+          else onThreads(pointed.row);
         }}
         onKeyDown={(event) => {
           const by = { ArrowDown: 1, ArrowUp: -1, PageDown: SEEN_ROWS, PageUp: -SEEN_ROWS }[event.key];
           if (by !== undefined) {
             event.preventDefault();
             move(by);
-          } else if (event.key === 'Enter' && pointed !== undefined && pointed.branch !== 'none') onToggle(pointed.row);
+          } else if (event.key === 't' && pointed !== undefined) onThreads(pointed.row);
+          else if (event.key === 'Enter' && pointed !== undefined && pointed.branch !== 'none') onToggle(pointed.row);
         }}
         onDblClick={() => {
           if (hovered === undefined) return;
@@ -294,12 +366,73 @@ function Gantt({ data, rows, start, end, range, colouring, onRange, onToggle }: 
           one CPU or more <i style={{ background: '#D55E00' }} /> ended with an error
         </p>
       )}
+      {colouring === 'operation' && <Operations {...{ data, colours }} />}
       <p class="under" aria-live="polite">
         {hovered === undefined
-          ? 'Point at a process (or use the arrow keys) for its figures. A click closes a branch, a double click shows its time.'
+          ? 'Point at a process (or use the arrow keys) for its figures. A click (or T) shows its threads, one on ▾ (or Enter) closes its branch, a double click shows its time.'
           : about(data, pointed!)}
       </p>
     </div>
+  );
+}
+
+/** Deeper branches are not moved further to the right. */
+const DEEPEST = 12;
+const FIGURE_WIDTH = 84;
+
+/** Figures of the tree. */
+const FIGURES: readonly { title: string; text(data: ProcessData, row: Row): string }[] = [
+  { title: 'CPU total', text: (_, { total }) => duration(total) },
+  { title: 'CPU self', text: (data, { row }) => (data.cpu[row] === null ? '' : duration(data.cpu[row]!)) },
+  { title: 'duration', text: (data, { row }) => (lifeOf(data, row) === undefined ? '' : duration(lifeOf(data, row))) },
+  {
+    title: 'of a CPU',
+    text: (data, { row }) => {
+      const life = lifeOf(data, row);
+      return life === undefined || data.cpu[row] === null ? '' : percent(data.cpu[row]! / Math.max(1e-3, life));
+    },
+  },
+  { title: 'memory', text: (data, { row }) => (data.memory[row] === null ? '' : bytes(data.memory[row]!)) },
+  { title: 'threads', text: (data, { row }) => (data.threads[row] === null ? '' : String(data.threads[row])) },
+  { title: 'exit code', text: (data, { row }) => (data.exit[row] === null ? '' : String(data.exit[row])) },
+];
+
+/** Seconds. */
+function lifeOf({ start, end }: ProcessData, row: number): number | undefined {
+  const [begun, ended] = [start[row] ?? null, end[row] ?? null];
+  return begun === null || ended === null ? undefined : (ended - begun) / 1e6;
+}
+
+/** The operations of a job, the largest first, each with its colour; processes without one are grey. */
+function operationColours({ operation, names }: ProcessData): Map<number, { colour: string; members: number }> {
+  const counts = new Map<number, number>();
+  for (const each of operation) counts.set(each, (counts.get(each) ?? 0) + 1);
+  let next = 0;
+  return new Map(
+    [...counts]
+      .sort(([, a], [, b]) => b - a)
+      .map(([each, members]) => {
+        const colour = names[each] === '' ? COLOURS.at(-1)! : COLOURS[next++ % (COLOURS.length - 1)]!;
+        return [each, { colour, members }];
+      }),
+  );
+}
+
+const MOST_NAMED = 10;
+
+/** Which colour is which operation, the largest first. */
+function Operations({ data, colours }: { data: ProcessData; colours: ReturnType<typeof operationColours> }) {
+  const counts = [...colours];
+  return (
+    <p class="legend">
+      {counts.slice(0, MOST_NAMED).map(([operation, { colour, members }]) => (
+        <span key={operation}>
+          <i style={{ background: colour }} />
+          {data.names[operation] || 'no operation'} ({members.toLocaleString('en-US')})
+        </span>
+      ))}
+      {counts.length > MOST_NAMED && <span>and {counts.length - MOST_NAMED} more</span>}
+    </p>
   );
 }
 

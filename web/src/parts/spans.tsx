@@ -19,6 +19,20 @@ const KINDS = [
 /** Figures of merit that lie closer together than this part of the width are one mark. */
 const CLOSE = 0.004;
 
+/** Those that overlap lie below each other, as far as there is room. */
+const LANE = 22;
+const MOST_LANES = 3;
+
+function lanesOf(spans: readonly { from: number; to: number }[]): number[] {
+  const ends: number[] = [];
+  return spans.map(({ from, to }) => {
+    const free = ends.findIndex((end) => end <= from);
+    const lane = free >= 0 ? free : Math.min(ends.length, MOST_LANES - 1);
+    ends[lane] = Math.max(ends[lane] ?? 0, to);
+    return lane;
+  });
+}
+
 /** Steps, phases and operations of a job, each kind in a row; a click shows the time of one. Figures of merit are marks. */
 export function Spans({ spans: { spans, figures, left_out: left }, start, end, range, onRange }: Props) {
   const [from, to] = range === undefined ? [start, end] : [range.from, range.to];
@@ -29,14 +43,16 @@ export function Spans({ spans: { spans, figures, left_out: left }, start, end, r
   return (
     <div class="spans" style={{ '--left': `${MARGINS.lines.left}px` }}>
       {KINDS.map(([kind, title]) => {
-        const own = spans.filter((span) => span.kind === kind);
+        // processes without a tag are no operation
+        const own = spans.filter((span) => span.kind === kind && span.name !== '');
         if (own.length === 0) return null;
         const names = [...new Set(own.map(({ name }) => name))];
+        const lanes = lanesOf(own);
         return (
           <div key={kind} class="line" role="group" aria-label={title}>
             <span class="title">{title}</span>
-            <div class="room">
-              {own.map((span) => {
+            <div class="room" style={{ height: `${(Math.max(...lanes) + 1) * LANE}px` }}>
+              {own.map((span, i) => {
                 const [left, right] = [at(span.from), at(span.to)];
                 if (right <= left) return null;
                 return (
@@ -44,6 +60,7 @@ export function Spans({ spans: { spans, figures, left_out: left }, start, end, r
                     key={`${span.name} ${span.from} ${span.node ?? ''}`}
                     type="button"
                     style={{
+                      top: `${lanes[i]! * LANE}px`,
                       left: `${left * 100}%`,
                       width: `${(right - left) * 100}%`,
                       '--colour': COLOURS[names.indexOf(span.name) % COLOURS.length],

@@ -1,24 +1,18 @@
-import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { Fault } from '../base/fault.ts';
-import { foldersBelow } from '../recording/folder/open.ts';
+import { Fault } from '../../base/fault.ts';
+import { foldersBelow } from '../../recording/folder/open.ts';
+import { type Entry, idOf } from './collection.ts';
 
-/** A recording that can be asked for. */
-export interface Entry {
-  /** Stands in addresses: it tells nothing of the folder, and stays the same while that has its path. */
-  id: string;
-  path: string;
-}
-
-/** How long a look at the folders holds. */
+/** How long a look at the folders holds: a second, and of very many folders so long that looking takes little of the time. */
 const LOOK_MS = 1000;
+const LOOK_SHARE = 10;
 
 /** The recordings in some folders, by id. New ones are there at the next look, and those that were removed are not. */
 export class Catalog {
   readonly folders: readonly string[];
   #entries = new Map<string, Entry>();
-  #looked = Number.NEGATIVE_INFINITY;
+  #until = Number.NEGATIVE_INFINITY;
   /** Folders that could not be looked into, in words. */
   troubles: string[] = [];
 
@@ -40,14 +34,13 @@ export class Catalog {
 
   #look(): void {
     const now = performance.now();
-    if (now - this.#looked < LOOK_MS) return;
-    this.#looked = now;
+    if (now < this.#until) return;
     const found = new Map<string, Entry>();
     const troubles: string[] = [];
     for (const start of this.folders) {
       try {
         for (const { folder } of foldersBelow(start)) {
-          const entry = { id: idOf(folder), path: folder };
+          const entry = { id: idOf(path.resolve(folder)), path: folder };
           found.set(entry.id, entry);
         }
       } catch (error) {
@@ -57,9 +50,7 @@ export class Catalog {
     }
     this.#entries = found;
     this.troubles = troubles;
+    const done = performance.now();
+    this.#until = now + Math.max(LOOK_MS, LOOK_SHARE * (done - now));
   }
 }
-
-/** Half of a name that nobody can guess a path from. */
-export const idOf = (folder: string): string =>
-  createHash('sha256').update(path.resolve(folder)).digest('base64url').slice(0, 12);

@@ -1,12 +1,12 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { Fault, reason } from '../base/fault.ts';
-import { stated } from '../base/stated.ts';
-import { summariesOf } from '../history/make/summaries.ts';
-import type { JobSummary } from '../history/tables/summary.ts';
-import { openRecording } from '../recording/folder/open.ts';
-import type { ListedJob } from './api.ts';
-import type { Entry } from './catalog.ts';
+import { Fault, reason } from '../../base/fault.ts';
+import { summariesOf } from '../../history/make/summaries.ts';
+import type { JobSummary } from '../../history/tables/summary.ts';
+import { openRecording } from '../../recording/folder/open.ts';
+import type { ListedJob } from '../api.ts';
+import type { Entry } from './collection.ts';
+import { listedJob } from './listed-job.ts';
 
 /** What is still written is summarised again after so long. */
 const LIVE_MS = 3000;
@@ -29,9 +29,15 @@ interface Kept {
 
 /** A row for each job; of one that has not changed since it is worked out once. Of many the first answer has only some. */
 export class JobTable {
+  readonly #indexed: (folder: string) => JobSummary | undefined;
   #rows = new Map<string, Kept>();
   #queue = new Map<string, Entry>();
   #turn: NodeJS.Immediate | undefined;
+
+  /** `indexed`: what an index says of a recording that has not changed since. */
+  constructor(indexed: (folder: string) => JobSummary | undefined = () => undefined) {
+    this.#indexed = indexed;
+  }
 
   /** The rows that are known, and how many are still being worked out. */
   rows(entries: readonly Entry[]): { jobs: ListedJob[]; pending: number } {
@@ -59,7 +65,8 @@ export class JobTable {
   #work(entry: Entry): ListedJob {
     this.#queue.delete(entry.id);
     const state = stateOf(entry.path);
-    const row = rowOf(entry);
+    const indexed = this.#indexed(entry.path);
+    const row = indexed === undefined ? rowOf(entry) : listedJob(entry, indexed);
     const until = row.state === 'running' ? performance.now() + LIVE_MS : Number.POSITIVE_INFINITY;
     this.#rows.set(entry.id, { row, state, looked: performance.now(), until });
     return row;
@@ -105,30 +112,8 @@ function rowOf({ id, path: folder }: Entry): ListedJob {
   };
   try {
     const [job] = summariesOf(openRecording(folder), { nodeHours: false }).jobs;
-    return job === undefined ? { ...none, job: '' } : listed(id, folder, job);
+    return job === undefined ? { ...none, job: '' } : listedJob({ id, path: folder }, job);
   } catch (error) {
     return { ...none, job: '', trouble: error instanceof Fault ? error.message : reason(error) };
   }
-}
-
-function listed(id: string, folder: string, job: JobSummary): ListedJob {
-  const { account, partition, command, cpus, gpus, wall_seconds, cpu_use, memory_use, memory_peak_bytes, gpu_use } =
-    job;
-  const { core_hours, core_hours_wasted, gpu_hours_wasted, worst, end_time: end, read_bytes, written_bytes } = job;
-  const io_bytes =
-    read_bytes === undefined && written_bytes === undefined ? undefined : (read_bytes ?? 0) + (written_bytes ?? 0);
-  return {
-    id,
-    path: folder,
-    job: job.job,
-    name: job.name ?? '',
-    user: job.user,
-    state: job.state ?? 'unknown',
-    nodes: job.nodes ?? 0,
-    findings: (job.findings ?? '').split(',').filter(Boolean),
-    tags: JSON.parse(job.tags ?? '{}') as Record<string, string>,
-    ...stated({ start: Number.isNaN(job.time) ? undefined : job.time, end, account, partition, command, cpus, gpus }),
-    ...stated({ wall_seconds, cpu_use, memory_use, memory_peak_bytes, gpu_use, core_hours, core_hours_wasted, worst }),
-    ...stated({ gpu_hours_wasted, io_bytes }),
-  };
 }

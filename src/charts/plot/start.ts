@@ -1,0 +1,30 @@
+import type { EChartsOption } from 'echarts';
+import { CustomChart } from 'echarts/charts';
+import { SVGRenderer } from 'echarts/renderers';
+import { init, use } from '../use-echarts.ts';
+
+use([CustomChart, SVGRenderer]);
+
+/** A chart of any option as SVG. */
+export function optionSvg(option: EChartsOption, width: number, height: number): string {
+  const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
+  chart.setOption(option);
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  return svg;
+}
+
+/** Pictures of the same width below each other as one. */
+export function stacked(pictures: readonly string[], width: number, heights: readonly number[]): string {
+  if (pictures.length === 1) return pictures[0]!;
+  let top = 0;
+  const parts = pictures.map((svg, i) => {
+    const inner = svg.replace(/^[\s\S]*?<svg[^>]*>/, '').replace(/<\/svg>\s*$/, '');
+    const part = `<g transform="translate(0 ${top})">${inner}</g>`;
+    top += heights[i]!;
+    return part;
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}">${parts.join('')}</svg>`;
+}
+
+export { chartSvg } from '../svg.ts';

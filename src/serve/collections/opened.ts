@@ -1,0 +1,26 @@
+import { report } from '../../judge/report.ts';
+import type { Report } from '../../judge/report-schema.ts';
+import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
+import type { Material } from '../../query/material.ts';
+import type { Recording } from '../../recording/folder/open.ts';
+import type { Entry, OpenJob } from './collection.ts';
+
+/** A job as everybody asks for it; its report is made once, when somebody wants it. */
+export function openedJob(
+  entry: Entry,
+  recording: Recording,
+  material: Material,
+  rules: RuleSettings | undefined,
+): OpenJob {
+  let made: Report | undefined;
+  return {
+    entry,
+    recording,
+    material,
+    report() {
+      made ??= report(material, rules);
+      return made;
+    },
+    isLive: recording.job.end === undefined,
+  };
+}

@@ -1,0 +1,66 @@
+import { Fault } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
+import { gather } from '../../judge/facts/gather.ts';
+import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
+import { openStore, type Store } from '../../query/store/client.ts';
+import { downloadJob } from '../../query/store/download.ts';
+import { listStored } from '../../query/store/list.ts';
+import { findJobs } from '../../query/store/records.ts';
+import type { Listed } from '../../recording/folder/list.ts';
+import type { JobList, ListedJob } from '../api.ts';
+import { type Collection, type Entry, idOf, type OpenJob } from './collection.ts';
+import { KeptList } from './kept-list.ts';
+import { OpenJobs } from './open-jobs.ts';
+import { openedJob } from './opened.ts';
+
+/** The samples of a whole job are in memory: few jobs stay open. */
+const MOST = 4;
+/** What runs is downloaded again after so long. */
+const LIVE_MS = 2000;
+
+/** The jobs in a VictoriaMetrics that Tacho pushed to. */
+export class StoreCollection implements Collection {
+  readonly #store: Store;
+  readonly #jobs: OpenJobs;
+  readonly #list: KeptList<ListedJob>;
+
+  constructor(address: string, rules?: RuleSettings) {
+    this.#store = openStore(address);
+    this.#jobs = new OpenJobs((entry) => this.#download(entry, rules), { most: MOST, liveMs: LIVE_MS });
+    this.#list = new KeptList(async () => (await listStored(this.#store)).map(rowOf));
+  }
+
+  async list(): Promise<JobList> {
+    const { rows, troubles } = await this.#list.get();
+    return { jobs: rows, pending: 0, troubles };
+  }
+
+  async open(id: string): Promise<OpenJob | undefined> {
+    const row = await this.#list.find((each) => each.id === id);
+    return row === undefined ? undefined : this.#jobs.get({ id, path: row.path });
+  }
+
+  changed({ entry }: OpenJob): void {
+    this.#jobs.forget(entry);
+  }
+
+  async close(): Promise<void> {}
+
+  async #download(entry: Entry, rules?: RuleSettings): Promise<OpenJob> {
+    const name = entry.path.slice(entry.path.lastIndexOf('#') + 1);
+    const found = await findJobs(this.#store, name);
+    const stored = found.find(({ recording }) => recording.path === entry.path) ?? found[0];
+    if (stored === undefined) throw new Fault(`${this.#store.name} has no job ${name} any more`);
+    const recording = await downloadJob(stored, { rows: true });
+    return openedJob(entry, recording, gather(recording, { hasAllRows: true }), rules);
+  }
+}
+
+function rowOf({ path, job, name, user, start, end, nodes, state, job_state }: Listed): ListedJob {
+  const wall_seconds = start === undefined || end === undefined ? undefined : (end - start) / 1e6;
+  return {
+    ...{ id: idOf(path), path, job, name, user, nodes, findings: [], tags: {} },
+    state: state === 'running' ? 'running' : job_state,
+    ...stated({ start, end, wall_seconds }),
+  };
+}

@@ -1,0 +1,189 @@
+import { useEffect } from 'preact/hooks';
+import type { Exploration } from '../../../src/judge/explore/explore.ts';
+import type { ExperimentNames } from '../../../src/serve/api.ts';
+import { link, setQuery } from '../address.ts';
+import { latest, useAnswer } from '../ask.ts';
+import { CopyLink } from '../parts/copy-link.tsx';
+import { bytes, count, duration, percent } from '../words.ts';
+
+const METRICS: Readonly<Record<string, string>> = {
+  duration: 'duration',
+  cpu_time: 'CPU time',
+  memory_peak: 'memory peak',
+  io: 'I/O',
+  core_hours: 'core-hours',
+};
+
+function valueText(value: number, metric: string): string {
+  if (metric === 'duration' || metric === 'cpu_time') return duration(value / 1e6);
+  if (metric === 'memory_peak' || metric === 'io') return bytes(value);
+  return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
+}
+
+/** An experiment: components × time segments × jobs. What is out of line has stars, what is missing is marked. */
+export function ExperimentPage({ query }: { query: URLSearchParams }) {
+  useEffect(() => {
+    document.title = 'Experiment · Tacho';
+  }, []);
+  const names = useAnswer<ExperimentNames>('/api/experiments');
+  const known = latest(names);
+  const name = query.get('name') ?? known?.experiments[0]?.name;
+  const metric = query.get('metric') ?? 'duration';
+  const asked = useAnswer<Exploration>(
+    name === undefined ? undefined : `/api/experiment?${new URLSearchParams({ name, metric })}`,
+  );
+  const found = latest(asked);
+  if (known !== undefined && known.experiments.length === 0)
+    return (
+      <div class="empty">
+        <h1>No experiments here yet</h1>
+        <p>
+          Jobs belong to one by their tags: <code>{known.tag}</code> names it, <code>exp_component</code> the component
+          and <code>exp_time</code> the time segment.
+        </p>
+      </div>
+    );
+  return (
+    <article class="experiment">
+      <header class="page">
+        <h1>
+          Experiment <small>{found === undefined ? '' : count(found.jobs, 'job')}</small>
+        </h1>
+        <CopyLink />
+      </header>
+      <p class="controls">
+        <label>
+          Experiment{' '}
+          <select value={name ?? ''} onChange={({ currentTarget }) => setQuery({ name: currentTarget.value }, true)}>
+            {known?.experiments.map((each) => (
+              <option key={each.name} value={each.name}>
+                {each.name} ({count(each.jobs, 'job')})
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Compared by{' '}
+          <select value={metric} onChange={({ currentTarget }) => setQuery({ metric: currentTarget.value })}>
+            {(known?.metrics ?? [metric]).map((each) => (
+              <option key={each} value={each}>
+                {METRICS[each] ?? each}
+              </option>
+            ))}
+          </select>
+        </label>
+      </p>
+      {(asked.state === 'failed' || names.state === 'failed') && (
+        <p class="trouble" role="alert">
+          {asked.state === 'failed' ? asked.why : names.state === 'failed' ? names.why : ''}
+        </p>
+      )}
+      {found !== undefined && <Matrix found={found} />}
+    </article>
+  );
+}
+
+/** Segments of all components, with those that are missing, in their order. */
+const segmentsOf = ({ segments, spacing }: Exploration): string[] =>
+  spacing?.expected ?? segments.map(({ segment }) => segment);
+
+function Matrix({ found }: { found: Exploration }) {
+  const { components, metric, spacing, missing, unknown, sum } = found;
+  const segments = segmentsOf(found);
+  const gaps = components.reduce((all, one) => all + one.missing.length, 0);
+  return (
+    <section class="card" aria-label="Components and segments">
+      <p class={gaps > 0 ? 'verdict warning' : 'faint'}>
+        {[
+          count(components.length, 'component'),
+          segments.length > 0 && count(segments.length, 'segment'),
+          spacing !== undefined && `one every ${spacing.step}`,
+          gaps > 0 && `${count(gaps, 'segment')} missing`,
+          missing.length > 0 && `in all components: ${missing.join(', ')}`,
+          unknown.length > 0 && `not known of ${count(unknown.length, 'job')}`,
+        ]
+          .filter(Boolean)
+          .join(' · ')}
+      </p>
+      <div class="scroll tall" tabIndex={0} role="region" aria-label="Table of components and segments">
+        <table class="figures matrix">
+          <thead>
+            <tr>
+              <th scope="col">Component</th>
+              <th scope="col" class="number">
+                Sum
+              </th>
+              <th scope="col" class="number">
+                Share
+              </th>
+              {segments.map((segment) => (
+                <th key={segment} scope="col" class="number">
+                  {segment}
+                </th>
+              ))}
+              {segments.length === 0 && <th scope="col">Jobs</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {components.map((component) => (
+              <tr key={component.component}>
+                <th scope="row">{component.component || 'no component'}</th>
+                <td class="number">{valueText(component.sum, metric)}</td>
+                <td class="number">{percent(sum === 0 ? 0 : component.sum / sum)}</td>
+                {segments.map((segment) => (
+                  <SegmentCell key={segment} {...{ component, segment, metric }} />
+                ))}
+                {segments.length === 0 && (
+                  <td>
+                    {component.entries.map((entry, i) => (
+                      <span key={entry.recordings[0]}>
+                        {i > 0 && ', '}
+                        <a {...link(`/job/${entry.recordings[0]}`)}>{entry.jobs[0]}</a> {valueText(entry.value, metric)}
+                      </span>
+                    ))}
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="faint">
+        A star is a method that says a value is out of line within its component. Colours compare the values of one
+        component.
+      </p>
+    </section>
+  );
+}
+
+interface CellProps {
+  component: Exploration['components'][number];
+  segment: string;
+  metric: string;
+}
+
+function SegmentCell({ component, segment, metric }: CellProps) {
+  const entries = component.entries.filter((entry) => entry.segment === segment);
+  if (entries.length === 0)
+    return component.missing.includes(segment) ? (
+      <td class="number gap">missing</td>
+    ) : (
+      <td class="number faint">none</td>
+    );
+  const value = entries.reduce((all, entry) => all + entry.value, 0);
+  const stars = Math.max(...entries.map((entry) => entry.stars));
+  const heat = component.max === component.min ? 0 : (value - component.min) / (component.max - component.min);
+  const ids = entries.flatMap(({ recordings }) => recordings);
+  return (
+    <td class="number" data-heat="amount" style={{ '--heat': String(Math.min(1, Math.max(0, heat))) }}>
+      <a
+        {...link(ids.length > 1 && ids.length <= 6 ? `/compare?jobs=${ids.join(',')}` : `/job/${ids[0]}`)}
+        title={`${entries.flatMap(({ jobs }) => jobs).join(', ')}${stars > 0 ? `: out of line by ${count(stars, 'method')}` : ''}`}
+      >
+        {valueText(value, metric)}
+        {'★'.repeat(stars)}
+        {ids.length > 1 && <small> {ids.length} jobs</small>}
+      </a>
+    </td>
+  );
+}

@@ -1,0 +1,393 @@
+import { useEffect, useMemo } from 'preact/hooks';
+import type { ListedJob } from '../../../src/serve/api.ts';
+import { link, setQuery } from '../address.ts';
+import { type ChartData, type JobList, latest, useAnswer } from '../ask.ts';
+import { Chart, Cursor } from '../charts/chart.tsx';
+import { HeatLegend } from '../charts/panel.tsx';
+import { CopyLink } from '../parts/copy-link.tsx';
+import { PeriodChoice } from '../parts/period-choice.tsx';
+import { periodOf, stepOf } from '../periods.ts';
+import { count, moment, percent } from '../words.ts';
+
+const AMOUNTS = [
+  ['core_hours', 'core-hours', 'core-h'],
+  ['gpu_hours', 'GPU-hours', 'GPU-h'],
+  ['core_hours_wasted', 'core-hours wasted', 'core-h'],
+  ['gpu_hours_wasted', 'GPU-hours wasted', 'GPU-h'],
+  ['jobs', 'jobs', 'jobs'],
+] as const;
+type Amount = (typeof AMOUNTS)[number][0];
+
+/** What jobs are grouped by, and the column of the table of jobs that shows one group. */
+const GROUPS = [
+  ['user', 'user', 'user'],
+  ['account', 'account', 'account'],
+  ['partition', 'partition', 'partition'],
+  ['program', 'program', 'q'],
+  ['state', 'how it ended', 'state'],
+  ['finding', 'finding', 'q'],
+] as const;
+type Group = (typeof GROUPS)[number][0];
+
+const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+const STEPS = 120;
+const MOST_ROWS = 20;
+const HOUR = 3600e6;
+
+/** Who used how much, and when: heat maps and a ranking of the jobs that are open. */
+export function HistoryPage({ query }: { query: URLSearchParams }) {
+  useEffect(() => {
+    document.title = 'History · Tacho';
+  }, []);
+  const asked = useAnswer<JobList>('/api/jobs');
+  const list = latest(asked);
+  const cursor = useMemo(() => new Cursor(), []);
+  const amount: Amount = AMOUNTS.find(([id]) => id === query.get('amount'))?.[0] ?? 'core_hours';
+  const group: Group = GROUPS.find(([id]) => id === query.get('by'))?.[0] ?? 'user';
+  const now = useMemo(() => Date.now() * 1000, [list]);
+  const period = useMemo(
+    () =>
+      periodOf(
+        query.get('period'),
+        (list?.jobs ?? []).flatMap(({ start, end, state }) =>
+          start === undefined ? [] : [{ from: start, to: state === 'running' ? undefined : (end ?? start) }],
+        ),
+        now,
+      ),
+    [list, query.get('period')],
+  );
+  const parts = useMemo(() => partsOf(list?.jobs ?? [], amount, period, now), [list, amount, period]);
+  const ranking = useMemo(() => rankingOf(parts, group), [parts, group]);
+  const data = useMemo(() => heatOf(ranking, amount, period), [ranking, amount, period]);
+  if (list === undefined)
+    return asked.state === 'failed' ? (
+      <p class="trouble">{asked.why}</p>
+    ) : (
+      <div class="empty" aria-busy="true">
+        Reading …
+      </div>
+    );
+  if (list.jobs.length === 0)
+    return (
+      <div class="empty">
+        <h1>No history here yet</h1>
+        <p>It is made of the jobs that are open here.</p>
+      </div>
+    );
+  const [, title, unit] = AMOUNTS.find(([id]) => id === amount)!;
+  const all = ranking.reduce((sum, { used }) => sum + used, 0);
+  return (
+    <article class="history">
+      <header class="page">
+        <h1>
+          History{' '}
+          <small>
+            {moment(period.from).slice(0, 16)} to {moment(period.to).slice(0, 16)}
+          </small>
+        </h1>
+        <CopyLink />
+      </header>
+      {list.pending > 0 && <p role="status">{count(list.pending, 'recording')} are still being read.</p>}
+      <p class="controls">
+        <PeriodChoice query={query} />
+        <Choice name="amount" label="Amount" value={amount} all={AMOUNTS} />
+        <Choice name="by" label="By" value={group} all={GROUPS} />
+      </p>
+      {parts.length === 0 ? (
+        <p class="missing">No job that is open here used any in this time.</p>
+      ) : (
+        <>
+          <section class="card" aria-label="Over time">
+            <h2>
+              {title} by {GROUPS.find(([id]) => id === group)![1]} over time <small>per {stepWords(data.step)}</small>
+            </h2>
+            <Chart
+              data={data}
+              start={period.from}
+              across="date"
+              height={Math.max(150, data.count * 20 + 80)}
+              cursor={cursor}
+              onRange={() => {}}
+            />
+            <HeatLegend data={data} />
+          </section>
+          <Ranking {...{ ranking, group, title, all }} />
+          <Week parts={parts} unit={unit} title={title} />
+        </>
+      )}
+    </article>
+  );
+}
+
+const stepWords = (step: number): string =>
+  step >= 24 * HOUR ? count(step / HOUR / 24, 'day') : step >= HOUR ? count(step / HOUR, 'hour') : `${step / 60e6} min`;
+
+interface ChoiceProps {
+  name: string;
+  label: string;
+  value: string;
+  all: readonly (readonly [string, string, ...unknown[]])[];
+}
+
+const Choice = ({ name, label, value, all }: ChoiceProps) => (
+  <label>
+    {label}{' '}
+    <select value={value} onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}>
+      {all.map(([id, text]) => (
+        <option key={id} value={id}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+/** The part of a job that lies in the period, and what it used in that. */
+interface Part {
+  job: ListedJob;
+  from: number;
+  to: number;
+  used: number;
+}
+
+function partsOf(
+  jobs: readonly ListedJob[],
+  amount: Amount,
+  period: { from: number; to: number },
+  now: number,
+): Part[] {
+  return jobs.flatMap((job): Part[] => {
+    const { start } = job;
+    const end = job.end ?? (job.state === 'running' ? now : start);
+    if (start === undefined || end === undefined) return [];
+    const [from, to] = [Math.max(period.from, start), Math.min(period.to, end)];
+    if (to < from) return [];
+    if (amount === 'jobs') return end <= period.to && start >= period.from ? [{ job, from, to, used: 1 }] : [];
+    const whole = job[amount];
+    if (whole === undefined || end <= start) return [];
+    return [{ job, from, to, used: whole * ((to - from) / (end - start)) }];
+  });
+}
+
+interface Ranked {
+  name: string;
+  used: number;
+  parts: Part[];
+}
+
+function namesOf({ user, account, partition, program, state, findings }: ListedJob, group: Group): string[] {
+  if (group === 'finding') return findings.length === 0 ? ['none'] : findings;
+  return [{ user, account, partition, program, state }[group] || 'not known'];
+}
+
+function rankingOf(parts: readonly Part[], group: Group): Ranked[] {
+  const groups = new Map<string, Part[]>();
+  for (const part of parts)
+    for (const name of namesOf(part.job, group)) {
+      const own = groups.get(name);
+      if (own === undefined) groups.set(name, [part]);
+      else own.push(part);
+    }
+  return [...groups]
+    .map(([name, own]) => ({ name, parts: own, used: own.reduce((sum, { used }) => sum + used, 0) }))
+    .sort((a, b) => b.used - a.used);
+}
+
+function heatOf(ranking: readonly Ranked[], amount: Amount, { from, to }: { from: number; to: number }): ChartData {
+  const step = stepOf({ from, to }, STEPS);
+  const steps = Math.max(1, Math.ceil((to - from) / step));
+  const series = ranking.slice(0, MOST_ROWS).map(({ name, parts }) => {
+    const mean: (number | null)[] = Array.from({ length: steps }, () => null);
+    for (const part of parts) spread(part, from, step, (i, used) => (mean[i] = (mean[i] ?? 0) + used));
+    return { node: name, mean };
+  });
+  const means = Array.from({ length: steps }, (_, i) => {
+    const known = series.flatMap(({ mean }) => mean[i] ?? []);
+    return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
+  });
+  const [, title, unit] = AMOUNTS.find(([id]) => id === amount)!;
+  const band = { min: means, mean: means, max: means, sum: means };
+  return {
+    id: 'history',
+    title,
+    unit,
+    scope: 'job',
+    source: '',
+    from,
+    step,
+    as: 'heat',
+    count: series.length,
+    series,
+    band,
+  };
+}
+
+/** What a part used, evenly over its time, in steps. */
+function spread({ from, to, used }: Part, begin: number, step: number, add: (i: number, used: number) => void): void {
+  if (to <= from) {
+    add(Math.floor((from - begin) / step), used);
+    return;
+  }
+  for (let i = Math.floor((from - begin) / step); begin + i * step < to; i++) {
+    const part = Math.min(to, begin + (i + 1) * step) - Math.max(from, begin + i * step);
+    add(i, used * (part / (to - from)));
+  }
+}
+
+const figure = (value: number): string =>
+  value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 });
+
+interface RankingProps {
+  ranking: readonly Ranked[];
+  group: Group;
+  title: string;
+  all: number;
+}
+
+function Ranking({ ranking, group, title, all }: RankingProps) {
+  const [, name, column] = GROUPS.find(([id]) => id === group)!;
+  const most = Math.max(...ranking.map(({ used }) => used), Number.MIN_VALUE);
+  return (
+    <section class="card" aria-label="Ranking">
+      <h2>Ranking</h2>
+      <div class="scroll tall" tabIndex={0} role="region" aria-label="Table of the ranking">
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">{name}</th>
+              <th scope="col" class="number">
+                Jobs
+              </th>
+              <th scope="col" class="number">
+                {title}
+              </th>
+              <th scope="col" class="number">
+                Share
+              </th>
+              <th scope="col">
+                <span class="unseen">as a bar</span>
+              </th>
+              <th scope="col" class="number">
+                CPU use
+              </th>
+              <th scope="col" class="number">
+                GPU use
+              </th>
+              <th scope="col" class="number">
+                Did not complete
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {ranking.map(({ name: each, used, parts }) => (
+              <tr key={each}>
+                <th scope="row">
+                  {each === 'not known' || each === 'none' ? (
+                    each
+                  ) : (
+                    <a {...link(`/?${column}=${encodeURIComponent(each)}`)}>{each}</a>
+                  )}
+                </th>
+                <td class="number">{parts.length.toLocaleString('en-US')}</td>
+                <td class="number">{figure(used)}</td>
+                <td class="number">{percent(all === 0 ? 0 : used / all)}</td>
+                <td class="graph" aria-hidden="true">
+                  <span style={{ width: `${(used / most) * 100}%` }} />
+                </td>
+                <Use value={weighed(parts, 'cpu_use', 'core_hours')} />
+                <Use value={weighed(parts, 'gpu_use', 'gpu_hours')} />
+                <td class="number">{parts.filter(({ job }) => FAILED.has(job.state)).length}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+const FAILED = new Set(['failed', 'timeout', 'out_of_memory', 'node_fail', 'cancelled', 'preempted']);
+
+const Use = ({ value }: { value: number | undefined }) => (
+  <td
+    class="number"
+    data-heat={value === undefined ? undefined : ''}
+    style={value === undefined ? undefined : { '--heat': String(Math.min(1, value)) }}
+  >
+    {value === undefined ? '' : percent(value)}
+  </td>
+);
+
+/** Mean use, weighed by what was reserved. */
+function weighed(
+  parts: readonly Part[],
+  use: 'cpu_use' | 'gpu_use',
+  by: 'core_hours' | 'gpu_hours',
+): number | undefined {
+  let [sum, weight] = [0, 0];
+  for (const { job } of parts) {
+    const [value, hours] = [job[use], job[by]];
+    if (value === undefined || hours === undefined) continue;
+    sum += value * hours;
+    weight += hours;
+  }
+  return weight === 0 ? undefined : sum / weight;
+}
+
+/** When in the week: a row for each day, a column for each hour, local time. */
+function Week({ parts, unit, title }: { parts: readonly Part[]; unit: string; title: string }) {
+  const cells = useMemo(() => {
+    const week = Array.from({ length: 7 }, () => new Float64Array(24));
+    for (const part of parts)
+      spread(part, Math.floor(part.from / HOUR) * HOUR, HOUR, (i, used) => {
+        const at = new Date((Math.floor(part.from / HOUR) + i) * 3600e3);
+        const day = week[(at.getDay() + 6) % 7]!;
+        day[at.getHours()] = day[at.getHours()]! + used;
+      });
+    return week;
+  }, [parts]);
+  const most = Math.max(...cells.map((day) => Math.max(...day)), Number.MIN_VALUE);
+  return (
+    <section class="card" aria-label="Hours of the week">
+      <h2>
+        {title} by hour of the week <small>local time</small>
+      </h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of the week">
+        <table class="week">
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="unseen">Day</span>
+              </th>
+              {Array.from({ length: 24 }, (_, hour) => (
+                <th key={hour} scope="col">
+                  {hour}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {cells.map((day, i) => (
+              <tr key={DAYS[i]}>
+                <th scope="row">{DAYS[i]}</th>
+                {Array.from(day, (value, hour) => (
+                  <td
+                    key={hour}
+                    data-heat="amount"
+                    style={{ '--heat': String(value / most) }}
+                    title={`${DAYS[i]} ${hour}:00: ${figure(value)} ${unit}`}
+                  >
+                    <span class="unseen">{figure(value)}</span>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="faint">
+        The darkest cell: {figure(most)} {unit}.
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,221 @@
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { COLOURS } from '../../../src/charts/option.ts';
+import { type DrawnStudy, scalingOption } from '../../../src/charts/scaling-option.ts';
+import type { Study } from '../../../src/judge/scale/study.ts';
+import { link, setQuery } from '../address.ts';
+import { type JobList, latest, useAnswer } from '../ask.ts';
+import { type Drawn, loadECharts } from '../charts/load.ts';
+import { CopyLink } from '../parts/copy-link.tsx';
+import { useTheme } from '../theme.ts';
+import { count, duration, percent } from '../words.ts';
+
+type SentStudy = Omit<Study, 'predict'> & Pick<DrawnStudy, 'curve'> & { recommended_text?: string };
+
+const BY = [
+  ['', 'cores or GPUs'],
+  ['cores', 'cores'],
+  ['nodes', 'nodes'],
+  ['gpus', 'GPUs'],
+] as const;
+
+/** How a program scales: the study of `tacho scale` over all its runs. */
+export function ScalingPage({ query }: { query: URLSearchParams }) {
+  useEffect(() => {
+    document.title = 'Scaling · Tacho';
+  }, []);
+  const list = latest(useAnswer<JobList>('/api/jobs'));
+  const programs = useMemo(() => programsOf(list?.jobs ?? []), [list]);
+  const ids = query.get('jobs') ?? '';
+  const program = query.get('program') ?? (ids === '' ? programs.find(({ sizes }) => sizes > 1)?.name : undefined);
+  const asked = new URLSearchParams();
+  if (ids !== '') asked.set('jobs', ids);
+  else if (program !== undefined) asked.set('program', program);
+  for (const name of ['by', 'efficiency']) if (query.get(name)) asked.set(name, query.get(name)!);
+  const answer = useAnswer<SentStudy>(ids === '' && program === undefined ? undefined : `/api/scaling?${asked}`);
+  const study = latest(answer);
+  return (
+    <article class="scaling">
+      <header class="page">
+        <h1>Scaling</h1>
+        <CopyLink />
+      </header>
+      <p class="controls">
+        {ids === '' && (
+          <label>
+            Program{' '}
+            <select
+              value={program ?? ''}
+              onChange={({ currentTarget }) => setQuery({ program: currentTarget.value }, true)}
+            >
+              {program === undefined && <option value="">choose …</option>}
+              {programs.map(({ name, runs, sizes }) => (
+                <option key={name} value={name}>
+                  {name} ({count(runs, 'run')} of {count(sizes, 'size')})
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <label>
+          Sizes counted in{' '}
+          <select value={query.get('by') ?? ''} onChange={({ currentTarget }) => setQuery({ by: currentTarget.value })}>
+            {BY.map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Efficiency to keep{' '}
+          <select
+            value={query.get('efficiency') ?? '0.7'}
+            onChange={({ currentTarget }) => setQuery({ efficiency: currentTarget.value })}
+          >
+            {['0.5', '0.6', '0.7', '0.8', '0.9'].map((value) => (
+              <option key={value} value={value}>
+                {Math.round(Number(value) * 100)} %
+              </option>
+            ))}
+          </select>
+        </label>
+      </p>
+      {answer.state === 'failed' ? (
+        <div class="empty">
+          <h2>There is no study to show</h2>
+          <p>{answer.why}</p>
+          <p>
+            <code>tacho scale run --cores 1,2,4 -- COMMAND</code> makes one.
+          </p>
+        </div>
+      ) : study !== undefined ? (
+        <StudyView study={study} />
+      ) : list !== undefined && program === undefined && ids === '' ? (
+        <div class="empty">
+          <h2>No program was run at two sizes</h2>
+          <p>
+            <code>tacho scale run --cores 1,2,4 -- COMMAND</code> makes a study; its runs appear here by themselves.
+          </p>
+        </div>
+      ) : (
+        <div class="empty" aria-busy="true">
+          Reading …
+        </div>
+      )}
+    </article>
+  );
+}
+
+/** Programs with their runs; those that were run at most sizes first. */
+function programsOf(jobs: JobList['jobs']): { name: string; runs: number; sizes: number }[] {
+  const ended = jobs.filter(({ program, end }) => program !== undefined && end !== undefined);
+  return [...Map.groupBy(ended, ({ program }) => program!)]
+    .map(([name, all]) => ({
+      name,
+      runs: all.length,
+      sizes: new Set(all.map(({ cpus, gpus, tags }) => tags.cores ?? `${cpus} ${gpus ?? 0}`)).size,
+    }))
+    .filter(({ runs }) => runs > 1)
+    .sort((a, b) => b.sizes - a.sizes || b.runs - a.runs);
+}
+
+function StudyView({ study }: { study: SentStudy }) {
+  const law = study.laws.find(({ best }) => best);
+  return (
+    <>
+      <section class="card" aria-label="Speed-up">
+        <h2>
+          {study.program}: {study.kind} scaling <small>{study.kind_why}</small>
+        </h2>
+        {study.recommended_text !== undefined && <p class="verdict">{study.recommended_text}</p>}
+        <StudyChart study={study} />
+        <p class="legend">
+          <span>
+            <i style={{ background: COLOURS[0] }} />
+            measured
+          </span>
+          {law !== undefined && (
+            <span>
+              <i style={{ background: COLOURS[1] }} />
+              {law.law}, dashed: {Math.round(study.interval.confidence * 100)} % interval
+            </span>
+          )}
+          <span>dotted: ideal</span>
+        </p>
+        {study.notes.map((note) => (
+          <p key={note} class="faint">
+            {note}
+          </p>
+        ))}
+      </section>
+      <section class="card" aria-label="Sizes">
+        <h2>Sizes</h2>
+        <div class="scroll" tabIndex={0} role="region" aria-label="Table of sizes">
+          <table class="figures">
+            <thead>
+              <tr>
+                {[study.by, 'Runs', 'Time', 'Speed-up', 'Efficiency', 'By the law', 'Core-hours'].map((title) => (
+                  <th key={title} scope="col" class="number">
+                    {title}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {study.sizes.map((row) => (
+                <tr key={row.size}>
+                  <th scope="row" class="number">
+                    {row.size}
+                  </th>
+                  <td class="number">{row.runs}</td>
+                  <td class="number">{duration(row.wall_seconds)}</td>
+                  <td class="number">{row.speedup.toFixed(2)}</td>
+                  <td class="number" data-heat="" style={{ '--heat': String(Math.min(1, row.efficiency)) }}>
+                    {percent(row.efficiency)}
+                  </td>
+                  <td class="number">{row.predicted_speedup?.toFixed(2) ?? ''}</td>
+                  <td class="number">{row.core_hours?.toLocaleString('en-US', { maximumFractionDigits: 2 }) ?? ''}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        <h3>Runs</h3>
+        <ul class="runs">
+          {study.runs.map((run) => (
+            <li key={run.recording}>
+              <a {...link(`/job/${run.recording}`)}>{run.job}</a>: {run.size} {study.by}, {duration(run.wall_seconds)}
+            </li>
+          ))}
+          {study.left_out.map(({ job, recording, why }) => (
+            <li key={recording} class="faint">
+              <a {...link(`/job/${recording}`)}>{job}</a> is left out: {why}
+            </li>
+          ))}
+        </ul>
+      </section>
+    </>
+  );
+}
+
+function StudyChart({ study }: { study: SentStudy }) {
+  const box = useRef<HTMLDivElement>(null);
+  const chart = useRef<Drawn>(undefined);
+  const theme = useTheme();
+  useEffect(() => {
+    let isGone = false;
+    const watch = new ResizeObserver(() => chart.current?.resize());
+    void loadECharts().then(({ init }) => {
+      if (isGone) return;
+      chart.current ??= init(box.current!, null, { renderer: 'canvas' });
+      chart.current.setOption(scalingOption(study, theme), true);
+      watch.observe(box.current!);
+    });
+    return () => {
+      isGone = true;
+      watch.disconnect();
+    };
+  }, [study, theme]);
+  useEffect(() => () => chart.current?.dispose(), []);
+  return <div ref={box} style={{ height: '360px' }} />;
+}

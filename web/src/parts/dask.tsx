@@ -1,0 +1,194 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { COLOURS, MARGINS } from '../../../src/charts/option.ts';
+import { type DaskStreamData, latest, useAnswer } from '../ask.ts';
+import type { Cursor, Range } from '../charts/chart.tsx';
+import { useTheme } from '../theme.ts';
+import { count, duration } from '../words.ts';
+
+interface Props {
+  job: string;
+  start: number;
+  end: number;
+  range: Range | undefined;
+  again: unknown;
+  cursor: Cursor;
+  onRange(range: Range): void;
+}
+
+type Stream = NonNullable<DaskStreamData['stream']>;
+type Task = Stream['tasks'][number];
+
+const LANE = 12;
+const MOST_LANES = 64;
+const MOST_NAMES = 8;
+
+/** The tasks of a Dask cluster above the charts: a lane for each thread of each worker, one cursor with all charts. */
+export function Dask({ job, start, end, range, again, cursor, onRange }: Props) {
+  const part = range === undefined ? '' : `?from=${Math.round(range.from)}&to=${Math.round(range.to)}`;
+  const stream = latest(useAnswer<DaskStreamData>(`/api/jobs/${job}/dask${part}`, again))?.stream;
+  if (stream === undefined || stream === null) return null;
+  const { prefixes, graphs } = stream;
+  const failed = stream.tasks.filter(({ outcome }) => outcome !== 'ok').length;
+  return (
+    <section class="card dask" aria-label="Tasks of the Dask cluster">
+      <h2>
+        Dask tasks{' '}
+        <small>
+          {count(
+            prefixes.reduce((sum, each) => sum + each.tasks, 0),
+            'task',
+          )}{' '}
+          in {count(graphs.length, 'graph')}
+          {failed > 0 && `, ${failed.toLocaleString('en-US')} failed or lost`}
+        </small>
+      </h2>
+      <Lanes {...{ stream, cursor, onRange }} from={range?.from ?? start} to={range?.to ?? end} />
+      <ul class="keys">
+        {prefixes.slice(0, MOST_NAMES).map(({ prefix, tasks, seconds }, i) => (
+          <li key={prefix}>
+            <i style={{ background: COLOURS[i % COLOURS.length] }} /> {prefix}{' '}
+            <small>
+              {tasks.toLocaleString('en-US')} · {duration(seconds)}
+            </small>
+          </li>
+        ))}
+      </ul>
+      {stream.left_out > 0 && (
+        <p class="faint">The {stream.left_out.toLocaleString('en-US')} shortest tasks are not drawn: zoom in.</p>
+      )}
+      <Graphs graphs={graphs} />
+    </section>
+  );
+}
+
+function Lanes({
+  stream,
+  from,
+  to,
+  cursor,
+  onRange,
+}: {
+  stream: Stream;
+  from: number;
+  to: number;
+  cursor: Cursor;
+  onRange(range: Range): void;
+}) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const line = useRef<HTMLDivElement>(null);
+  const [over, setOver] = useState<Task>();
+  const theme = useTheme();
+  const lanes = stream.lanes.slice(0, MOST_LANES);
+  const { left, right } = MARGINS.lines;
+  const height = Math.max(1, lanes.length) * LANE;
+  const [width, setWidth] = useState(0);
+
+  useEffect(() => {
+    const watch = new ResizeObserver(() => setWidth(canvas.current?.clientWidth ?? 0));
+    watch.observe(canvas.current!);
+    return () => watch.disconnect();
+  }, []);
+
+  useEffect(() => {
+    const element = canvas.current!;
+    const scale = devicePixelRatio;
+    element.width = element.clientWidth * scale;
+    element.height = height * scale;
+    const pen = element.getContext('2d')!;
+    pen.scale(scale, scale);
+    for (const { from: begin, to: stop, lane, prefix, outcome } of stream.tasks) {
+      if (lane >= MOST_LANES) continue;
+      const x = ((begin - from) / (to - from)) * element.clientWidth;
+      pen.fillStyle = outcome === 'ok' ? COLOURS[prefix % COLOURS.length]! : '#000';
+      pen.fillRect(x, lane * LANE + 1, Math.max(1, ((stop - begin) / (to - from)) * element.clientWidth), LANE - 2);
+    }
+  }, [stream, from, to, width, theme]);
+
+  useEffect(
+    () =>
+      cursor.listen((time) => {
+        const mark = line.current;
+        if (mark === null || canvas.current === null) return;
+        const isSeen = time !== undefined && time >= from && time <= to;
+        mark.hidden = !isSeen;
+        if (isSeen) mark.style.left = `${left + ((time - from) / (to - from)) * canvas.current.clientWidth}px`;
+      }),
+    [cursor, from, to],
+  );
+
+  const timeAt = (event: PointerEvent): number => {
+    const { left: edge, width: wide } = canvas.current!.getBoundingClientRect();
+    return from + Math.min(1, Math.max(0, (event.clientX - edge) / wide)) * (to - from);
+  };
+  const taskAt = (event: PointerEvent): Task | undefined => {
+    const lane = Math.floor((event.clientY - canvas.current!.getBoundingClientRect().top) / LANE);
+    const time = timeAt(event);
+    const near = ((to - from) / Math.max(1, width)) * 2;
+    return stream.tasks.find((task) => task.lane === lane && task.from - near <= time && task.to + near >= time);
+  };
+  return (
+    <div class="lanes" style={{ paddingLeft: `${left}px`, paddingRight: `${right}px` }}>
+      <canvas
+        ref={canvas}
+        style={{ width: '100%', height: `${height}px` }}
+        role="img"
+        aria-label={`${count(stream.tasks.length, 'task')} on ${count(stream.lanes.length, 'thread')} of workers`}
+        onPointerMove={(event) => {
+          cursor.set(timeAt(event));
+          setOver(taskAt(event));
+        }}
+        onPointerLeave={() => {
+          cursor.set(undefined);
+          setOver(undefined);
+        }}
+        onClick={(event) => {
+          const task = taskAt(event as unknown as PointerEvent);
+          if (task !== undefined && task.to > task.from) onRange({ from: task.from, to: task.to });
+        }}
+      />
+      <div ref={line} class="cursor" style={{ top: 0, bottom: 0, position: 'absolute' }} hidden />
+      <p class="faint" role="status">
+        {over === undefined
+          ? `${count(stream.lanes.length, 'thread')} of workers${stream.lanes.length > MOST_LANES ? `, the first ${MOST_LANES} are drawn` : ''}`
+          : `${over.key}: ${duration((over.to - over.from) / 1e6)} on ${laneName(stream, over)}${over.outcome === 'ok' ? '' : ` (${over.outcome})`}`}
+      </p>
+    </div>
+  );
+}
+
+function laneName({ lanes }: Stream, { lane }: Task): string {
+  const { worker, name } = lanes[lane]!;
+  return name === '' ? worker : `worker ${name}`;
+}
+
+/** How far each graph came. */
+function Graphs({ graphs }: Pick<Stream, 'graphs'>) {
+  if (graphs.length === 0) return null;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Graphs">
+      <table class="figures">
+        <thead>
+          <tr>
+            {['Job', 'Graph', 'Name', 'Tasks', 'Done', 'Duration'].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {graphs.slice(0, 20).map(({ time, job, dag, name, tasks, done, end }) => (
+            <tr key={`${job} ${dag} ${time}`}>
+              <td>{job}</td>
+              <td>{dag}</td>
+              <td>{name}</td>
+              <td>{tasks.toLocaleString('en-US')}</td>
+              <td>{tasks === 0 ? '' : `${Math.floor((100 * done) / tasks)} %`}</td>
+              <td>{end === null ? 'not finished' : duration((end - time) / 1e6)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
