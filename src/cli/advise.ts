@@ -23,12 +23,12 @@ function last(text: string): number {
 export function define(command: Command): void {
   const jobs = databaseOption(command).usage('[JOB…] [options]').argument('[jobs...]', JOBS_ARGUMENT);
   periodOptions(jobFilters(jobs), 'all there is')
-    .option('--last <n>', 'only the newest so many', last)
+    .option('--last <n>', 'only the newest N', last)
     .addOption(
       new Option('--for <scheduler>', 'write the script for it (default: that of the jobs)').choices(BATCH_SYSTEMS),
     )
     .addOption(
-      new Option('-f, --format <format>', 'how it looks; script: only the lines for a job script')
+      new Option('-f, --format <format>', 'output format; script: only the lines for a job script')
         .choices(['text', 'json', 'csv', 'script'])
         .default('text'),
     )

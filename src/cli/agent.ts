@@ -18,6 +18,7 @@ const SETTINGS = [
   'service.jobs',
   'service.interval',
   'service.idle_interval',
+  'service.offset',
   'service.node',
   'service.hooks_only',
   ...SINK_SETTINGS,
@@ -120,6 +121,7 @@ async function serve(config: Config, recorder: Recorder, over: Promise<string>):
     jobs: config['service.jobs'],
     intervalSeconds: config['service.interval'],
     idleIntervalSeconds: config['service.idle_interval'],
+    offsetSeconds: config['service.offset'],
     watchCgroups: !config['service.hooks_only'],
     say: warn,
     ...stated({ outlet }),
@@ -145,7 +147,7 @@ async function record(
   const { findScope } = await import('../jobs/found/scope.ts');
   const { readJob } = await import('../recording/folder/open.ts');
   // thousands of agents begin at once: none of them looks at the others' folders
-  const records = readJob(recording)?.process_records;
+  const { process_records: records, marks_file: marks } = readJob(recording) ?? {};
   const step = process.env.SLURM_STEP_ID;
   const { noteAgent } = await import('../control/active.ts');
   const forget = noteAgent(process.env, recording, (what, why) => {
@@ -154,7 +156,7 @@ async function record(
   const node = await startNodeAgent({
     ...recorder,
     recording,
-    ...stated({ step, records }),
+    ...stated({ step, records, marks }),
     gone: () => end('the recording folder has gone'),
   });
   node.follow(

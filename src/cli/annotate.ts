@@ -29,9 +29,7 @@ export function define(command: Command): void {
     )
     .option('--tag <key:value>', 'set a tag: tags select jobs, annotations are notes about them', several, [])
     .option('--remove <key>', 'remove an annotation', several, [])
-    .addOption(
-      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
-    );
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'));
   configFlags(command, ['db'])
     .addHelpText(
       'after',

@@ -19,8 +19,8 @@ export function define(command: Command): void {
     .argument('<job>', 'a recording, or the id of a job')
     .requiredOption('--model <name>', 'the reference model (tacho model create)')
     .option('--models <folder>', 'where models are kept')
-    .option('-n, --limit <n>', 'so many features and operations at most; 0 is all (default: 10 as text)', whole)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .option('-n, --limit <n>', 'show at most N features and operations (0: all; default: 10 as text)', whole)
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `
@@ -34,15 +34,19 @@ Examples:
 `,
     )
     .action(async (name: string, options: Options) => {
-      const [{ usableModel }, { causeOf }, { jobFeatures }] = await Promise.all([
+      const [{ usableModel }, { causeOf }, { modelTags }, { jobFeatures }] = await Promise.all([
         import('../judge/models/store.ts'),
         import('../judge/models/cause.ts'),
+        import('../judge/models/model.ts'),
         import('../judge/outliers/features.ts'),
       ]);
       const model = await usableModel(await storeOf(options), options.model);
       const job = await openJob(name, options);
       const { id, origin } = job.job;
-      const cause = { ...causeOf(id, await jobFeatures(job, model.tag), model), recording: origin };
+      const cause = {
+        ...causeOf(id, await jobFeatures(job, stated({ tags: modelTags(model) })), model),
+        recording: origin,
+      };
       if (options.format === 'json') {
         process.stdout.write(`${JSON.stringify(cause, null, 1)}\n`);
         return;

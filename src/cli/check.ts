@@ -5,7 +5,7 @@ const SETTINGS = ['recordings'] as const;
 
 export function define(command: Command): void {
   configFlags(command, SETTINGS)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `

@@ -32,7 +32,7 @@ export function define(command: Command): void {
     .usage('A B… [options]')
     .argument(
       '<recordings...>',
-      'two or more recordings, folders that hold some, or ids of jobs; the others are compared with the first',
+      'two or more recordings, folders of recordings, or job ids; the others are compared with the first',
     )
     .addOption(
       new Option(
@@ -41,7 +41,7 @@ export function define(command: Command): void {
       ).choices(['operation', 'process', 'metric']),
     )
     .option('-n, --limit <n>', 'rows of each table; 0 is all (default: 12)', whole)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `

@@ -29,7 +29,7 @@ interface Options {
 }
 
 export function define(command: Command): void {
-  command.usage('status|migrate|jobs|tables|table|retire|drop [options]').addHelpText(
+  command.usage('status|migrate|jobs|tables|table|delete|retire|drop [options]').addHelpText(
     'after',
     `
 Examples:
@@ -43,13 +43,14 @@ Examples:
   defineJobs(command.command('jobs'));
   defineTables(command.command('tables'));
   defineTable(command.command('table'));
+  defineDelete(command.command('delete'));
   defineRetire(command.command('retire'));
   defineDrop(command.command('drop'));
 }
 
 function options(command: Command, formats = ['text', 'json']): Command {
   return configFlags(command, ['db']).addOption(
-    new Option('-f, --format <format>', 'how the answer is printed').choices(formats).default('text'),
+    new Option('-f, --format <format>', 'output format').choices(formats).default('text'),
   );
 }
 
@@ -112,7 +113,28 @@ function statusText(status: DatabaseStatus): string {
   const told = lines.flatMap(([name, value]) =>
     wrap(printable(value), room).map((line, i) => `${(i === 0 ? name : '').padEnd(10)} ${line}\n`),
   );
-  return told.join('');
+  return told.join('') + sizesText(status);
+}
+
+/** What takes the room: tables with their indexes below them. */
+function sizesText({ tables = [], indexes = [] }: DatabaseStatus): string {
+  if (tables.length === 0) return '';
+  const rows = tables.flatMap(({ table, bytes, rows }) => [
+    [table, formatBytes(bytes), rows > 0 ? figure(Math.round(rows)) : ''],
+    ...indexes
+      .filter((index) => index.table === table)
+      .map(({ index, bytes }) => [`  ${index}`, formatBytes(bytes), '']),
+  ]);
+  const [heads, ...lines] = textTable(
+    [
+      { head: 'table, index', most: 50 },
+      { head: 'size', align: 'right' },
+      { head: 'rows (estimated)', align: 'right', spare: 1 },
+    ],
+    rows,
+    tableWidth(),
+  );
+  return `\n${[paint(process.stdout).dim(heads!), ...lines].join('\n')}\n`;
 }
 
 function submitText({ may_submit, read_only }: DatabaseStatus): string {
@@ -139,6 +161,9 @@ interface JobsOptions extends Options {
   name?: string;
   state?: string;
   tag: string[];
+  host?: string;
+  note?: string;
+  at?: number;
   from?: number;
   to?: number;
   limit: number;
@@ -152,24 +177,30 @@ function defineJobs(command: Command): void {
       .option('--name <name>', 'only those of this name')
       .option('--state <state>', 'only those that ended so: completed, failed, timeout…')
       .option('--tag <key:value>', 'only those with this tag; several must all be there', several, [])
+      .option('--host <name>', 'only those that ran on this node')
+      .option('--note <text>', 'only those with this annotation: KEY=VALUE, or a text that is in one')
+      .option('--at <time>', 'only those that ran at this moment', parseMoment)
       .option('--from <time>', 'only those that began then or later (2026-11-15, -7d)', parseMoment)
       .option('--to <time>', 'only those that began before', parseMoment)
-      .option('-n, --limit <n>', 'so many at most', limit, 50),
+      .option('-n, --limit <n>', 'show at most N rows', limit, 50),
     ['text', 'json', 'csv'],
   )
     .addHelpText(
       'after',
-      '\nExamples:\n  tacho db jobs --user ada --from -7d\n  tacho db jobs --tag exp:D151 --format json\n',
+      '\nExamples:\n  tacho db jobs --user ada --from -7d\n  tacho db jobs --tag exp:D151 --format json\n  tacho db jobs --host c12 --at 2026-11-15T20:49\n',
     )
     .action(async (given: JobsOptions) => {
       const { findJobs } = await import('../database/find-jobs.ts');
       const { needSchema } = await import('../database/schema.ts');
-      const { user, name, state, from, to } = given;
+      const { user, name, state, host, note, at, from, to } = given;
       const tags = parseTags(given.tag);
       const wanted = {
         user,
         name,
         state,
+        host,
+        note,
+        at,
         since: from,
         until: to,
         ...(given.tag.length === 0 ? {} : { tags }),
@@ -221,7 +252,7 @@ function defineTable(command: Command): void {
     .argument('<table>', 'jobs, users, hosts, job_hosts, processes, threads, operations, models')
     .argument('[jobs...]', 'only what belongs to these jobs')
     .option('--columns <names>', 'only these, e.g. job,exename,args', words)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['csv', 'json']).default('csv'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['csv', 'json']).default('csv'))
     .addHelpText(
       'after',
       '\nExamples:\n  tacho db table hosts\n  tacho db table threads 4711 --columns process,tid,cpu_time > threads.csv\n',
@@ -278,6 +309,32 @@ function jobsText(jobs: readonly StoredJob[]): string {
   ]);
   const [heads, ...lines] = textTable(columns, rows, width);
   return `${[paint(process.stdout).dim(heads!), ...lines].join('\n')}\n`;
+}
+
+function defineDelete(command: Command): void {
+  options(
+    command
+      .description('Remove jobs with their processes and threads. Recordings stay as they are.')
+      .argument('<jobs...>', 'ids of jobs, or their numbers in the database (#12)')
+      .option('--dry-run', 'only say what would go'),
+  )
+    .addHelpText('after', '\nExamples:\n  tacho db delete 4711 4712 --dry-run\n  tacho db delete "#12"\n')
+    .action(async (names: string[], given: Options & { dryRun?: boolean }) => {
+      const { removeJobs } = await import('../database/retire.ts');
+      const { namedJobs } = await import('../database/find-jobs.ts');
+      const { needSchema } = await import('../database/schema.ts');
+      const dryRun = given.dryRun === true;
+      const { jobs, gone } = await open(given, async (database) => {
+        await needSchema(database);
+        const jobs = await namedJobs(database, names);
+        return { jobs, gone: await removeJobs(database, jobs, { dryRun }) };
+      });
+      const ids = jobs.map(({ id, job }) => ({ id, job }));
+      if (given.format === 'json') return json({ ...gone, deleted: ids, dry_run: dryRun });
+      const held = `${count(gone.processes, 'process', 'processes')}, ${count(gone.threads, 'thread')}`;
+      const named = ids.map(({ id, job }) => `${printable(id)} (#${job})`).join(', ');
+      print(`${dryRun ? 'would go' : 'removed'}: ${named}: ${held}\n`);
+    });
 }
 
 function defineRetire(command: Command): void {

@@ -35,9 +35,9 @@ Examples:
         process.stdout.write(offCode(known));
         return;
       }
-      const { activeRecords } = await import('../control/active-records.ts');
+      const { activeMarks, activeRecords } = await import('../control/active-records.ts');
       try {
-        process.stdout.write(shellCode(known, process.env, activeRecords(process.env)));
+        process.stdout.write(shellCode(known, process.env, activeRecords(process.env), activeMarks(process.env)));
       } catch (error) {
         // a TaskProlog that fails would keep the task from starting
         if (known !== 'slurm' || !(error instanceof Fault)) throw error;

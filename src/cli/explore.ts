@@ -1,4 +1,6 @@
+import * as fs from 'node:fs';
 import { type Command, Option } from 'commander';
+import { Fault, reason } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
 import { EXPERIMENT_TAGS } from '../judge/explore/explore.ts';
@@ -10,10 +12,11 @@ import { several, whole } from './processes.ts';
 interface Options extends DatabaseOptions {
   metric: string;
   limit?: number;
-  jobTag?: string[];
+  tag?: string[];
   experimentTag: string;
   componentTag: string;
   timeTag: string;
+  segments?: string;
   format: 'text' | 'json' | 'csv';
 }
 
@@ -23,23 +26,25 @@ export function define(command: Command): void {
     .argument('<experiment>', 'its name, as the jobs are tagged')
     .argument('[jobs...]', JOBS_ARGUMENT)
     .option('--metric <name>', 'duration, cpu_time, processes, rchar… (any feature of tacho outliers)', 'duration')
-    .option('-n, --limit <n>', 'so many components at most; 0 is all (default: 10 as text)', whole)
-    .option('--job-tag <key:value>', 'only jobs with this tag', several)
+    .option('-n, --limit <n>', 'show at most N components (0: all; default: 10 as text)', whole)
+    .option('-t, --tag <key:value>', 'only jobs with this tag; several must all be there', several)
     .option('--experiment-tag <key>', 'the job tag with the experiment', EXPERIMENT_TAGS.experiment)
     .option('--component-tag <key>', 'the job tag with the component', EXPERIMENT_TAGS.component)
     .option('--time-tag <key>', 'the job tag with the time segment', EXPERIMENT_TAGS.time)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .option('--segments <list>', 'time segments that there should be, separated by commas; @FILE: one per line')
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `
 From an experiment to its components, their time segments and jobs. A star is a method that says a value is out of line
 (modified z-score, z-score, interquartile range). Where segments follow at regular distances, those that are missing
-are named.
+are named; --segments says which there should be.
 
 Examples:
   tacho explore ESM4_historical_D151 /archive/jobs
   tacho explore ESM4_historical_D151 --metric cpu_time --limit 3
   tacho explore ESM4_historical_D151 /archive/jobs --format csv > segments.csv
+  tacho explore ESM4_historical_D151 --segments @years.txt     which of these are missing
   tacho explore sweep-7 runs/ --experiment-tag sweep --component-tag model
 `,
     )
@@ -51,6 +56,7 @@ Examples:
         metric: options.metric,
         tags: { experiment: options.experimentTag, component: options.componentTag, time: options.timeTag },
         progress: bar.advance,
+        ...stated({ expected: options.segments === undefined ? undefined : segmentsNamed(options.segments) }),
       });
       bar.done();
       const { format, limit } = options;
@@ -64,4 +70,21 @@ Examples:
       const page = { stream: process.stdout, width: tableWidth(), ...stated({ limit }) };
       process.stdout.write(exploreText(found, page));
     });
+}
+
+/** The names in a list, or in a file with one per line. */
+function segmentsNamed(list: string): string[] {
+  if (!list.startsWith('@'))
+    return list
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '');
+  try {
+    const lines = fs.readFileSync(list.slice(1), 'utf8').split('\n');
+    return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
+  } catch (error) {
+    throw new Fault(`cannot read ${list.slice(1)}: ${reason(error)}`, {
+      hint: '--segments @FILE has one segment per line',
+    });
+  }
 }

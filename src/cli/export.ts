@@ -59,7 +59,7 @@ export function define(command: Command): void {
       new Option('-f, --format <format>', 'format of the files').choices(['csv', 'parquet', 'ndjson']).default('csv'),
     )
     .addOption(
-      new Option('--layout <layout>', 'long: a row a sample; wide: a row a tick; omnistat: its two files')
+      new Option('--layout <layout>', 'long: one row per sample; wide: one row per tick; omnistat: its two files')
         .choices(['long', 'wide', 'omnistat'])
         .default('long'),
     )

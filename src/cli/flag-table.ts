@@ -21,20 +21,27 @@ export const LETTERS: Readonly<Record<string, string>> = {
   '-w': '--width',
 };
 
+/** `--tag` is a tag of jobs everywhere; this is the tag that makes processes an operation. */
+export const OP_TAG_HELP =
+  'the tag that operations go by, or one of them (default: op, or the one that most processes have)';
+
 /** How flags were spelled before, by verb: they go with the next release. */
 const OLD: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   run: { '-n': '--name' },
   start: { '-n': '--name' },
   'job begin': { '-n': '--name' },
-  scale: { '-n': '--name' },
+  scale: { '-n': '--name', '--job-tag': '--tag' },
   'scale run': { '-n': '--name', '-c': '--cores' },
   processes: { '-t': '--tree' },
   list: { '-t': '--tables' },
   export: { '-t': '--table', '--until': '--to' },
   verify: { '-n': '--dry-run' },
-  outliers: { '-m': '--model' },
+  outliers: { '-m': '--model', '--job-tag': '--tag' },
+  'model create': { '--job-tag': '--tag' },
+  operations: { '-t': '--op-tag', '--tag': '--op-tag' },
+  timeline: { '-t': '--op-tag', '--tag': '--op-tag' },
   cause: { '-m': '--model' },
-  explore: { '-m': '--metric' },
+  explore: { '-m': '--metric', '--job-tag': '--tag' },
   ranks: { '-w': '--world' },
   nodes: { '-w': '--watch' },
   ls: { '-w': '--watch' },

@@ -30,7 +30,7 @@ interface Options extends FilterOptions {
 
 /** `hour×weekday` as people write it. */
 const groupOf = (text: string): string =>
-  /^(hour[x\u00d7*,-]weekday|weekday[x\u00d7*,-]hour)$/.test(text) ? 'hour-weekday' : text;
+  /^(hour\s*[x\u00d7*,-]\s*weekday|weekday\s*[x\u00d7*,-]\s*hour)$/.test(text) ? 'hour-weekday' : text;
 
 export function define(command: Command): void {
   const by = new Option('--by <what>', 'who or when').choices([...GROUPS]).default('user');
@@ -43,7 +43,7 @@ export function define(command: Command): void {
     )
     .option('-n, --limit <n>', 'show at most N groups (0: all; default: 30 as text)', numberOf('groups'))
     .addOption(
-      new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv', 'svg']).default('text'),
+      new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv', 'svg']).default('text'),
     )
     .addHelpText(
       'after',

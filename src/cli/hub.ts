@@ -15,6 +15,8 @@ const KEYS = [
   'hub.keep_size',
   'hub.seal_after',
   'hub.index',
+  'hub.batch',
+  'hub.busy_batch',
   ...HUB_TRUST,
   ...ARCHIVE_SINK_SETTINGS,
 ] as const satisfies readonly SettingKey[];
@@ -65,6 +67,7 @@ Examples:
         ...stated({ tls }),
         sealAfter: config['hub.seal_after'],
         index: config['hub.index'],
+        batches: { idle: config['hub.batch'], busy: config['hub.busy_batch'] },
         ...stated({ keepAge: config['hub.keep_age'], keepSize: config['hub.keep_size'] }),
         tell: warn,
       });

@@ -44,13 +44,11 @@ Examples:
   command
     .command('epmt')
     .summary("EPMT's staged archives and folders")
-    .description("Import jobs that EPMT recorded: its staged archives (.tgz) or a job's folder, one recording a job.")
+    .description("Import jobs that EPMT recorded: its staged archives (.tgz) or a job's folder, one recording per job.")
     .usage('FILE… [options]')
-    .argument('<files...>', 'archives, folders of jobs, or folders that hold some of either')
+    .argument('<files...>', 'archives, job folders, or folders with either')
     .option('-o, --output <folder>', 'where the recordings go, each as tacho-<job id>', '.')
-    .addOption(
-      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
-    )
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
@@ -72,6 +70,9 @@ Examples:
         progress: () => bar.advance(1),
       });
       bar.done();
+      const { openRecording } = await import('../recording/folder/open.ts');
+      const { keepFeatures } = await import('../judge/outliers/kept-features.ts');
+      for (const { recording } of imported) keepFeatures(openRecording(recording));
       process.stdout.write(options.format === 'json' ? jsonText(imported, refused) : imported.map(text).join(''));
       for (const { fault } of refused) tell(fault);
       if (refused.length > 0) process.exitCode = 1;
@@ -90,7 +91,7 @@ function defineVictoria(command: Command): void {
     .command('victoria')
     .summary('what a VictoriaMetrics holds')
     .description(
-      'Import what a VictoriaMetrics holds: jobs that Tacho pushed come back as they were recorded, one recording a job; any other series become tables by their names and labels.',
+      'Import what a VictoriaMetrics holds: jobs that Tacho pushed come back as they were recorded, one recording per job; any other series become tables by their names and labels.',
     )
     .usage('URL|DIR [options]')
     .argument('<place>', 'its address (http://vm:8428), or its data folder, which is only read')
@@ -102,9 +103,7 @@ function defineVictoria(command: Command): void {
     .option('--from <time>', 'only from this time on (2026-11-15T20:49, -7d)', (text) => parseMoment(text))
     .option('--to <time>', 'only until this time', (text) => parseMoment(text))
     .option('-o, --output <folder>', 'where the recordings go', '.')
-    .addOption(
-      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
-    )
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
@@ -139,7 +138,7 @@ function defineOmnistat(command: Command): void {
     .command('omnistat')
     .summary('what Omnistat recorded')
     .description(
-      'Import what Omnistat recorded: GPUs, hosts, networks, steps and annotations of every job, one recording a job. Metrics that Tacho has no column for become tables under their own names.',
+      'Import what Omnistat recorded: GPUs, hosts, networks, steps and annotations of every job, one recording per job. Metrics that Tacho has no column for become tables under their own names.',
     )
     .usage('URL|DIR|CSV [options]')
     .argument(
@@ -148,9 +147,7 @@ function defineOmnistat(command: Command): void {
     )
     .option('-j, --job <id>', 'only this job; may be given several times', (id, all: string[] = []) => [...all, id])
     .option('-o, --output <folder>', 'where the recordings go, each as tacho-<job id>', '.')
-    .addOption(
-      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
-    )
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
@@ -201,9 +198,7 @@ function defineSlurm(command: Command): void {
     .option('--archive <folder>', 'whose history gets the jobs (default: the current folder)')
     .option('-o, --output <folder>', 'the same')
     .option('--timezone <zone>', 'zone of the times in the files, as Europe/Oslo (default: that of this machine)')
-    .addOption(
-      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
-    )
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
@@ -261,14 +256,12 @@ function defineSonar(command: Command): void {
       'Import what Sonar sampled, in any of its formats: one recording per job, one per day with what the nodes did, and Slurm’s jobs where they are among the data.',
     )
     .usage('PATH… [options]')
-    .argument('<paths...>', 'files of Sonar (CSV until 0.16, JSON since 0.13), or folders that hold some')
+    .argument('<paths...>', 'files of Sonar (CSV until 0.16, JSON since 0.13), or folders with such files')
     .option('--min-samples <n>', 'jobs that were seen less often are left out', (text) => samplesOf(text), 2)
     .option('--all', 'also jobs that have only shells and daemons of logins')
     .option('--separate-nodes', 'the same id on two nodes is two jobs, also where the data do not say so')
     .option('-o, --output <folder>', 'where the recordings go', '.')
-    .addOption(
-      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
-    )
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `

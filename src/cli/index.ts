@@ -25,8 +25,8 @@ export function define(command: Command): void {
     .option('--rebuild', 'make the index again from all recordings')
     .option('--keep', 'rows of recordings that are gone stay, as a hub has it')
     .option('--verify', 'read all of the index and say what is wrong with it')
-    .option('--workers <n>', 'so many processes at once (default: one per core)', wholeNumber)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .option('--workers <n>', 'use N processes (default: one per core)', wholeNumber)
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `

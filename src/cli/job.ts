@@ -57,8 +57,8 @@ function common(command: Command): Command {
   return configFlags(command, SETTINGS)
     .option('--job-id <id>', 'the job (default: SLURM_JOB_ID)')
     .option('--restart <number>', 'how often it was restarted (default: SLURM_RESTART_COUNT)', number)
-    .option('--strict', 'exit with 1 when the agent cannot be told; else that is only said, and no job fails by it')
-    .addOption(new Option('-f, --format <format>', 'what is printed').choices(['text', 'json']).default('text'));
+    .option('--strict', 'exit with 1 when the agent cannot be reached; without it only a warning is printed')
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'));
 }
 
 /** A prolog that fails takes a node out of service: whoever cannot be told of a job must not keep it from running. */
@@ -71,7 +71,7 @@ async function tell(options: Options, write: (folder: string) => string): Promis
   } catch (error) {
     const isWrongUse = isUsed && error instanceof Fault && error.exit === 2;
     if (options.strict === true || isWrongUse || !(error instanceof Error)) throw error;
-    warn(`the agent is not told of the job: ${reason(error)}`);
+    warn(`the agent was not notified of the job: ${reason(error)}`);
   }
 }
 

@@ -35,7 +35,7 @@ export function define(command: Command): void {
     .option('--sort <column>', 'by this column, most first (-column: least first; default: the newest first)')
     .option('-n, --limit <n>', `show at most N jobs (0: all; default: ${MOST} as text)`, numberOf('jobs'))
     .option('--per-user <n>', 'of each user at most N', numberOf('jobs'))
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `

@@ -13,7 +13,7 @@ export interface LaunchOptions {
 export function launchOptions(command: Command, usual: { missing: string; timeout: string }): Command {
   return command
     .option('--hosts <names>', 'record these machines, separated by commas (by ssh outside of a scheduler)', hosts)
-    .option('--allow-missing <nodes>', `go on although so many nodes do not record (default: ${usual.missing})`, nodes)
+    .option('--allow-missing <nodes>', `go on if up to N nodes do not record (default: ${usual.missing})`, nodes)
     .option(
       '--timeout <duration>',
       `how long to wait for the first samples (default: ${usual.timeout})`,

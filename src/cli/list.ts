@@ -45,7 +45,7 @@ export function define(command: Command): void {
     .option('--finding <ids>', 'only with one of these findings (gpu-unused, cpu-*); makes their reports', several)
     .option('--from <time>', 'only what ran then or later (2026-11-15, -7d)', (text) => parseMoment(text))
     .option('--to <time>', 'only what ran then or earlier', (text) => parseMoment(text))
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `

@@ -47,7 +47,7 @@ export function define(command: Command): void {
     .addOption(new Option('--every <step>', 'one row per node and step').choices(LOAD_STEPS).default('hour'))
     .option('--group', 'all nodes together')
     .option('--last', 'only the last step of each node')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `

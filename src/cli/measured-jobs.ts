@@ -10,13 +10,13 @@ import { parseTags } from './tags.ts';
 
 export interface OpenJobsOptions extends DatabaseOptions {
   /** Only jobs with these tags. */
-  jobTag?: readonly string[];
+  tag?: readonly string[];
 }
 
 /** Jobs as they are named: recordings, folders that hold some, ids of jobs. */
 export async function openJobs(names: readonly string[], options: OpenJobsOptions = {}): Promise<MeasuredJob[]> {
   const database = await databaseFor(names, options);
-  return database === undefined ? jobsHere(names, options) : jobsThere(database, names, options.jobTag ?? []);
+  return database === undefined ? jobsHere(names, options) : jobsThere(database, names, options.tag ?? []);
 }
 
 async function jobsThere(
@@ -46,7 +46,7 @@ async function jobsThere(
 }
 
 async function jobsHere(names: readonly string[], options: OpenJobsOptions): Promise<MeasuredJob[]> {
-  const tags = options.jobTag ?? [];
+  const tags = options.tag ?? [];
   const wanted = Object.entries(parseTags(tags));
   const found = await findRecordings(names, 1, options);
   const jobs = found.filter(({ job }) => wanted.every(([key, value]) => job.tags[key] === value));
@@ -56,7 +56,8 @@ async function jobsHere(names: readonly string[], options: OpenJobsOptions): Pro
     });
   }
   for (const { troubles } of jobs) for (const trouble of troubles) warn(trouble);
-  return measuredRecordings(jobs);
+  const { indexedFeatures } = await import('../history/index/indexed-features.ts');
+  return measuredRecordings(jobs, indexedFeatures());
 }
 
 /** One job by its name. */

@@ -6,9 +6,11 @@ import { warn } from '../base/warn.ts';
 import type { Model } from '../judge/models/model.ts';
 import type { ModelStore } from '../judge/models/store.ts';
 import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
+import { OP_TAG_HELP } from './flag-table.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { JOBS_ARGUMENT } from './named-recordings.ts';
-import { several } from './processes.ts';
+import { takeOldTag, threshold } from './outliers-options.ts';
+import { several, words } from './processes.ts';
 
 interface Options extends DatabaseOptions {
   models?: string;
@@ -16,8 +18,10 @@ interface Options extends DatabaseOptions {
 }
 
 interface CreateOptions extends Options {
-  jobTag?: string[];
-  tag?: string;
+  tag?: string[];
+  opTag?: string[];
+  features?: string[];
+  threshold?: Map<string, number>;
   note?: string;
 }
 
@@ -38,7 +42,7 @@ Models are files in $XDG_DATA_HOME/tacho/models (~/.local/share), TACHO_MODELS o
 kept in the database, for all its users.
 
 Examples:
-  tacho model create nightly runs/ --job-tag case:nightly
+  tacho model create nightly runs/ --tag case:nightly
   tacho model list
   tacho cause tacho-4711 --model nightly
 `,
@@ -48,14 +52,16 @@ Examples:
       .summary(summary)
       .description(`${summary[0]!.toUpperCase()}${summary.slice(1)}.`)
       .option('--models <folder>', 'where models are kept')
-      .addOption(new Option('-f, --format <format>', 'how it looks').choices(formats).default('text'));
+      .addOption(new Option('-f, --format <format>', 'output format').choices(formats).default('text'));
 
   verb('create', 'make a model of jobs')
     .usage('NAME [JOB…] [options]')
     .argument('<name>', 'a name that no other model has')
     .argument('[jobs...]', JOBS_ARGUMENT)
-    .option('--job-tag <key:value>', 'only jobs with this tag', several)
-    .option('-t, --tag <key>', 'the tag that operations go by (default: op, or the one that most bear)')
+    .option('-t, --tag <key:value>', 'only jobs with this tag; several must all be there', several)
+    .option('--op-tag <key[:value]>', OP_TAG_HELP, several)
+    .option('--features <names>', 'only these features count, separated by commas', words)
+    .option('--threshold <method=score>', 'let a method vote above this score; may be given several times', threshold)
     .option('--note <text>', 'what it is for')
     .addHelpText('after', '\nExample:\n  tacho model create kernel tacho-1 tacho-2 tacho-3 --note "gcc 12, 16 cores"\n')
     .action(async (name: string, names: string[], options: CreateOptions) => {
@@ -64,6 +70,7 @@ Examples:
         import('../judge/models/store.ts'),
       ]);
       checkModelName(name);
+      takeOldTag(options);
       const store = await storeOf(options);
       // before anything is read, which may take long
       if ((await store.load(name)) !== undefined) throw existsAlready(name, store.place);
@@ -72,7 +79,12 @@ Examples:
       const model = await createModel(name, jobs, {
         now: Date.now() * 1000,
         progress: bar.advance,
-        ...stated({ tag: options.tag, note: options.note }),
+        ...stated({
+          tag: options.opTag?.join(','),
+          note: options.note,
+          features: options.features,
+          thresholds: options.threshold && Object.fromEntries(options.threshold),
+        }),
       });
       bar.done();
       await store.add(model);

@@ -14,7 +14,7 @@ import { foldersBelow } from '../recording/folder/open.ts';
  */
 
 /** What is named on the command line of verbs about recordings. */
-export const JOBS_ARGUMENT = 'recordings, folders that hold some, or ids of jobs (default: the current folder)';
+export const JOBS_ARGUMENT = 'recordings, folders of recordings, or job ids (default: the current folder)';
 
 export interface PlaceOptions {
   /** The configuration to use instead of tacho.toml and the like. */

@@ -30,10 +30,11 @@ const AGAIN_MS = 2000;
 
 interface Options extends Wanted {
   watch?: boolean;
+  all?: boolean;
   format: string;
 }
 
-type Answer = Pick<NodesReply, 'now' | 'lines'>;
+type Answer = Pick<NodesReply, 'now' | 'lines'> & Partial<Pick<NodesReply, 'batch_seconds'>>;
 
 export function define(command: Command): void {
   const name = command.name();
@@ -42,14 +43,16 @@ export function define(command: Command): void {
     .option('--node <name>', 'of this node only')
     .option('--user <name>', 'of this user only')
     .option('--job <id>', 'of this job only')
+    .option('-a, --all', 'one line per table of each node')
     .option('--watch', 'again every 2 s, until Ctrl-C')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'));
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'));
   configFlags(command, KEYS)
     .addHelpText(
       'after',
       `
-A line for each table that a node sends: how old its newest samples are, how fast they come, how much there is, and
-whether the node is live, late (silent, but not done) or has ended. You see what is yours; administrators see everything.
+One line per job: how old its newest samples are, how fast they come, how much there is, and whether it is live, late (a
+node is silent, but not done) or has ended. --all has one line per table of each node. A busy hub lets agents collect samples for some seconds
+before they send them (hub.busy_batch): the last line then says for how long. With --job that job is sent often. You see what is yours; administrators see everything.
 Of an archive, whether a hub runs or not, it shows what its files say.
 
 Examples:
@@ -61,10 +64,10 @@ Examples:
     .action(async (hub: string | undefined, options: Options & Record<string, unknown>) => {
       if (name !== 'nodes') tellOld(`tacho ${name}`, 'tacho nodes');
       const ask = await asker(hub, options);
-      if (options.watch !== true) return print(await ask(), options.format);
+      if (options.watch !== true) return print(await ask(), options);
       for (let said = ''; ; ) {
         try {
-          await print(await ask(), options.format, true);
+          await print(await ask(), options, true);
           said = '';
         } catch (error) {
           // a hub that is being restarted is back in a moment
@@ -100,8 +103,12 @@ async function asker(
   return () => askNodes(address, wanted, { credentials, ...stated({ ca }) });
 }
 
-async function print({ now, lines }: Answer, format: string, again = false): Promise<void> {
-  const { lsText, sortLines } = await import('../show/ls-text.ts');
+async function print(
+  { now, lines, batch_seconds: batchSeconds }: Answer,
+  { format, all }: Options,
+  again = false,
+): Promise<void> {
+  const { jobsText, lsText, sortLines } = await import('../show/ls-text.ts');
   const { stdout } = process;
   if (format === 'json') return void stdout.write(`${JSON.stringify(sortLines(lines), null, 1)}\n`);
   if (format === 'csv') {
@@ -110,7 +117,9 @@ async function print({ now, lines }: Answer, format: string, again = false): Pro
   }
   if (lines.length === 0) return void process.stderr.write('nothing has been received, or nothing that is yours\n');
   const height = again && stdout.isTTY ? (stdout.rows ?? 24) : undefined;
-  const layout = { width: tableWidth(), ...stated({ height }) };
+  const layout = { width: tableWidth(), ...stated({ height, batchSeconds }) };
   // to the top, and the rest of the screen away
-  stdout.write(`${again && stdout.isTTY ? '\x1b[H\x1b[J' : ''}${lsText(lines, now, layout)}`);
+  stdout.write(
+    `${again && stdout.isTTY ? '\x1b[H\x1b[J' : ''}${(all === true ? lsText : jobsText)(lines, now, layout)}`,
+  );
 }

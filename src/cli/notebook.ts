@@ -18,7 +18,7 @@ export function define(command: Command): void {
     .usage('[RECORDING…] [options] [-- JUPYTER ARGUMENTS]')
     .argument(
       '[recordings...]',
-      'recordings, folders that hold some (default: the current folder), jobs in a database, or one notebook to open again',
+      'recordings, folders of recordings (default: the current folder), jobs in a database, or one notebook to open again',
     )
     .option('-o, --output <file>', 'the notebook (default: tacho.ipynb here, or tacho-2.ipynb…)')
     .option('--port <n>', "the port it listens on (default: Jupyter's, 8888)", port)

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
-import { suggest } from '../base/suggest.ts';
+import type { MeasuredJob } from '../judge/outliers/measured-job.ts';
 import {
   FLOOR,
   findOutliers,
@@ -12,30 +12,33 @@ import {
   type OutlierOptions,
   type Outliers,
 } from '../judge/outliers/outliers.ts';
-import { METHODS } from '../judge/outliers/votes.ts';
+import { LEAST_PART, METHODS } from '../judge/outliers/votes.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
+import { OP_TAG_HELP } from './flag-table.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
 import { JOBS_ARGUMENT } from './named-recordings.ts';
+import { methodNamed, slug, takeOldTag, threshold } from './outliers-options.ts';
 import { several, whole, words } from './processes.ts';
 
 interface Options extends DatabaseOptions {
   of?: Kind;
-  jobTag?: string[];
+  tag?: string[];
+  by?: string;
+  threshold?: Map<string, number>;
+  pca?: boolean;
   model?: string;
   models?: string;
   features?: string[];
   methods?: string[];
-  tag?: string;
+  opTag?: string[];
   process?: number;
   floor?: number;
   limit?: number;
   votes?: boolean;
   all?: boolean;
-  format: 'text' | 'json' | 'csv';
+  format: 'text' | 'json' | 'csv' | 'svg';
 }
-
-const slug = (method: string): string => method.replaceAll(' ', '-');
 
 export function define(command: Command): void {
   databaseOption(command)
@@ -44,22 +47,27 @@ export function define(command: Command): void {
     .addOption(
       new Option('--of <what>', 'what is compared (default: jobs; processes when there is one job)').choices(KINDS),
     )
-    .option('--job-tag <key:value>', 'only jobs with this tag', several)
+    .option('-t, --tag <key:value>', 'only jobs with this tag; several must all be there', several)
+    .option('-b, --by <tag>', 'compare only jobs that have the same value of this tag (name: the same name)')
     .option('--model <name>', 'compare with a reference model instead of with each other')
     .option('--models <folder>', 'where models are kept')
     .option('--features <names>', 'only these features, separated by commas; all: every one', words)
     .option('--methods <names>', `only these: ${METHODS.map(slug).join(', ')}`, words)
-    .option('-t, --tag <key>', 'the tag that operations go by (default: op, or the one that most bear)')
+    .option('--threshold <method=score>', 'let a method vote above this score; may be given several times', threshold)
+    .option('--op-tag <key[:value]>', OP_TAG_HELP, several)
+    .option('--pca', 'show the principal components of jobs: scores, loadings and rankings (also as --format svg)')
     .option('-p, --process <pid>', 'only threads of this process', whole)
     .option(
       '--floor <part>',
-      `of a job's total: processes and threads that differ by less count for nothing (default: ${FLOOR})`,
+      `smaller differences do not count: a part of the median (default: ${LEAST_PART}); of processes and threads, of the job's total (default: ${FLOOR})`,
       Number,
     )
-    .option('-n, --limit <n>', 'so many at most; 0 is all (default: 20 as text)', whole)
+    .option('-n, --limit <n>', 'show at most N rows (0: all; default: 20 as text)', whole)
     .option('--votes', 'every vote on every outlier, also of processes')
     .option('-a, --all', 'also those that are no outliers')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(
+      new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv', 'svg']).default('text'),
+    )
     .addHelpText(
       'after',
       `
@@ -73,15 +81,28 @@ ${MAIN_FEATURES.join(', ')}. docs/outliers.md says more.
 Examples:
   tacho outliers runs/                                  which of these jobs is unlike the others, and in what
   tacho outliers runs/ --of operations                  … and in which operation
+  tacho outliers runs/ --by exp_component               each component by itself
+  tacho outliers runs/ --threshold z-score=4 --features cpu_time,duration
+  tacho outliers runs/ --pca --format svg > jobs.svg
   tacho outliers tacho-4711 --of processes --votes
   tacho outliers tacho-4711 --of threads --process 812
   tacho outliers tacho-4711 --model nightly --format json | jq .groups
-  tacho outliers runs/ --format csv > votes.csv         a row a vote
+  tacho outliers runs/ --format csv > votes.csv         one row per vote
 `,
     )
     .action(async (names: string[], options: Options) => {
+      takeOldTag(options);
       const jobs = await openJobs(names, options);
+      if (options.pca === true) return showComponents(jobs, options);
+      if (options.format === 'svg') throw usage('--format svg goes with --pca', 'tacho outliers … --pca --format svg');
       const of = options.of ?? (jobs.length === 1 && options.model === undefined ? 'processes' : 'jobs');
+      if (options.by !== undefined && of !== 'jobs' && of !== 'operations')
+        throw usage(`--by does not go with --of ${of}`, 'processes and threads are compared within their program');
+      if (options.by !== undefined && options.model !== undefined)
+        throw usage(
+          '--by does not go with --model',
+          'make a model of each group: tacho model create NAME --tag KEY:VALUE',
+        );
       if (options.process !== undefined && of !== 'threads') throw usage('--process goes with --of threads');
       if (options.floor !== undefined && !(options.floor >= 0 && options.floor <= 1))
         throw usage(
@@ -117,53 +138,59 @@ Examples:
     });
 }
 
+async function showComponents(jobs: readonly MeasuredJob[], options: Options): Promise<void> {
+  if ((options.of ?? 'jobs') !== 'jobs') throw usage('--pca goes with --of jobs', 'leave out --of');
+  const { componentsOf } = await import('../judge/outliers/components.ts');
+  const bar = readingJobs(jobs.length);
+  const found = await componentsOf(jobs, { progress: bar.advance, ...(await choices('jobs', options)) });
+  bar.done();
+  if (options.format === 'json') {
+    process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
+    return;
+  }
+  if (options.format === 'svg') {
+    const { componentsSvg } = await import('../show/judged/components-svg.ts');
+    process.stdout.write(componentsSvg(found));
+    return;
+  }
+  const { componentsCsv, componentsText } = await import('../show/judged/components-text.ts');
+  const page = { stream: process.stdout, width: tableWidth(), ...stated({ limit: options.limit }) };
+  process.stdout.write(options.format === 'csv' ? componentsCsv(found) : componentsText(found, page));
+}
+
 async function choices(of: Kind, options: Options): Promise<OutlierOptions> {
   const chosen: OutlierOptions = {};
   const { features, methods } = options;
   if (features !== undefined) chosen.features = features.length === 1 && features[0] === 'all' ? 'all' : features;
   if (methods !== undefined) chosen.methods = methods.map(methodNamed);
-  if (options.tag !== undefined) chosen.tag = options.tag;
+  if (options.opTag !== undefined) chosen.tags = options.opTag;
+  if (options.by !== undefined) chosen.by = options.by;
+  if (options.threshold !== undefined) chosen.thresholds = options.threshold;
   if (options.process !== undefined) chosen.pid = options.process;
   if (options.floor !== undefined) chosen.floor = options.floor;
   if (options.all !== undefined) chosen.all = options.all;
   if (options.model !== undefined) {
     if (of !== 'jobs' && of !== 'operations')
       throw usage(`a model says nothing about ${of}`, '--of jobs or --of operations');
-    const [{ usableModel }, { modelTables }] = await Promise.all([
+    const [{ usableModel }, { modelTables, modelTags }] = await Promise.all([
       import('../judge/models/store.ts'),
       import('../judge/models/model.ts'),
     ]);
     const model = await usableModel(await storeOf(options), options.model);
     chosen.reference = { model: model.name, tables: modelTables(model) };
-    if (model.tag !== undefined) chosen.tag ??= model.tag;
+    const tags = modelTags(model);
+    if (tags !== undefined) chosen.tags ??= tags;
+    if (model.features !== undefined) chosen.features ??= model.features;
+    if (model.thresholds !== undefined) chosen.thresholds ??= new Map(Object.entries(model.thresholds));
   }
   return chosen;
-}
-
-/** As others call them. */
-const ALIASES: Readonly<Record<string, string>> = {
-  mad: 'modified-z-score',
-  iqr: 'interquartile-range',
-  mcd: 'robust-covariance',
-  pca: 'principal-components',
-};
-
-function methodNamed(word: string): string {
-  const asked = word.toLowerCase().replaceAll(/[ _]/g, '-');
-  const name = METHODS.find((method) => slug(method) === (ALIASES[asked] ?? asked));
-  if (name !== undefined) return name;
-  const near = suggest(word, METHODS.map(slug));
-  throw usage(
-    `there is no method "${word}"`,
-    near === undefined ? `there are ${METHODS.map(slug).join(', ')}` : `did you mean ${near}?`,
-  );
 }
 
 /** Where no method could vote, silence would look like "no outliers". */
 function checkVoted(found: Outliers, options: Options): void {
   const { groups } = found;
   if (groups.length === 0) {
-    const what = found.of === 'operations' ? 'no process bears the tag' : `no ${found.of} were recorded`;
+    const what = found.of === 'operations' ? 'no process has the tag' : `no ${found.of} were recorded`;
     throw new Fault(`there are no ${found.of} to compare: ${what}`, {
       hint: 'tacho run records processes and their tags',
     });

@@ -73,7 +73,7 @@ Examples:
 `,
   );
   const formats = (sub: Command, choices: readonly string[]): Command =>
-    sub.addOption(new Option('-f, --format <format>', 'how it looks').choices(choices).default('text'));
+    sub.addOption(new Option('-f, --format <format>', 'output format').choices(choices).default('text'));
   const verb = (name: string, summary: string): Command =>
     command
       .command(name)

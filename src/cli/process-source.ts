@@ -30,7 +30,7 @@ export async function openProcesses(
   for (const trouble of set.troubles) warn(trouble);
   if (columns.length === 0) {
     throw new Fault(`no processes were recorded in ${set.jobs.map((job) => job.origin).join(', ')}`, {
-      hint: 'tacho run records them, unless it is told not to',
+      hint: 'tacho run records them, unless --no-processes is given',
     });
   }
   if (set.length === 0) throw new Fault('no process ran in the part of the job that was asked for');

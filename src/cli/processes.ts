@@ -39,9 +39,9 @@ export function define(command: Command): void {
     .option('--tree', 'who started whom, with the CPU time of each alone and with all that it started')
     .option('--filter <expression>', 'only these: exename=cp, cpu>1s, rss>=2GiB…; several must all be met', several, [])
     .option('-s, --sort <column>', 'cpu, rss, io, duration, start or any column (default: cpu; in a tree: start)')
-    .option('-n, --limit <n>', `so many at most; 0 is all (default: ${MOST} as text, ${MOST_TREE} in a tree)`, whole)
+    .option('-n, --limit <n>', `show at most N rows (0: all; default: ${MOST} as text, ${MOST_TREE} in a tree)`, whole)
     .option('-c, --columns <names>', 'only these columns, separated by commas', words)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `

@@ -13,7 +13,7 @@ export function rankedOptions(command: Command, period: string, groups: readonly
   return periodOptions(jobFilters(historyPlaces(command)), period)
     .addOption(new Option('--by <what>', who).choices(groups).default('user'))
     .option('-n, --limit <n>', 'show at most N (0: all)', numberOf('rows'), 20)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'));
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'));
 }
 
 /** The rows in the format that was chosen. */

@@ -39,7 +39,7 @@ export function define(command: Command): void {
     .option('--world <n>', 'only the ranks of this world', whole)
     .addOption(new Option('-s, --sort <by>', 'what comes first').choices(Object.keys(SORTS)).default('rank'))
     .option('-n, --limit <n>', `show at most N ranks of each world (0: all; default: ${MOST} as text)`, whole)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `

@@ -9,6 +9,7 @@ export const RECORDER_SETTINGS = [
   'keep_environment',
   'sources.enable',
   'sources.disable',
+  'sources.also',
   'spool.part_size',
   'spool.part_time',
   'spool.memory',
@@ -22,6 +23,7 @@ export function recorderOptions(config: Config) {
     keepEnvironment: config.keep_environment,
     only: config['sources.enable'],
     without: config['sources.disable'],
+    also: config['sources.also'],
     custom: config.custom,
     writer: {
       rollBytes: config['spool.part_size'],

@@ -1,6 +1,7 @@
+import * as fs from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { Fault, usage } from '../base/fault.ts';
+import { Fault, reason, usage } from '../base/fault.ts';
 import { stated } from '../base/stated.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
 import { loadConfig } from '../config/config.ts';
@@ -11,6 +12,7 @@ import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
 import { type RuleSettings, ruleSettingsOf } from '../judge/rules/shared/settings.ts';
 import { isWrongUse, ranThen } from '../query/spans/select.ts';
+import type { Recording } from '../recording/folder/open.ts';
 import { MOST_CARDS } from '../show/report/several.ts';
 import { type Card, cardOf, reportCards } from '../show/report/text.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
@@ -25,7 +27,7 @@ import type { ThreadTask } from './thread.ts';
 const MANY = 100;
 const SPARING = ['--semi-space-growth-factor=1', '--heap-growing-percent=50'];
 
-const FORMATS = ['text', 'markdown', 'json', 'html'] as const;
+const FORMATS = ['text', 'markdown', 'json', 'html', 'pdf'] as const;
 type Format = (typeof FORMATS)[number];
 
 export interface ReportOptions extends StoreOptions, DatabaseOptions, SpanOptions {
@@ -36,6 +38,10 @@ export interface ReportOptions extends StoreOptions, DatabaseOptions, SpanOption
   all?: boolean;
   /** What each phase did on its own. */
   phases?: boolean;
+  /** Five lines for each job. */
+  short?: boolean;
+  /** The file that it goes to. */
+  output?: string;
   /** Where text is going to be written: colours follow from it. */
   stream?: { readonly isTTY?: boolean | undefined };
   /** Of the card at the end of a recording: what is wrong in the configuration is said, and not used. */
@@ -47,9 +53,11 @@ export interface ReportOptions extends StoreOptions, DatabaseOptions, SpanOption
 export function define(command: Command): void {
   spanOptions(storeOption(databaseOption(command)))
     .argument('[recording...]', JOBS_ARGUMENT)
-    .addOption(command.createOption('-f, --format <format>', 'how it looks').choices(FORMATS).default('text'))
+    .addOption(command.createOption('-f, --format <format>', 'output format').choices(FORMATS).default('text'))
+    .option('-o, --output <file>', 'write it to this file (pdf: else to a pipe)')
     .option('-j, --job <id>', 'only the job with this id (of an array: all of its tasks)')
     .option('--phases', 'also say what each phase used; reads the data instead of their statistics')
+    .option('--short', 'five lines: state, time, CPU, memory, verdict')
     .option('-a, --all', 'show every row, process and figure')
     .addHelpText(
       'after',
@@ -58,7 +66,9 @@ Examples:
   tacho report                             the recordings in this folder; more than 3
                                            as a table
   tacho report 4711                        the job with this id
-  tacho report tacho-4711 --format html > report.html
+  tacho report 4711 --short                its state, use and verdict in five lines
+  tacho report tacho-4711 --format html -o report.html
+  tacho report 4711 --format pdf -o job.pdf
   tacho report tacho-4711 --marker "epoch 3"
   tacho report runs/ --format json | jq '.[].summary.energy_joules'
   tacho report 4711 --store http://vm:8428
@@ -66,12 +76,60 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: ReportOptions) => {
+      if (options.output !== undefined || options.format === 'pdf') return writeReport(paths, options);
       const parts = reportParts(paths, { ...options, stream: process.stdout });
       // what is asked for may be wrong for all of them: that is said before anything is printed
       const isAll = [options.step, options.marker, options.from, options.to].every((each) => each === undefined);
       if (!isAll) process.stdout.write(await joined(parts));
       else for await (const text of parts) process.stdout.write(text);
     });
+}
+
+/** The whole report in a file, or a PDF in a pipe. */
+async function writeReport(paths: string[], { output, ...options }: ReportOptions): Promise<void> {
+  const isPdf = options.format === 'pdf';
+  if (output === undefined && process.stdout.isTTY)
+    throw usage('a PDF is not for a terminal', 'name a file: -o job.pdf');
+  const isHtml = options.format === 'html' && options.short !== true;
+  const text = await (isHtml
+    ? htmlFile(paths, options)
+    : reportCard(paths, isPdf ? { ...options, format: 'text' } : options));
+  const bytes = isPdf ? (await import('../show/report/pdf.ts')).reportPdf(text) : text;
+  if (output === undefined) {
+    process.stdout.write(bytes);
+    return;
+  }
+  try {
+    fs.writeFileSync(output, bytes);
+  } catch (error) {
+    throw new Fault(`cannot write ${output}: ${reason(error)}`);
+  }
+}
+
+/** The report of one recording as a page with all that it shows, for a file; of several, or of jobs kept elsewhere, without scripts. */
+async function htmlFile(paths: readonly string[], options: ReportOptions): Promise<string> {
+  const openers = new Map<Report, OpenRecording>();
+  const reports = await listOf(
+    madeOf(paths, options, {
+      task: 'report',
+      of(made, _, open) {
+        if (open !== undefined) openers.set(made, open);
+        return made;
+      },
+    }),
+  );
+  const { reportHtml } = await import('../show/report/html.ts');
+  const open = reports.length === 1 ? openers.get(reports[0]!) : undefined;
+  if (open === undefined) return reportHtml(reports);
+  const { interactivePage } = await import('../serve/job-file/make.ts');
+  try {
+    return reportHtml(reports, interactivePage(reports[0]!, await open()));
+  } catch (error) {
+    // without the packages that the page is made of (a checkout without a network) the report itself can be had
+    if (!(error instanceof Fault)) throw error;
+    process.stderr.write(`tacho report: charts and processes are not in the file: ${error.message}\n`);
+    return reportHtml(reports);
+  }
 }
 
 /** The report of one or several recordings as text of the wanted format. */
@@ -91,6 +149,16 @@ async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
 async function* reportParts(recordingPaths: readonly string[], options: ReportOptions): AsyncGenerator<string> {
   const format = options.format ?? 'text';
   if (!FORMATS.includes(format)) throw usage(`there is no format "${format}"`, `use one of ${FORMATS.join(', ')}`);
+  if (options.short === true) {
+    if (format !== 'text') throw usage('--short is text', `leave out --short, or --format ${format}`);
+    const { shortText } = await import('../show/report/short.ts');
+    let before = '';
+    for await (const each of madeOf(recordingPaths, options, REPORT)) {
+      yield `${before}${shortText(each, stated({ stream: options.stream }))}`;
+      before = '\n';
+    }
+    return;
+  }
   if (format === 'text') {
     const cards = reportCards(options);
     for await (const each of madeOf(recordingPaths, options, CARD)) cards.add(each);
@@ -111,8 +179,11 @@ type Looks = Pick<ReportOptions, 'stream' | 'all'> & { isTableOnly?: boolean };
 /** What is made of each report, and which task of another thread makes the same. */
 interface Making<T> {
   task: ThreadTask;
-  of(made: Report, options: Looks): T;
+  of(made: Report, options: Looks, open: OpenRecording | undefined): T;
 }
+
+/** Opens the recording that a report was made of; of jobs in a store or a database there is none. */
+type OpenRecording = () => Promise<Recording>;
 
 const REPORT: Making<Report> = { task: 'report', of: (made) => made };
 /** A card is much smaller than its report. */
@@ -131,13 +202,13 @@ async function* madeOf<T extends object>(
     const jobs = await storedJobs(options.store, ids, !timed);
     const then = jobs.filter(({ recording }) => ranThen(recording, wanted));
     for (const job of then.length > 0 ? then : jobs)
-      yield making.of(report(await gatherStored(job, wanted), settings), options);
+      yield making.of(report(await gatherStored(job, wanted), settings), options, undefined);
     return;
   }
   const ids = options.job === undefined || options.db === undefined ? paths : [...paths, options.job];
   const database = await databaseFor(ids, options);
   if (database !== undefined) {
-    for await (const stored of storedCards(database, ids, options)) yield making.of(stored, options);
+    for await (const stored of storedCards(database, ids, options)) yield making.of(stored, options, undefined);
     return;
   }
   const all = await findEach(paths, options, (before) => {
@@ -172,7 +243,7 @@ async function* madeOf<T extends object>(
     try {
       const made = await reportOf(item);
       if (options.spent !== undefined && made.cost.cpu_seconds !== undefined) made.cost.cpu_seconds += options.spent();
-      return making.of(made, shown);
+      return making.of(made, shown, () => openFound(item));
     } catch (error) {
       return { failed: item.path, error };
     }

@@ -6,6 +6,7 @@ import { rescueWith } from '../base/rescue.ts';
 import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
+import type { WriterOptions } from '../recording/live/append.ts';
 import { keepFinish, ownSeconds } from './finish-cost.ts';
 import { inWords, NOT_RECORDED } from './in-words.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
@@ -25,6 +26,11 @@ interface Options extends Record<string, unknown>, LaunchOptions {
   processes: boolean;
   strict?: boolean;
 }
+
+/** Time between samples of Dask workers. */
+const DASK_SECONDS = 0.2;
+/** No cluster is there sooner. */
+const DASK_AFTER_MS = 700;
 
 export function define(command: Command): void {
   configFlags(command, RECORDER_SETTINGS, { interval: '-i' })
@@ -101,9 +107,27 @@ async function record(words: readonly string[], options: Options, start: StartCo
       parent: config.recordings ?? '.',
       processes: options.processes,
       ...recorderOptions(config),
+      ...(config.dask && { beside: (pid, recording) => besideDask(pid, recording, recorderOptions(config).writer) }),
     },
     start,
   );
+}
+
+/** Looks for Dask clusters of the command. A short command has none: the code for it is loaded a moment later. */
+function besideDask(pid: number, recording: string, writer: WriterOptions): { stop(): Promise<void> } {
+  let notice: Promise<{ stop(): Promise<void> }> | undefined;
+  const say = (text: string): void => warn(printable(text));
+  const timer = setTimeout(() => {
+    notice = import('../dask/notice.ts').then(({ noticeClusters }) =>
+      noticeClusters({ pid, recording, intervalSeconds: DASK_SECONDS, writer, say }),
+    );
+  }, DASK_AFTER_MS);
+  return {
+    async stop() {
+      clearTimeout(timer);
+      await (await notice)?.stop();
+    },
+  };
 }
 
 /** Whatever goes wrong here, the command's own end is what counts. */
@@ -117,8 +141,8 @@ async function finish(folder: string, format: Options['format'] | undefined, con
     const counted = here?.cost.cpu_seconds ?? recording.job.run_use?.cpu_seconds ?? 0;
     const spent = (): number => Math.max(0, ownSeconds() - counted);
     // before the card, which then has what that cost, too
-    if (isWorthSealing(recording)) sealRecording(recording, { force: true });
-    await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
+    const isSealed = isWorthSealing(recording);
+    if (isSealed) sealRecording(recording, { force: true });
     if (format !== undefined) {
       await (await import('../jobs/schedulers/refresh.ts')).fileJob(recording, { steps: true });
       const { reportCard } = await import('./report.ts');
@@ -128,7 +152,10 @@ async function finish(folder: string, format: Options['format'] | undefined, con
       });
       process.stderr.write(format === 'json' || format === 'html' ? card : `${card}\nRecording ${printable(shown)}\n`);
     }
+    if (isSealed) (await import('../judge/outliers/kept-features.ts')).keepFeatures(openRecording(folder));
     keepFinish(folder, spent());
+    // others' recordings: nobody waits for them with the card
+    await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
   } catch (error) {
     const { tell } = await import('./failure.ts');
     tell(error);

@@ -28,14 +28,14 @@ export const studyOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '--kind <kind>',
-        'strong: the same work on more; weak: more work on more (default: told by the runs)',
+        'strong: the same work on more; weak: more work on more (default: decided by the runs)',
       ).choices(['strong', 'weak'] satisfies StudyKind[]),
     )
     .option('--figure <name>', 'a figure of merit (tacho fom) instead of the time; more is better')
     .option('--work <name>', 'the tag or figure of merit that says how much work a run did')
     .option('--efficiency <share>', 'that the recommended size must keep', shareOf, 0.7)
     .addOption(
-      new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv', 'svg']).default('text'),
+      new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv', 'svg']).default('text'),
     );
 
 type Answer = Awaited<ReturnType<typeof import('./scale-runs.ts')['scaleOf']>>;

@@ -49,12 +49,12 @@ export function defineRun(command: Command): void {
       .usage('--cores 1,2,4 [options] -- COMMAND [ARGUMENT…]')
       .argument('[command...]', `the command, after --; ${PLACE} in it stands for the number of cores`)
       .requiredOption('--cores <list>', 'numbers of cores, separated by commas', coresList)
-      .option('-r, --repeat <n>', 'run each of them so many times, in turn', times, 3)
+      .option('-r, --repeat <n>', 'run each size N times, in turn', times, 3)
       .option('--name <name>', 'a name for the jobs (default: the command)')
       .option('-t, --tag <key:value>', 'a tag for all runs; may be given several times', several)
       .option('-o, --output <folder>', 'the folder for the recordings (default: tacho-scale-<date> here)')
       .option('-i, --interval <duration>', 'between two samples')
-      .option('--no-bind', 'do not bind the command to so many CPUs: it does that itself'),
+      .option('--no-bind', 'do not bind the command to N CPUs: it does that itself'),
   )
     .passThroughOptions()
     .addHelpText(

@@ -23,7 +23,7 @@ export interface ScaleChoice {
   efficiency: number;
   name?: string;
   program?: string;
-  jobTag?: readonly string[];
+  tag?: readonly string[];
 }
 
 interface Judged {
@@ -74,8 +74,8 @@ const usualSize = (judged: readonly Judged[]): SizeBy =>
   new Set(judged.map(({ made }) => made.summary.gpus ?? 0)).size > 1 ? 'gpus' : 'cores';
 
 /** Those that are named, and none of a whole node. */
-function matching(found: readonly FoundRecording[], { name, jobTag = [] }: ScaleChoice): FoundRecording[] {
-  const tags = Object.entries(parseTags(jobTag));
+function matching(found: readonly FoundRecording[], { name, tag = [] }: ScaleChoice): FoundRecording[] {
+  const tags = Object.entries(parseTags(tag));
   const isNamed = name === undefined ? undefined : new RegExp(globPattern(name));
   const wanted = found.filter(
     ({ job }) => (isNamed?.test(job.name) ?? true) && tags.every(([key, value]) => job.tags[key] === value),

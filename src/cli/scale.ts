@@ -16,7 +16,7 @@ export function define(command: Command): void {
       )
       .option('--name <name>', 'only jobs with this name; * and ? as in file names')
       .option('--program <name>', 'only runs of this program')
-      .option('--job-tag <key:value>', 'only jobs with this tag', several),
+      .option('-t, --tag <key:value>', 'only jobs with this tag; several must all be there', several),
   )
     .addHelpText(
       'after',

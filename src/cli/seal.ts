@@ -4,6 +4,7 @@ import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
 import { fileJob } from '../jobs/schedulers/refresh.ts';
+import { keepFeatures, readKept } from '../judge/outliers/kept-features.ts';
 import { asOwner } from '../recording/folder/as-owner.ts';
 import { openRecording, type Recording } from '../recording/folder/open.ts';
 import { liveBytes, type SealedNode, sealRecording } from '../recording/sealed/seal.ts';
@@ -20,10 +21,10 @@ interface Options {
 
 export function define(command: Command): void {
   command
-    .argument('<recording...>', 'recordings, folders that hold some, or ids of jobs')
+    .argument('<recording...>', 'recordings, folders of recordings, or job ids')
     .option('--force', 'also nodes whose agent seems to be recording still; the files that it writes to stay')
     .option('--parquet', 'small tables become Parquet files, too')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
@@ -63,11 +64,14 @@ async function sealed(recording: Recording, options: Options): Promise<SealedNod
     await fileJob(recording, { steps: true });
     return await asOwner(recording.path, async (folder) => {
       await adoptRecords(openRecording(folder), false);
-      return sealRecording(openRecording(folder), {
+      const nodes = sealRecording(openRecording(folder), {
         force: options.force === true && 'keep open parts',
         parquet: options.parquet === true,
         progress: (bytes) => bar.advance(bytes),
       });
+      const sealed = openRecording(folder);
+      if (sealed.job.end !== undefined && readKept(sealed) === undefined) keepFeatures(sealed);
+      return nodes;
     });
   } finally {
     bar.done();

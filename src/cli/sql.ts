@@ -23,7 +23,7 @@ export function define(command: Command): void {
     .argument('[archive...]', 'archives with an index (default: the current folder)')
     .option('--recording <folder...>', 'also over the tables of these recordings (cpu, gpu, process…)')
     .option('-n, --limit <n>', `show at most N rows (0: all; default: ${MOST} as text)`, numberOf('rows'))
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `

@@ -32,7 +32,7 @@ export function define(command: Command): void {
   launchOptions(command, { missing: 'all but one, with a warning', timeout: '30 s' })
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
     .option('--no-processes', 'do not let `tacho env` have every process and thread recorded')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `

@@ -14,7 +14,7 @@ const COLUMNS = [
 export function define(command: Command): void {
   command
     .argument('[recording]', 'the recording to look at (default: the one of this job or session)')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText('after', '\nExamples:\n  tacho status\n  tacho status tacho-4711 --format json\n')
     .action(async (folder: string | undefined, options: { format: string }) => {
       const { needActive } = await import('../control/active.ts');

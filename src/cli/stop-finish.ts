@@ -31,8 +31,22 @@ export async function finish({ recording, over, noted }: StoppedRecording, optio
     const { reportCard } = await import('./report.ts');
     const card = { stream: process.stdout, format: options.format, spent, isForgiving: true };
     process.stdout.write(await reportCard([recording], card));
+    if (options.seal) await keepSums(recording, options.strict === true);
   }
   keepFinish(recording, spent());
+}
+
+/** Sums over its processes, by which it is compared with other jobs. */
+async function keepSums(folder: string, strict: boolean): Promise<void> {
+  try {
+    const { openRecording } = await import('../recording/folder/open.ts');
+    const { keepFeatures } = await import('../judge/outliers/kept-features.ts');
+    keepFeatures(openRecording(folder));
+  } catch (error) {
+    const { tell } = await import('./failure.ts');
+    tell(error);
+    if (strict) process.exitCode = 1;
+  }
 }
 
 /** Completes the files: what processes still said to agents that had died, and a form that is small and quick to read. */

@@ -11,7 +11,7 @@ export interface StoreOptions {
 
 /** Gives a verb `--store`: what is named are then jobs in a VictoriaMetrics, not recordings. */
 export function storeOption(command: Command): Command {
-  return command.option('--store <url>', 'ask a VictoriaMetrics that Tacho pushed to; what is named are ids of jobs');
+  return command.option('--store <url>', 'read jobs from a VictoriaMetrics; arguments are then job ids');
 }
 
 /** The jobs of these ids, in their order; every restart of each. */

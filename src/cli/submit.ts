@@ -1,4 +1,3 @@
-import * as fs from 'node:fs';
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
@@ -9,7 +8,7 @@ import { warn } from '../base/warn.ts';
 import { configFlags } from '../config/flags.ts';
 import type { Submitted } from '../database/submit.ts';
 import type { SubmitResult } from '../database/submit-folder.ts';
-import { isArchive } from '../import/epmt/archive.ts';
+import { epmtJobs } from '../import/epmt/archive.ts';
 import { recordingFolders } from '../recording/folder/open.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { printable } from '../show/terminal/text-table.ts';
@@ -21,37 +20,44 @@ import { forgivingRules } from './rule-settings.ts';
 interface Options extends PlaceOptions {
   replace?: boolean;
   incomplete?: boolean;
+  dryRun?: boolean;
   format: string;
 }
 
 export function define(command: Command): void {
   command
     .usage('RECORDING… --db ADDRESS [options]')
-    .argument('<recordings...>', 'recordings, folders that hold some, or ids of jobs')
+    .argument('<recordings...>', 'recordings, EPMT archives, folders of either, or job ids')
     .option('--replace', 'put them in the place of what the database has of the same jobs')
     .option('--incomplete', 'also recordings that are damaged, without what cannot be read; the job says what that was')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'));
+    .option('--dry-run', 'only say what would be stored')
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'));
   configFlags(command, ['db'])
     .addHelpText(
       'after',
       `
 A job is stored whole or not at all, and once: submitting it again changes nothing, unless how it ended was not known
-before. The recording stays as it is.
+before. The recording stays as it is. Archives of EPMT are stored without a recording of their own.
 A password is best kept in ~/.pgpass or PGPASSWORD. tacho db migrate makes the tables.
 
 Examples:
   tacho submit tacho-4711 --db postgres://ada@db.site/tacho
+  tacho submit /staged/*.tgz --db postgres://ada@db.site/tacho --dry-run
   TACHO_DB=postgres://db.site/tacho tacho submit /archive/2026 --format json
 `,
     )
     .action(async (paths: string[], options: Options) => {
       const address = await needAddress(options);
-      const folders = [...new Set((await pathsNamed(paths, options)).flatMap((path) => foldersIn(path)))];
+      const found = (await pathsNamed(paths, options)).map(inputsIn);
+      const archives = new Set(found.flatMap((each) => each.archives));
+      const folders = [...new Set([...found.flatMap((each) => each.folders), ...archives])];
       const { submitAll } = await import('../database/submit-all.ts');
       const bar = progress('submitting', folders.length);
       const results = await submitAll(address, folders, {
         ...(options.replace === true ? { replace: true } : {}),
         ...(options.incomplete === true ? { incomplete: true } : {}),
+        ...(options.dryRun === true ? { dryRun: true } : {}),
+        archives,
         rules: await forgivingRules(options.config),
         tell(result) {
           bar.advance(1);
@@ -64,12 +70,14 @@ Examples:
     });
 }
 
-function foldersIn(path: string): string[] {
-  if (isArchive(path) && fs.statSync(path, { throwIfNoEntry: false })?.isFile() === true)
-    throw usage(`${path} is no recording`, `tacho import epmt ${path} makes one of it, if it is an archive of EPMT`);
-  const found = recordingFolders(path);
-  if (found.length === 0) throw usage(`no recording in ${path}`, 'tacho list FOLDER shows the recordings in a folder');
-  return found;
+/** The recordings that a name stands for, and what EPMT left there. */
+function inputsIn(path: string): { folders: string[]; archives: string[] } {
+  const archives = epmtJobs(path);
+  if (archives.length === 1 && archives[0] === path) return { folders: [], archives };
+  const folders = recordingFolders(path);
+  if (folders.length === 0 && archives.length === 0)
+    throw usage(`no recording in ${path}`, 'tacho list FOLDER shows the recordings in a folder');
+  return { folders, archives };
 }
 
 function printResult(result: SubmitResult): void {
@@ -79,6 +87,11 @@ function printResult(result: SubmitResult): void {
   }
   const { path, id, submitted } = result;
   const { outcome, troubles } = submitted;
+  if (outcome === 'planned') {
+    const what = `job ${id} would be stored (${count(submitted.processes, 'process', 'processes')})`;
+    process.stdout.write(`${hang(printable(`${path}: ${what}`), tableWidth(), 2)}\n`);
+    return;
+  }
   printJob(path, id, { stored: 'stored', present: 'is there already', replaced: 'replaced' }[outcome], submitted);
   if (submitted.differs !== undefined)
     warn(`job ${id} is there with other ${submitted.differs}; --replace puts the recording in its place`);

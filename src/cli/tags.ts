@@ -11,7 +11,7 @@ export function forgivenTags(given: readonly string[]): Record<string, string> {
         try {
           return parseTags([tag]);
         } catch (error) {
-          warn(`--tag: ${reason(error)}: it is not used`);
+          warn(`--tag: ${reason(error)}: it is not used; a tag is key:value`);
           return {};
         }
       }),

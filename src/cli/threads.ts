@@ -25,8 +25,8 @@ export function define(command: Command): void {
     .argument('[recordings...]', JOBS_ARGUMENT)
     .requiredOption('-p, --process <pid>', 'the process whose threads are wanted')
     .option('--filter <expression>', 'which one, if several had this pid: node=c1, exename=cp…', several, [])
-    .option('-n, --limit <n>', `so many at most, by CPU time; 0 is all (default: ${MOST} as text)`, whole)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .option('-n, --limit <n>', `show at most N rows, by CPU time (0: all; default: ${MOST} as text)`, whole)
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `

@@ -10,7 +10,7 @@ import { type SpanOptions, spanOptions } from './span-options.ts';
 
 interface Options extends DatabaseOptions, SpanOptions {
   by: TimelineBy;
-  tag: string[];
+  opTag: string[];
   filter: string[];
   width?: number;
   limit?: number;
@@ -24,11 +24,11 @@ export function define(command: Command): void {
     .addOption(
       new Option('-b, --by <what>', 'a row for each').choices(['process', 'operation', 'node']).default('process'),
     )
-    .option('-t, --tag <key[:value]>', 'which operations, as in tacho operations', several, [])
+    .option('--op-tag <key[:value]>', 'which operations, as in tacho operations', several, [])
     .option('--filter <expression>', 'only these processes, as in tacho processes', several, [])
     .option('-w, --width <n>', 'places on a line (default: as wide as the terminal, 80 elsewhere)', whole)
-    .option('-n, --limit <n>', `so many at most, the longest; 0 is all (default: ${MOST} as text)`, whole)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .option('-n, --limit <n>', `show at most N rows, the longest first (0: all; default: ${MOST} as text)`, whole)
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `
@@ -39,13 +39,13 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      const by = options.tag.length > 0 ? 'operation' : options.by;
+      const by = options.opTag.length > 0 ? 'operation' : options.by;
       if (options.width !== undefined && options.width < 40) throw usage('--width must be at least 40');
       const wanted = options.filter.length > 0 ? undefined : [by === 'operation' ? 'tags' : 'command'];
       const { set } = await openProcesses(paths, options, wanted);
-      const rows = timelineOf(set, filterProcesses(set, options.filter), by, options.tag);
+      const rows = timelineOf(set, filterProcesses(set, options.filter), by, options.opTag);
       if (rows.length === 0) {
-        throw new Fault(by === 'operation' ? 'no process bears a tag' : 'no process meets the filter', {
+        throw new Fault(by === 'operation' ? 'no process has a tag' : 'no process meets the filter', {
           hint: 'tacho processes lists what was recorded',
         });
       }

@@ -23,7 +23,7 @@ export function define(command: Command): void {
     .option('--gap <duration>', 'a node without samples for longer was silent', (text) => parseDuration(text), 600)
     .option('--only-up', 'only times in which nodes were up')
     .option('--only-silent', 'only times in which they were silent, or GPUs did not answer')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `

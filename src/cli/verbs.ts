@@ -28,7 +28,7 @@ export interface Verb {
   readonly strict?: string;
 }
 
-const STRICT = 'exit with 1 or 2 when that fails; else it is only said, so that the script goes on';
+const STRICT = 'exit with 1 or 2 on failure; without it a warning is printed and the script goes on';
 
 const record = 'Record a job';
 const look = 'Look at recordings';
@@ -47,7 +47,11 @@ export const verbs: readonly Verb[] = [
   { name: 'mark', group: record, summary: 'mark where a phase of the job begins or ends', strict: STRICT, load: () => import('./mark.ts') },
   { name: 'fom', group: record, summary: 'record a figure of merit (name=value)', strict: STRICT, load: () => import('./fom.ts') },
   { name: 'env', group: record, summary: 'have a shell record every process that it starts', load: () => import('./env.ts') },
+  { name: 'dask', group: record, summary: 'record the tasks and workers of a Dask cluster', load: () => import('./dask.ts') },
   { name: 'report', group: look, summary: 'print the report card of recordings', load: () => import('./report.ts') },
+  { name: 'top', group: look, summary: 'follow a job that runs: nodes, GPUs, processes, findings', load: () => import('./top.ts') },
+  { name: 'show', group: look, summary: 'print the values of a table for each interval', load: () => import('./show.ts') },
+  { name: 'plot', group: look, summary: 'draw charts in the terminal, or save them as SVG or PDF', load: () => import('./plot.ts') },
   { name: 'serve', group: look, summary: 'show recordings in a browser', load: () => import('./serve.ts') },
   { name: 'processes', group: look, summary: 'list what ran inside jobs, or show who started whom', load: () => import('./processes.ts') },
   { name: 'threads', group: look, summary: 'list the threads of a process', load: () => import('./threads.ts') },
@@ -57,7 +61,7 @@ export const verbs: readonly Verb[] = [
   { name: 'compare', group: look, summary: 'say what differs between jobs, and why one took longer', load: () => import('./compare.ts') },
   { name: 'outliers', group: look, summary: 'find jobs, operations, processes or threads unlike the others', load: () => import('./outliers.ts') },
   { name: 'model', group: look, summary: 'keep jobs as a reference for others', load: () => import('./model.ts') },
-  { name: 'cause', group: look, summary: 'say in what a job lies outside a reference', load: () => import('./cause.ts') },
+  { name: 'cause', group: look, summary: 'say how a job differs from its baseline', load: () => import('./cause.ts') },
   { name: 'explore', group: look, summary: 'go from an experiment to its components, time segments and jobs', load: () => import('./explore.ts') },
   { name: 'scale', group: look, summary: 'say how a program scales, and what more cores would bring', load: () => import('./scale.ts') },
   { name: 'advise', group: look, summary: 'say what to ask the scheduler for next time', load: () => import('./advise.ts') },
@@ -66,7 +70,7 @@ export const verbs: readonly Verb[] = [
   { name: 'list', group: look, summary: 'list recordings', load: () => import('./list.ts') },
   { name: 'mcp', group: look, summary: 'let an assistant ask about recordings (Model Context Protocol)', load: () => import('./mcp.ts') },
   { name: 'seal', group: keep, summary: 'make finished recordings small and fast', load: () => import('./seal.ts') },
-  { name: 'verify', group: keep, summary: 'find and heal damage in recordings', load: () => import('./verify.ts') },
+  { name: 'verify', group: keep, summary: 'find and repair damage in recordings', load: () => import('./verify.ts') },
   { name: 'import', group: keep, summary: 'make recordings of what other programs recorded', load: () => import('./import.ts') },
   { name: 'annotate', group: keep, summary: 'say something about a job, while it runs or later', load: () => import('./annotate.ts') },
   { name: 'jobs', group: past, summary: 'list jobs of an archive, by anything that is known of them', load: () => import('./jobs.ts') },
@@ -80,6 +84,7 @@ export const verbs: readonly Verb[] = [
   { name: 'index', group: past, summary: 'keep one row per job, node, hour and finding beside an archive', load: () => import('./index.ts') },
   { name: 'submit', group: many, summary: 'store recordings in a PostgreSQL database', load: () => import('./submit.ts') },
   { name: 'watch', group: many, summary: 'store every recording that appears in a folder', load: () => import('./watch.ts') },
+  { name: 'push', group: many, summary: 'send recordings to a VictoriaMetrics, for Grafana', load: () => import('./push.ts') },
   { name: 'db', group: many, summary: 'look after the database: tables, jobs, what is old', load: () => import('./db.ts') },
   { name: 'hub', group: cluster, summary: 'receive what agents record, and file it by user and job', load: () => import('./hub.ts') },
   { name: 'token', group: cluster, summary: 'make the tokens with which agents and users prove who they are', load: () => import('./token.ts') },

@@ -14,15 +14,15 @@ import { findRecordings } from './find-recordings.ts';
 
 export function define(command: Command): void {
   command
-    .argument('<recording...>', 'recordings, folders that hold some, or ids of jobs')
+    .argument('<recording...>', 'recordings, folders of recordings, or job ids')
     .option('--dry-run', 'say what would be done, and do nothing')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
 Nothing is ever deleted that cannot be read: it is moved beside its file under the ending .torn,
 or .damaged when its rows are lost.
-Exit code: 0 when all is well or was healed, 1 when damage is left.
+Exit code: 0 when there is no damage or all of it was repaired, otherwise 1.
 
 Examples:
   tacho verify tacho-4711
@@ -39,7 +39,7 @@ Examples:
       }
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(results, null, 1)}\n`);
       else for (const { path, checks } of results) process.stdout.write(verifyText(path, checks));
-      const unhealed = ({ outcome }: Check): boolean => outcome === 'left' || outcome === 'would heal';
+      const unhealed = ({ outcome }: Check): boolean => outcome === 'not repaired' || outcome === 'would repair';
       if (results.some(({ checks }) => checks.some(unhealed))) process.exitCode = 1;
     });
 }
@@ -61,14 +61,14 @@ async function verified(path: string, dryRun: boolean): Promise<Check[]> {
   } catch (error) {
     // what is wrong with one says nothing about the others
     if (!(error instanceof Fault)) throw error;
-    return [{ file: '.', what: error.message, outcome: 'left', ...(error.hint ? { action: error.hint } : {}) }];
+    return [{ file: '.', what: error.message, outcome: 'not repaired', ...(error.hint ? { action: error.hint } : {}) }];
   }
 }
 
 function verifyText(path: string, checks: readonly Check[]): string {
   const { green, yellow, red, dim } = paint(process.stdout);
-  if (checks.length === 0) return `${printable(path)}: ${green('sound')}\n`;
-  const colour = { healed: green, 'would heal': yellow, left: red, note: dim };
+  if (checks.length === 0) return `${printable(path)}: ${green('ok')}\n`;
+  const colour = { repaired: green, 'would repair': yellow, 'not repaired': red, note: dim };
   const lines = checks.map(({ outcome, file, what, action }) => {
     const done = action === undefined ? '' : `; ${action}`;
     const line = hang(`  ${outcome}: ${printable(`${file} ${what}${done}`)}`, tableWidth(), 4);

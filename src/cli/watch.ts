@@ -12,6 +12,7 @@ import { mendedWords, printJob } from './submit.ts';
 interface Options {
   config?: string;
   once?: boolean;
+  dryRun?: boolean;
   every: number;
   settle: number;
   done?: string;
@@ -21,13 +22,14 @@ interface Options {
 export function define(command: Command): void {
   command
     .usage('FOLDER --db ADDRESS [options]')
-    .argument('<folder>', 'where recordings appear, at most four levels deep')
+    .argument('<folder>', 'where recordings appear, at most four levels deep, or archives of EPMT')
     .option('--once', 'submit what is there and end')
+    .option('--dry-run', 'only say what would be stored or refused, and end')
     .option('--every <duration>', 'time between looks', parseDuration, 10)
     .option('--settle <duration>', 'take a recording when nothing in it has changed for so long', parseDuration, 10)
     .option('--done <folder>', 'where stored recordings go (default: they stay)')
     .addOption(
-      new Option('-f, --format <format>', 'how it looks; json is a line for each event')
+      new Option('-f, --format <format>', 'output format; json is a line for each event')
         .choices(['text', 'json'])
         .default('text'),
     );
@@ -35,7 +37,7 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-Recordings that have ended are submitted. What is refused goes to FOLDER/failed, with the reason in a text file beside
+Recordings that have ended are submitted, and archives of EPMT (.tgz). What is refused goes to FOLDER/failed, with the reason in a text file beside
 it. When the database is away, it is tried again until it is back: nothing is moved, nothing is lost. Ctrl-C ends it.
 
 Examples:
@@ -53,7 +55,8 @@ Examples:
         address,
         folder,
         rules: await forgivingRules(options.config),
-        once: options.once === true,
+        once: options.once === true || options.dryRun === true,
+        ...(options.dryRun === true ? { dryRun: true } : {}),
         every: options.every * 1000,
         settle: options.settle * 1000,
         ...(options.done === undefined ? {} : { done: path.resolve(options.done) }),
@@ -85,9 +88,11 @@ function print(event: WatchEvent): void {
       warn(event.why);
       process.stderr.write(`       moved to ${printable(event.moved)}\n`);
       return;
-    case 'ignored':
-      warn(`${event.path} is no recording and stays; tacho import epmt makes one of it, if it is an archive of EPMT`);
+    case 'planned': {
+      const what = event.why === undefined ? `job ${event.id} would be stored` : `would be refused: ${event.why}`;
+      process.stdout.write(`${printable(event.path)}: ${printable(what)}\n`);
       return;
+    }
     case 'trouble':
       warn(`${event.why}; trying again in ${formatDuration(event.again / 1000)}`);
       return;

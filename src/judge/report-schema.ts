@@ -98,6 +98,10 @@ const job = z.strictObject({
   failed_steps: optional(z.array(failedStep), 'Those that failed, reached their limit or lost a node.'),
   tags: z.record(words, words),
   annotations: optional(z.record(words, words), 'What people noted about the job (`tacho annotate`).'),
+  imported: optional(
+    z.strictObject({ from: words, notes: z.array(words) }),
+    'Another program recorded the job: from what it was imported, and what is wrong or unusual in that.',
+  ),
   environment: z.record(words, words).describe('Kept by allow-list only.'),
 });
 export type JobReport = z.infer<typeof job>;
@@ -225,6 +229,10 @@ const node = z.strictObject({
   energy_seconds: optional(seconds, 'The time that was metered: a card may be seen for less than its node.'),
   straggler: optional(z.array(words), 'Why this node is unlike the others.'),
   shared_with: optional(z.array(words), 'Other jobs that ran on this node meanwhile.'),
+  neighbours: optional(
+    z.array(z.strictObject({ user: words, program: words, cpu_seconds: seconds })),
+    'Programs of others that used most CPU time while more threads wanted to run than there are CPUs, as far as /proc shows.',
+  ),
   left_running: optional(
     z.array(z.strictObject({ pid: z.number(), command: words, user: words })),
     'Processes of the job that were still there when its recording ended.',
@@ -514,6 +522,23 @@ const phase = z.strictObject({
 });
 export type PhaseReport = z.infer<typeof phase>;
 
+const curves = z.strictObject({
+  from: moment.describe('When the first step begins.'),
+  step: z.number().describe('How long each step is, in microseconds.'),
+  lines: z.array(
+    z.strictObject({
+      what: z.enum(['CPU', 'memory', 'GPU', 'I/O']),
+      unit: z.enum(['CPUs', 'bytes', '%', 'bytes/s']),
+      scope: z.enum(['job', 'node']).describe('job: the job’s own. node: all that ran on its nodes.'),
+      from: words.describe('Tables and columns.'),
+      values: z
+        .array(z.number().nullable())
+        .describe('The mean of each step; all nodes together, of GPUs their mean. null: not measured.'),
+    }),
+  ),
+});
+export type CurvesReport = z.infer<typeof curves>;
+
 const figure = z.strictObject({ name: words, time: moment, value: z.union([z.number(), words]) });
 export type FigureReport = z.infer<typeof figure>;
 
@@ -556,6 +581,7 @@ export const reportSchema = z
     operations: optional(z.array(operation), 'Set when they bear tags: those that took longest.'),
     ranks: optional(ranks, 'Set when a launcher (mpirun, srun) started several ranks, and they recorded themselves.'),
     flows: z.array(flow).describe('I/O and network.'),
+    curves: optional(curves, 'What the job did over time; not there: it was too short for that.'),
     phases: z.array(phase).describe('Between `tacho mark begin` and `tacho mark end`.'),
     figures: z.array(figure).describe('Figures of merit (`tacho fom`).'),
     findings: z.array(finding).describe('The gravest first.'),

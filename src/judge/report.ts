@@ -2,6 +2,7 @@ import { stated } from '../base/stated.ts';
 import { largest, type Material, sum, wholeOf } from '../query/material.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { costOf } from './facts/cost.ts';
+import { curvesOf } from './facts/curves.ts';
 import { flowsOf } from './facts/flows.ts';
 import { gpusOf } from './facts/gpus.ts';
 import { nodesOf } from './facts/nodes.ts';
@@ -54,17 +55,26 @@ export function report(material: Material, settings?: RuleSettings): Report {
     gpus,
     processes: processesOf(material),
     programs: programsOf(material, summary.cpu_seconds),
-    ...stated({ work: workOf(material) }),
+    ...stated({ work: workOf(material, summary.cpu_seconds) }),
     ...(records === undefined ? {} : { records }),
     ...(operations === undefined ? {} : { operations }),
     ...(ranks === undefined ? {} : { ranks }),
     flows: flowsOf(material),
+    ...stated({ curves: curvesOf(material, nodes) }),
     phases: measuredPhases(material),
     figures: figuresOf(material),
     quality: qualityOf(material, nodes, summary.wall_seconds),
     cost: costOf(material, summary.cpus),
   };
-  const { findings, checks } = findingsOf(rules, { ...facts, ...questionsOf(material) }, settings);
+  const questions = questionsOf(material);
+  const damaged = material.damage?.length;
+  let judged = findingsOf(rules, { ...facts, ...questions }, settings);
+  // threads are read when a rule asks for them: only then is it known that their file is damaged
+  if (material.damage?.length !== damaged) {
+    facts.quality = qualityOf(material, nodes, summary.wall_seconds);
+    judged = findingsOf(rules, { ...facts, ...questions }, settings);
+  }
+  const { findings, checks } = judged;
   return {
     ...facts,
     findings,
@@ -137,6 +147,7 @@ const JOB_FIELDS = [
   'memory_kills',
   'tags',
   'annotations',
+  'imported',
   'environment',
 ] as const;
 

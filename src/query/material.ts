@@ -5,6 +5,8 @@ import { quantiles } from '../recording/sealed/quantiles.ts';
 import type { Figures, SeriesOf, SeriesStatistics, TableStatistics } from '../recording/sealed/statistics.ts';
 import type { processTable } from '../sources/process/table.ts';
 import type { KeyName, KeyValues, NumberName, Table, TableColumn } from '../table/table.ts';
+import type { DaskRun } from './dask/dask-run.ts';
+import type { PastSeries } from './past.ts';
 import type { ProcessSet } from './processes/set.ts';
 import type { AllThreads } from './processes/threads.ts';
 import type { ReportColumn, ReportFigures, ReportName } from './report-columns.ts';
@@ -65,6 +67,8 @@ export interface Material {
   phaseTables?: readonly (readonly NodeMaterial[])[];
   /** All processes, when they recorded themselves and the whole job is looked at. */
   processes?: ProcessSet;
+  /** The Dask cluster of the job, read when it is asked for; undefined: it had none. */
+  dask?: () => DaskRun | undefined;
   /** Their threads, read when they are asked for; not there where none recorded themselves. */
   threads?: () => AllThreads;
   /** Folders of the recording that are no node's of this job. */
@@ -73,6 +77,8 @@ export interface Material {
   leftOut?: readonly { what: string; why: string; hint?: string }[];
   /** A column over time, read when it is asked for; not there when no samples are at hand. */
   series?: <K extends string>(column: TableColumn<string, string, K>, options?: AskedSeries<K>) => ColumnSeries[];
+  /** Columns of a table in earlier jobs whose recordings lie beside this one; not there when it is no folder. */
+  past?: (table: string, columns: readonly string[]) => PastSeries[];
   /** Now, in epoch microseconds: how old the newest sample of a running job is. */
   now: number;
 }

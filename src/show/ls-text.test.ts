@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodeLine } from '../sinks/hub/protocol.ts';
-import { lsText } from './ls-text.ts';
+import { jobsText, lsText } from './ls-text.ts';
 
 const NOW = 1_800_000_000_000_000;
 const line = (facts: Partial<NodeLine>): NodeLine => ({
@@ -61,4 +61,19 @@ test('what does not fit is counted, what is not known is left out', () => {
   const text = lsText(lines, NOW, { height: 13 });
   assert.match(text, /\n30 more lines/);
   assert.doesNotMatch(text, /rows\/s/);
+});
+
+test('one line per job: all nodes, the newest samples, the worst state', () => {
+  const tables = ['meminfo', 'vmstat', 'loadavg'];
+  const lines = tables.flatMap((table) => [
+    line({ table }),
+    line({ table, node: 'c2', newest: NOW - 90e6, state: 'late' }),
+    line({ table, job: '4712', node: 'c3', state: 'ended' }),
+  ]);
+  const text = jobsText(lines, NOW, { width: 80 }).split('\n');
+  assert.match(text[0]!, /^job +user +nodes +tables +age +rows\/s +bytes\/s +size +state$/);
+  assert.match(text[1]!, /^4711 +ada +c\[1-2\] +3 +2\.0 s +6\.0 +2\.4 KiB +6\.0 MiB +late$/);
+  assert.match(text[2]!, /^4712 +ada +c3 +3 .* ended$/);
+  assert.equal(text.length, 5);
+  assert.match(jobsText(lines, NOW, { height: 4 }), /\n1 more jobs; --node/);
 });

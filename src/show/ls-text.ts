@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { nodeList } from '../base/node-list.ts';
 import { formatBytes } from '../base/size.ts';
 import { byName } from '../recording/folder/open.ts';
 import type { NodeLine } from '../sinks/hub/protocol.ts';
@@ -28,10 +29,16 @@ export interface LsLayout {
   width?: number;
   /** So many lines fit; the rest is counted. */
   height?: number;
+  /** So long agents collect samples before they send them, in seconds. */
+  batchSeconds?: number;
 }
 
 /** What a hub receives, a line a table of a node, and all of it together. `now`: the hub's clock, epoch microseconds. */
-export function lsText(lines: readonly NodeLine[], now: number, { width, height }: LsLayout = {}): string {
+export function lsText(
+  lines: readonly NodeLine[],
+  now: number,
+  { width, height, batchSeconds = 0 }: LsLayout = {},
+): string {
   const sorted = sortLines(lines);
   const most = height === undefined ? sorted.length : Math.max(1, height - 3);
   const rows = sorted
@@ -49,10 +56,57 @@ export function lsText(lines: readonly NodeLine[], now: number, { width, height 
     ]);
   const left = sorted.length - rows.length;
   const more = left > 0 ? [`${left} more lines; --node, --user and --job choose`] : [];
-  return `${[...textTable(columnsOf(sorted), rows, width), ...more, together(sorted)].join('\n')}\n`;
+  return `${[...textTable(columnsOf(sorted), rows, width), ...more, together(sorted, batchSeconds)].join('\n')}\n`;
 }
 
-function together(lines: readonly NodeLine[]): string {
+const JOB_COLUMNS: readonly TextColumn[] = [
+  { head: 'job', most: 24, middle: true },
+  { head: 'user', most: 16, spare: 1 },
+  { head: 'nodes', most: 30, shrinks: true },
+  { head: 'tables', align: 'right', spare: 5 },
+  { head: 'age', align: 'right' },
+  { head: 'rows/s', align: 'right', spare: 3 },
+  { head: 'bytes/s', align: 'right', spare: 4 },
+  { head: 'size', align: 'right', spare: 2 },
+  { head: 'state' },
+];
+
+/** The same, one line per job: of its tables the newest samples, and the worst of their states. */
+export function jobsText(
+  lines: readonly NodeLine[],
+  now: number,
+  { width, height, batchSeconds = 0 }: LsLayout = {},
+): string {
+  const jobs = [...Map.groupBy(sortLines(lines), ({ user, job }) => `${user}/${job}`).values()].sort(
+    ([a], [b]) => byName(a!.user, b!.user) || byName(a!.job, b!.job),
+  );
+  const most = height === undefined ? jobs.length : Math.max(1, height - 3);
+  const rows = jobs.slice(0, most).map((all) => {
+    const [{ job, user }] = all as [NodeLine];
+    const sum = (pick: (line: NodeLine) => number): number | undefined => {
+      const numbers = all.map(pick).filter(known);
+      return numbers.length === 0 ? undefined : numbers.reduce((total, value) => total + value, 0);
+    };
+    const newest = Math.max(...all.map((line) => line.newest));
+    const [rate, bytes] = [sum((line) => line.rows_per_second), sum((line) => line.bytes_per_second)];
+    return [
+      job,
+      user,
+      nodeList([...new Set(all.map(({ node }) => node))]),
+      String(new Set(all.map(({ table }) => table)).size),
+      newest > 0 ? formatDuration(Math.max(0, now - newest) / 1e6) : '',
+      rate === undefined ? '' : shortNumber(rate),
+      bytes === undefined ? '' : formatBytes(bytes),
+      formatBytes(sum((line) => line.bytes) ?? 0),
+      (['late', 'live', 'ended'] as const).find((state) => all.some((line) => line.state === state))!,
+    ];
+  });
+  const left = jobs.length - rows.length;
+  const more = left > 0 ? [`${left} more jobs; --node, --user and --job choose`] : [];
+  return `${[...textTable(JOB_COLUMNS, rows, width), ...more, together(lines, batchSeconds)].join('\n')}\n`;
+}
+
+function together(lines: readonly NodeLine[], batchSeconds: number): string {
   const sum = (pick: (line: NodeLine) => number): number =>
     lines.reduce((total, line) => total + (known(pick(line)) ? pick(line) : 0), 0);
   const nodes = new Set(lines.map(({ node }) => node)).size;
@@ -66,6 +120,7 @@ function together(lines: readonly NodeLine[]): string {
   }
   const late = lines.filter(({ state }) => state === 'late');
   if (late.length > 0) words.push(`${count(new Set(late.map(({ node }) => node)).size, 'node')} late`);
+  if (batchSeconds > 0) words.push(`sent every ${formatDuration(batchSeconds)}`);
   return [...words, formatBytes(sum((l) => l.bytes))].join(', ');
 }
 

@@ -93,7 +93,7 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
   if (without.length > 0) notes.push(`no processes were recorded of ${without.map(({ id }) => id).join(', ')}`);
   const comparable = usable !== undefined && without.length === 0 ? usable : undefined;
   const parts = comparable === undefined || wanted === 'metric' ? [] : partsOf(comparable, wanted, jobs, differences);
-  if (wanted === 'operation' && parts.length === 0 && comparable !== undefined) notes.push('no process bears a tag');
+  if (wanted === 'operation' && parts.length === 0 && comparable !== undefined) notes.push('no process has a tag');
   return {
     jobs,
     differences,

@@ -173,3 +173,12 @@ test('an unknown experiment or metric is said, with what there is', async () => 
   const tags = { experiment: 'case', component: 'part', time: 'at' };
   await assert.rejects(explore('ESM4', jobs, { tags }), (error: Fault) => /tag case/.test(error.hint!));
 });
+
+test('segments are missing against a list that somebody gives', async () => {
+  const found = await explore('ESM4', jobs, { expected: [segment(0), '20500101'] });
+  assert.deepEqual(found.missing, ['20500101']);
+  assert.deepEqual(
+    found.components.map(({ missing }) => missing),
+    [['20500101'], ['20500101']],
+  );
+});

@@ -24,6 +24,8 @@ export const EXPERIMENT_TAGS: ExperimentTags = {
 export interface ExploreOptions {
   tags?: ExperimentTags;
   metric?: string;
+  /** Time segments that each component should have; without it those that follow from a regular spacing. */
+  expected?: readonly string[];
   progress?: () => void;
 }
 
@@ -104,8 +106,9 @@ export async function explore(
   if (measured.length === 0) throw noMetric(metric, metrics);
   const sum = total(measured);
   const spacing = spacingOf(mine.map(({ job }) => job.tags[tags.time] ?? '').filter((name) => name !== ''));
+  const expected = options.expected ?? spacing?.expected ?? [];
   const components = [...Map.groupBy(measured, ({ component }) => component)].map(([name, all]) =>
-    componentOf(name, all, sum, spacing),
+    componentOf(name, all, sum, expected),
   );
   const segments = [...Map.groupBy(measured, ({ segment }) => segment)]
     .filter(([segment]) => segment !== '')
@@ -121,20 +124,17 @@ export async function explore(
     components: components.sort((a, b) => b.sum - a.sum),
     segments: entries.map((entry) => ({ ...entry, share: entry.value / sum })),
     ...stated({ spacing }),
-    missing: spacing?.expected.filter((name) => !present.has(name)) ?? [],
+    missing: expected.filter((name) => !present.has(name)),
   };
 }
 
 async function metricOf(one: MeasuredJob, metric: string, metrics: Set<string>): Promise<number | undefined> {
-  const { start, end } = one.job;
-  // the only one that needs no process
-  if (metric === 'duration' && Number.isFinite(end - start)) return end - start;
-  const { job: features } = await jobFeatures(one);
+  const { job: features } = await jobFeatures(one, { jobOnly: true, only: [metric] });
   for (const name of features.keys()) metrics.add(name);
   return features.get(metric);
 }
 
-function componentOf(component: string, all: Measured[], whole: number, spacing: Spacing | undefined): Component {
+function componentOf(component: string, all: Measured[], whole: number, expected: readonly string[]): Component {
   all.sort((a, b) => byName(a.segment, b.segment) || byName(a.id, b.id));
   const spread = spreadOf(all.map(({ value }) => value))!;
   const sum = total(all);
@@ -151,7 +151,7 @@ function componentOf(component: string, all: Measured[], whole: number, spacing:
       ...entry,
       share: entry.value / sum,
     })),
-    missing: spacing?.expected.filter((name) => !here.has(name)) ?? [],
+    missing: expected.filter((name) => !here.has(name)),
   };
 }
 

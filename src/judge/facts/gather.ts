@@ -2,7 +2,9 @@ import * as path from 'node:path';
 import { append } from '../../base/extremes.ts';
 import { stated } from '../../base/stated.ts';
 import { inTwoThreads } from '../../base/two-threads.ts';
+import { type DaskRun, daskRun } from '../../query/dask/dask-run.ts';
 import type { Material, NodeMaterial, Unread } from '../../query/material.ts';
+import { pastSeries } from '../../query/past.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
 import { processSeries } from '../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
@@ -29,6 +31,8 @@ import {
   agentTable,
   cgroupTable,
   cpuTable,
+  daskGraphTable,
+  daskTaskTable,
   gpuTable,
   loadavgTable,
   markerTable,
@@ -52,6 +56,8 @@ export interface GatherOptions extends SpanQuery {
   processes?: ProcessSet;
   /** What all of the job showed, by node, when it has been measured already. */
   inAll?: readonly NodeSummary[];
+  /** Of a job that was downloaded: with all of its rows. */
+  hasAllRows?: boolean;
   now?: number;
 }
 
@@ -63,7 +69,9 @@ const WANTED_COLUMNS = new Map(REPORT_COLUMNS);
 const needed = needs.flatMap((need): readonly TableColumn[] => (isColumn(need) ? [need] : (need.columns ?? [])));
 /** Events have no statistics: who asks for processes has them. */
 const EVENTS: ReadonlySet<string> = new Set(
-  [markerTable, processEndTable, processStartTable, threadEndTable].map(({ name }) => name),
+  [markerTable, processEndTable, processStartTable, threadEndTable, daskTaskTable, daskGraphTable].map(
+    ({ name }) => name,
+  ),
 );
 for (const { table, name } of [...needed, ...overTime].filter((column) => !EVENTS.has(column.table)))
   WANTED_COLUMNS.set(table, [...(WANTED_COLUMNS.get(table) ?? []), name]);
@@ -138,6 +146,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const { until, isPart, columns } = wholeJob(recording, options);
   const inAll = told(options.inAll ?? all.map((node) => summariseParts(node, [until], columns, SPREAD)[0]!), tell);
   const whole: Material = { path: folder, job, nodes: inAll, markers, now };
+  let material = whole;
   const sampled = (name: string) => processSeries(inAll.find((n) => n.node === name)!);
   const processes = options.processes ?? recordedProcesses(recording, sampled, tell);
   if (processes !== undefined) {
@@ -145,6 +154,8 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
     let threads: AllThreads | undefined;
     whole.threads = () => {
       threads ??= readAllThreads(recording, processes, tell);
+      if (damage.length > 0) material.damage = damage;
+      if (unread.length > 0) material.unread = unread;
       return threads;
     };
     append(
@@ -152,13 +163,19 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
       processes.troubles.filter((trouble) => !damage.includes(trouble)),
     );
   }
+  if (all.some((node) => hasRows(node, daskTaskTable.name))) {
+    let dask: { run: DaskRun | undefined } | undefined;
+    whole.dask = () => {
+      dask ??= { run: daskRun({ nodes: all.filter((node) => hasRows(node, daskTaskTable.name)) }) };
+      return dask.run;
+    };
+  }
   if (opened.nodes.some((node) => (node.memory ?? node.agent?.from_store) && hadProcesses(node)))
     whole.leftOut = [NOT_IN_STORES];
   const range = select(recording, options, { markers, processes, now });
   const chosen = all.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
-  let material = whole;
   if (range !== undefined) {
-    const { processes: _, threads: __, ...rest } = whole;
+    const { processes: _, threads: __, dask: ___, ...rest } = whole;
     material = { ...rest, nodes: measured(chosen, [sampledPart(range)], WANTED_COLUMNS, tell)[0]!, range, whole };
   } else if (isPart) material.nodes = measured(all, [until], WANTED_COLUMNS, tell)[0]!;
   const looked = range === undefined ? until : sampledPart(range);
@@ -176,12 +193,13 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
   if (hasParts) whole.samples = samplesOf(chosen, used, tell);
   let sampledWhole = hasParts ? whole : undefined;
-  const isRead = hasParts || chosen.every(({ memory }) => memory === undefined);
+  const isRead = hasParts || options.hasAllRows === true || chosen.every(({ memory }) => memory === undefined);
   if (isRead)
     material.sampled = () => {
       sampledWhole ??= { ...whole, samples: samplesOf(chosen, used, tell) };
       return sampledWhole;
     };
+  if (isRead) material.past = (table, columns) => pastSeries(folder, job.start, table, columns);
   if (damage.length > 0) material.damage = damage;
   if (recording.troubles.length > 0) material.troubles = recording.troubles;
   if (unread.length > 0) material.unread = unread;

@@ -144,6 +144,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('energy_covers', energy?.covers);
   set('energy_seconds', energy?.seconds);
   set('shared_with', node.agent?.shared_with);
+  set('neighbours', node.agent?.neighbours);
   set('left_running', node.agent?.left_running);
   return found;
 }

@@ -18,8 +18,11 @@ function cgroupSplit({ nodes }: Material): { user_seconds: number; system_second
   return nodes.length === 0 ? undefined : { user_seconds, system_seconds };
 }
 
-/** What the job's processes did, added up; of a part of a job nobody knows it. */
-export function workOf(material: Material): WorkReport | undefined {
+/** Less than this is no command of Tacho's. */
+const TACHO_SECONDS = 0.003;
+
+/** What the job's processes did, added up; of a part of a job nobody knows it. `cpu`: its CPU time in seconds, without Tacho's own. */
+export function workOf(material: Material, cpu?: number): WorkReport | undefined {
   const { job, nodes, range } = material;
   if (range !== undefined) return undefined;
   const found = jobWork(material);
@@ -29,7 +32,16 @@ export function workOf(material: Material): WorkReport | undefined {
   };
   // the kernel's own count of all that was waited for, where all of it ran here
   const exact = job.usage !== undefined && nodes.length <= 1 && job.usage.elsewhere !== true ? job.usage : undefined;
-  const split = exact ?? cgroupSplit(material);
+  const counted = exact ?? cgroupSplit(material);
+  const inAll = counted === undefined ? 0 : counted.user_seconds + counted.system_seconds;
+  // commands of Tacho that the job called (tacho mark) are in that count, and not in its CPU time
+  const isWithTacho = cpu !== undefined && inAll - cpu > TACHO_SECONDS;
+  const share = isWithTacho ? cpu / inAll : 1;
+  const split = counted && {
+    user_seconds: counted.user_seconds * share,
+    system_seconds: counted.system_seconds * share,
+  };
+  const events = isWithTacho && found?.missing === 0 ? undefined : exact;
   const user_seconds = split?.user_seconds ?? sum('usertime', 1e-6);
   const source = exact !== undefined ? 'wait4' : split !== undefined ? 'cgroup' : 'processes';
   const work: WorkReport = stated({
@@ -43,10 +55,10 @@ export function workOf(material: Material): WorkReport | undefined {
     write_calls: sum('syscw'),
     read_disk_bytes: sum('read_bytes'),
     written_disk_bytes: sum('write_bytes'),
-    minor_faults: exact?.minor_faults ?? sum('minflt'),
-    major_faults: exact?.major_faults ?? sum('majflt'),
-    voluntary_switches: exact?.voluntary_switches ?? sum('vol_ctxsw'),
-    involuntary_switches: exact?.involuntary_switches ?? sum('invol_ctxsw'),
+    minor_faults: events?.minor_faults ?? sum('minflt'),
+    major_faults: events?.major_faults ?? sum('majflt'),
+    voluntary_switches: events?.voluntary_switches ?? sum('vol_ctxsw'),
+    involuntary_switches: events?.involuntary_switches ?? sum('invol_ctxsw'),
     processes_missing: found === undefined || found.missing === 0 ? undefined : found.missing,
   } as const);
   return Object.keys(work).length === 0 ? undefined : work;

@@ -1,7 +1,8 @@
 import type { FeatureTable } from '../outliers/feature-table.ts';
-import type { Features, JobFeatures } from '../outliers/features.ts';
+import { distinctFeatures, type Features, type JobFeatures } from '../outliers/features.ts';
 import { type Spread, spreadOf } from '../outliers/spread.ts';
 import { FEWEST_REFERENCES } from '../outliers/univariate.ts';
+import { LEAST_PART } from '../outliers/votes.ts';
 import { type Model, modelTables } from './model.ts';
 
 /** How far one feature of a job lies outside the reference. */
@@ -14,6 +15,8 @@ export interface FeatureCause {
   distance: number;
   /** The distance over the largest distance in the reference: above 1 is further out than any; Infinity when the reference does not vary. */
   ratio: number;
+  /** Further out than any of the reference, and by enough to matter. */
+  outside: boolean;
 }
 
 export interface PartCause {
@@ -51,7 +54,7 @@ export function causeOf(job: string, found: JobFeatures, model: Model): Cause {
     const table = tables.get(name);
     if (table === undefined) added.push(name);
     else if (table.rows < FEWEST_REFERENCES) rare.push(name);
-    else operations.push(partCause(name, features, table));
+    else operations.push(partCause(name, features, table, model.features));
   }
   const excess = ({ features }: PartCause): number => {
     const duration = features.find(({ feature }) => feature === 'duration');
@@ -60,7 +63,7 @@ export function causeOf(job: string, found: JobFeatures, model: Model): Cause {
   return {
     job,
     model: model.name,
-    whole: partCause('', found.job, tables.get('')!),
+    whole: partCause('', found.job, tables.get('')!, model.features),
     operations: operations.sort((a, b) => excess(b) - excess(a)),
     missing: [...tables]
       .filter(([name, table]) => name !== '' && table.rows === model.jobs.length && !found.operations.has(name))
@@ -70,21 +73,27 @@ export function causeOf(job: string, found: JobFeatures, model: Model): Cause {
   };
 }
 
-function partCause(name: string, features: Features, table: FeatureTable): PartCause {
+function partCause(name: string, features: Features, table: FeatureTable, only?: readonly string[]): PartCause {
   const found: FeatureCause[] = [];
-  for (const [feature, value] of features) {
+  for (const feature of only ?? distinctFeatures(features.keys())) {
+    const value = features.get(feature);
+    if (value === undefined) continue;
     const values = table.features.get(feature);
     const reference = values === undefined ? undefined : spreadOf(values);
     if (reference === undefined || reference.count < FEWEST_REFERENCES) continue;
     const distance = Math.abs(value - reference.median);
     const ratio = distance === 0 ? 0 : distance / reference.largest_distance;
-    found.push({ feature, value, reference, distance, ratio });
+    const outside = ratio > 1 && distance >= LEAST_PART * Math.abs(reference.median);
+    found.push({ feature, value, reference, distance, ratio, outside });
   }
   // what never varied has no measure of its own: after what has, by its relative difference
   const varies = ({ reference }: FeatureCause): number => (reference.largest_distance > 0 ? 0 : 1);
   const relative = ({ distance, reference }: FeatureCause): number => distance / Math.abs(reference.median);
   found.sort(
-    (a, b) => varies(a) - varies(b) || (varies(a) === 0 ? b.ratio - a.ratio : compare(relative(b), relative(a))),
+    (a, b) =>
+      Number(b.outside) - Number(a.outside) ||
+      varies(a) - varies(b) ||
+      (varies(a) === 0 ? b.ratio - a.ratio : compare(relative(b), relative(a))),
   );
   return { name, reference: table.rows, features: found };
 }

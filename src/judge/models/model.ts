@@ -17,8 +17,12 @@ export interface Model {
   /** Epoch microseconds. */
   created: number;
   note?: string;
-  /** The tag that operations go by; without it the usual one. */
+  /** The tags that operations go by, separated by commas; without it the usual one. */
   tag?: string;
+  /** Only these features count; without it all. */
+  features?: string[];
+  /** By method, the score above which it votes, where it is not the usual one. */
+  thresholds?: Record<string, number>;
   jobs: ModelJob[];
 }
 
@@ -44,7 +48,7 @@ export function checkModelName(name: string): void {
   );
 }
 
-export interface ModelOptions {
+export interface ModelOptions extends Pick<Model, 'features' | 'thresholds'> {
   note?: string;
   tag?: string;
   /** Epoch microseconds. */
@@ -63,7 +67,7 @@ export async function createModel(name: string, jobs: readonly MeasuredJob[], op
   }
   const learned: ModelJob[] = [];
   for (const one of jobs) {
-    const { job, operations } = await jobFeatures(one, options.tag);
+    const { job, operations } = await jobFeatures(one, stated({ tags: modelTags(options) }));
     const { id, name: title, start, tags } = one.job;
     learned.push({
       id,
@@ -80,10 +84,13 @@ export async function createModel(name: string, jobs: readonly MeasuredJob[], op
     name,
     enabled: true,
     created: options.now,
-    ...stated({ note: options.note, tag: options.tag }),
+    ...stated({ note: options.note, tag: options.tag, features: options.features, thresholds: options.thresholds }),
     jobs: learned,
   };
 }
+
+/** The tags that operations of a model go by, as `operationsOf` takes them. */
+export const modelTags = ({ tag }: Pick<Model, 'tag'>): string[] | undefined => tag?.split(',');
 
 /** What is usual: '' for the job, "op:build" for an operation. */
 export function modelTables(model: Model): Map<string, FeatureTable> {

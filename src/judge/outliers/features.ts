@@ -2,7 +2,8 @@ import { type ColumnKind, metricKind } from '../../query/processes/columns.ts';
 import { type Operation, operationsOf } from '../../query/processes/operations.ts';
 import { durationOf, type ProcessColumns } from '../../query/processes/set.ts';
 import type { AllThreads } from '../../query/processes/threads.ts';
-import { processEndTable } from '../../sources/tables.ts';
+import { metricTotals, sumOf } from '../../query/processes/totals.ts';
+import type { processEndTable } from '../../sources/tables.ts';
 import type { FeatureTable } from './feature-table.ts';
 import type { MeasuredJob } from './measured-job.ts';
 
@@ -14,12 +15,6 @@ export interface JobFeatures {
   /** By the operation's name, "op:build". */
   operations: Map<string, Features>;
 }
-
-/** Levels: the highest of any process says more than their sum. */
-const HIGHEST = new Set<string>([processEndTable.col.rssmax.name, 'vsize']);
-
-/** Whether values of this feature do not add up. */
-export const isLevel = (name: string): boolean => HIGHEST.has(name);
 
 type EndColumn = keyof typeof processEndTable.col;
 
@@ -38,6 +33,26 @@ const NO_FEATURES = new Set<string>([
   'cmajflt',
 ]);
 
+/** One quantity under several names: the first is what people know it by. */
+const SAME_QUANTITY: Readonly<Record<string, string>> = {
+  time_oncpu: 'cpu_time',
+  PERF_COUNT_SW_CPU_CLOCK: 'cpu_time',
+  PERF_COUNT_SW_TASK_CLOCK: 'cpu_time',
+  rdtsc_duration: 'duration',
+  inblock: 'read_bytes',
+  outblock: 'write_bytes',
+  disk_read: 'read_bytes',
+  disk_written: 'write_bytes',
+  PERF_COUNT_SW_PAGE_FAULTS_MIN: 'minflt',
+  PERF_COUNT_SW_PAGE_FAULTS_MAJ: 'majflt',
+};
+
+/** Features that are no other name of one that is there: each quantity votes once. */
+export function distinctFeatures(names: Iterable<string>): string[] {
+  const all = new Set(names);
+  return [...all].filter((name) => !all.has(SAME_QUANTITY[name] ?? ''));
+}
+
 const MEASURED_KINDS: Readonly<Record<string, ColumnKind>> = {
   duration: 'microseconds',
   cpu_time: 'microseconds',
@@ -52,25 +67,50 @@ const MEASURED_KINDS: Readonly<Record<string, ColumnKind>> = {
 /** What a feature is measured in. */
 export const featureKind = (name: string): ColumnKind => MEASURED_KINDS[name] ?? metricKind(name);
 
-/** The features of a job, and of each of its operations (by the tag given, or the one that `tacho operations` takes). */
-export async function jobFeatures(one: MeasuredJob, tag?: string): Promise<JobFeatures> {
-  const processes = await one.processes();
-  const features: Features = new Map();
+export interface FeaturesOptions {
+  /** Tags that operations go by: KEY, or KEY:VALUE. Without any, the one that `tacho operations` takes. */
+  tags?: readonly string[];
+  /** The job's features alone, without its operations. */
+  jobOnly?: boolean;
+  /** Only these features of the job are needed. */
+  only?: readonly string[];
+}
+
+/** The features of a job, and of each of its operations. What is kept of them is taken; else processes are read. */
+export async function jobFeatures(one: MeasuredJob, options: FeaturesOptions = {}): Promise<JobFeatures> {
+  const { tags, jobOnly = false, only } = options;
   const { start, end } = one.job;
-  const all = Uint32Array.from({ length: processes.length }, (_, i) => i);
-  const told = totals(processes, all);
-  const measured = await one.measured();
-  // what processes say of themselves is exact; what sampling saw of them is less than what the job used
+  const duration: Features = new Map(Number.isFinite(end - start) ? [['duration', end - start]] : []);
+  if (jobOnly && duration.size > 0 && only?.every((name) => name === 'duration') === true)
+    return { job: duration, operations: new Map() };
+  const kept = await one.kept?.();
+  // the job may have ended since
+  if (kept !== undefined && jobOnly) return { job: new Map([...kept.job, ...duration]), operations: new Map() };
+  if (kept?.operations !== undefined && (tags === undefined || tags.join() === kept.tag))
+    return { job: new Map([...kept.job, ...duration]), operations: new Map(kept.operations) };
+  const processes = await one.processes();
+  const features = new Map([...processFeaturesOfJob(processes, await one.measured()), ...duration]);
+  return { job: features, operations: jobOnly ? new Map() : featuresOfOperations(processes, tags) };
+}
+
+/** What the processes of a job did together, and what was measured of the job beside them. */
+export function processFeaturesOfJob(processes: ProcessColumns, measured: ReadonlyMap<string, number>): Features {
+  const counted = totals(
+    processes,
+    Uint32Array.from({ length: processes.length }, (_, i) => i),
+  );
+  // what processes record of themselves is exact; sampling sees less of them than the job used
   const exact = processes.source.includes('record');
-  for (const each of exact ? [measured, told] : [told, measured]) {
-    for (const [name, value] of each) features.set(name, value);
-  }
-  if (Number.isFinite(end - start)) features.set('duration', end - start);
+  return new Map(exact ? [...measured, ...counted] : [...counted, ...measured]);
+}
+
+/** The same of each operation, by its name. */
+export function featuresOfOperations(processes: ProcessColumns, tags?: readonly string[]): Map<string, Features> {
   const operations = new Map<string, Features>();
-  for (const operation of operationsOf(processes, tag === undefined ? {} : { tags: [tag] })) {
+  for (const operation of operationsOf(processes, tags === undefined ? {} : { tags })) {
     if (operation.name !== '') operations.set(operation.name, operationFeatures(processes, operation));
   }
-  return { job: features, operations };
+  return operations;
 }
 
 function operationFeatures(processes: ProcessColumns, operation: Operation): Features {
@@ -83,39 +123,14 @@ function operationFeatures(processes: ProcessColumns, operation: Operation): Fea
 function totals(processes: ProcessColumns, members: ArrayLike<number>): Features {
   const features: Features = new Map();
   if (members.length === 0) return features;
-  const set = (name: string, values: Float64Array, merge: typeof sum): void => {
-    const total = merge(values, members);
+  const set = (name: string, total: number): void => {
     if (!Number.isNaN(total)) features.set(name, total);
   };
-  set('cpu_time', processes.cpu_time, sum);
+  set('cpu_time', sumOf(processes.cpu_time, members));
   features.set('processes', members.length);
-  set('threads', processes.threads, sum);
-  for (const [name, values] of processes.metrics) {
-    if (!NO_FEATURES.has(name)) set(name, values, HIGHEST.has(name) ? highest : sum);
-  }
+  set('threads', sumOf(processes.threads, members));
+  for (const [name, total] of metricTotals(processes, members)) if (!NO_FEATURES.has(name)) features.set(name, total);
   return features;
-}
-
-/** NaN when nothing is known. */
-function sum(values: Float64Array, members: ArrayLike<number>): number {
-  let total = 0;
-  let known = false;
-  for (let k = 0; k < members.length; k++) {
-    const value = values[members[k]!]!;
-    if (Number.isNaN(value)) continue;
-    total += value;
-    known = true;
-  }
-  return known ? total : Number.NaN;
-}
-
-function highest(values: Float64Array, members: ArrayLike<number>): number {
-  let found = Number.NaN;
-  for (let k = 0; k < members.length; k++) {
-    const value = values[members[k]!]!;
-    if (value > found || Number.isNaN(found)) found = value;
-  }
-  return found;
 }
 
 /** Jobs or operations as a table. */

@@ -2,10 +2,18 @@ import { known } from '../../query/material.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { gather } from '../facts/gather.ts';
 import { report } from '../report.ts';
+import type { Report } from '../report-schema.ts';
 
 /** What the report card has measured of a job, as features: jobs can be compared by them without any process record. */
-export function measuredFeatures(recording: Recording): Map<string, number> {
-  const { summary, flows } = report(gather(recording));
+export const measuredFeatures = (recording: Recording): Map<string, number> =>
+  isSampled(recording) ? reportFeatures(report(gather(recording))) : new Map();
+
+/** Whether there is anything beside the records of processes and threads. */
+export const isSampled = ({ nodes }: Recording): boolean =>
+  nodes.some(({ tables }) => [...tables.keys()].some((name) => !/^(process_start|process_end|thread_end)$/.test(name)));
+
+/** The same of a report that is at hand. */
+export function reportFeatures({ summary, flows }: Pick<Report, 'summary' | 'flows'>): Map<string, number> {
   const features = new Map<string, number>();
   const set = (name: string, value: number | undefined): void => {
     if (known(value) !== undefined) features.set(name, value!);

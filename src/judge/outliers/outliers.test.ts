@@ -103,3 +103,62 @@ test('what weakens the answer is said', async () => {
   ]);
   assert.deepEqual((await findOutliers('jobs', jobs, { reference: reference(10) })).notes, []);
 });
+
+test('a score above which a method votes can be chosen', async () => {
+  const jobs = Array.from({ length: 12 }, (_, i) =>
+    madeJob(`${i}`, [{ cpu_time: 1e6 }], { duration: 1e7 + ((i * 7) % 11) * 3e5 + (i === 5 ? 1.2e7 : 0) }),
+  );
+  const ids = async (thresholds?: ReadonlyMap<string, number>): Promise<string[]> => {
+    const found = await findOutliers('jobs', jobs, { features: ['duration'], ...(thresholds && { thresholds }) });
+    return found.groups[0]!.outliers.map((one) => one.job);
+  };
+  assert.deepEqual(await ids(), ['5']);
+  const high = new Map(['modified z-score', 'z-score', 'interquartile range'].map((method) => [method, 1000]));
+  assert.deepEqual(await ids(high), []);
+});
+
+test('one in a hundred is no difference, however alike the others are', async () => {
+  const jobs = Array.from({ length: 12 }, (_, i) =>
+    madeJob(`${i}`, [{ cpu_time: i === 3 ? 1.01e6 : 1e6 + (i % 2) }], { duration: 1e7 }),
+  );
+  assert.deepEqual((await findOutliers('jobs', jobs)).groups[0]!.outliers, []);
+  const exact = await findOutliers('jobs', jobs, { floor: 0 });
+  assert.deepEqual(
+    exact.groups[0]!.outliers.map(({ job: id }) => id),
+    ['3'],
+  );
+});
+
+test('one quantity is one feature, whatever names it has', async () => {
+  const jobs = Array.from({ length: 6 }, (_, i) => {
+    const cpu = 1e6 * (i + 1);
+    const metrics = { time_oncpu: cpu * 1000, PERF_COUNT_SW_CPU_CLOCK: cpu * 1000, rdtsc_duration: 3 * cpu, rchar: 9 };
+    return madeJob(`${i}`, [{ cpu_time: cpu, metrics }]);
+  });
+  const all = await findOutliers('jobs', jobs);
+  assert.deepEqual(all.groups[0]!.features, ['cpu_time', 'processes', 'threads', 'rchar', 'duration']);
+  const asked = await findOutliers('jobs', jobs, { features: ['time_oncpu'] });
+  assert.deepEqual(asked.groups[0]!.features, ['time_oncpu']);
+});
+
+const kinds = Array.from({ length: 40 }, (_, i) => {
+  const kind = i % 2 === 0 ? 'ocean' : 'atmos';
+  const seconds = (kind === 'ocean' ? 100 : 4000) * (1 + ((i * 7) % 13) / 100) * (i === 8 ? 3 : 1);
+  return madeJob(`${i}`, [{ cpu_time: 1e6 }], { duration: seconds * 1e6, tags: { component: kind, run: `r${i}` } });
+});
+
+test('jobs of different kinds are judged together only with a warning, and each kind alone with --by', async () => {
+  const mixed = await findOutliers('jobs', kinds, { features: ['duration'] });
+  assert.match(mixed.notes.join(), /^jobs of 2 kinds are judged together: .* --by component judges each kind alone$/);
+  const apart = await findOutliers('jobs', kinds, { features: ['duration'], by: 'component' });
+  assert.deepEqual(apart.notes, []);
+  assert.deepEqual(
+    apart.groups.map(({ name, rows, outliers }) => [name, rows, outliers.map(({ job: id }) => id)]),
+    [
+      ['component:atmos', 20, []],
+      ['component:ocean', 20, ['8']],
+    ],
+  );
+  const alone = await findOutliers('jobs', [...kinds, madeJob('x', [])], { features: ['duration'], by: 'component' });
+  assert.deepEqual(alone.notes, ['too few jobs to judge: without component (1)']);
+});

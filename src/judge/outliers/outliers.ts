@@ -3,18 +3,28 @@ import { count, listed } from '../../base/words.ts';
 import { largest, sum } from '../../query/material.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { joinColumns, type ProcessColumns, type ProcessJob } from '../../query/processes/set.ts';
+import { isLevel } from '../../query/processes/totals.ts';
+import { byName } from '../../recording/folder/open.ts';
 import { type FeatureTable, takeFeatures } from './feature-table.ts';
-import { type Features, featureTable, isLevel, jobFeatures, processFeatures, threadFeatures } from './features.ts';
+import {
+  distinctFeatures,
+  type Features,
+  featureTable,
+  jobFeatures,
+  processFeatures,
+  threadFeatures,
+} from './features.ts';
+import { groupOf, mixedKinds } from './job-kinds.ts';
 import type { MeasuredJob } from './measured-job.ts';
 import type { MainFeature } from './multivariate.ts';
-import { type Ballot, castVotes, type Verdict, type VoteOptions } from './votes.ts';
+import { type Ballot, castVotes, LEAST_PART, type Verdict, type VoteOptions } from './votes.ts';
 
 export const KINDS = ['jobs', 'operations', 'processes', 'threads'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Rows that are compared with each other: all jobs, one operation in all jobs, the processes of one program. */
 export interface Group extends Omit<Ballot, 'verdicts' | 'incomplete'> {
-  /** The operation or program; '' for jobs. */
+  /** The operation or program; '' for jobs, or the tag that its jobs share. */
   name: string;
   outliers: Outlier[];
   /** Only when they were asked for. */
@@ -57,16 +67,18 @@ export interface Reference {
   tables: ReadonlyMap<string, FeatureTable>;
 }
 
-export interface OutlierOptions extends Pick<VoteOptions, 'methods' | 'all'> {
+export interface OutlierOptions extends Pick<VoteOptions, 'methods' | 'all' | 'thresholds'> {
   /** Features that count; 'all' for every one. Default: all of jobs and operations, the main ones of processes and threads. */
   features?: readonly string[] | 'all';
-  /** The tag that operations go by. */
-  tag?: string;
+  /** Tags that operations go by: KEY, or KEY:VALUE. */
+  tags?: readonly string[];
   /** Threads of this process only. */
   pid?: number;
   reference?: Reference;
-  /** The smallest part of a job's total that matters about one process or thread (default: a thousandth). */
+  /** The smallest difference that matters: of processes and threads a part of what all used, of jobs and operations of the usual. */
   floor?: number;
+  /** A tag of jobs, or `name`: jobs with the same value are compared with each other alone. */
+  by?: string;
   /** Called after each job that was read. */
   progress?: () => void;
 }
@@ -93,7 +105,7 @@ export async function findOutliers(
 ): Promise<Outliers> {
   const groups =
     of === 'jobs' || of === 'operations'
-      ? await ofJobs(of, jobs, options)
+      ? await ofJobGroups(of, jobs, options)
       : of === 'processes'
         ? await ofProcesses(jobs, options)
         : await ofThreads(jobs, options);
@@ -102,7 +114,12 @@ export async function findOutliers(
     ...(options.reference === undefined ? {} : { model: options.reference.model }),
     jobs: jobs.map(({ job }) => ({ id: job.id, name: job.name, recording: job.origin })),
     groups,
-    notes: [...fewReferences(options.reference), ...groups.flatMap((group) => lacking(of, group))],
+    notes: [
+      ...fewReferences(options.reference),
+      ...(of === 'jobs' && options.by === undefined && options.reference === undefined ? mixedKinds(jobs) : []),
+      ...(options.by === undefined ? [] : smallGroups(groups)),
+      ...groups.flatMap((group) => lacking(of, group)),
+    ],
   };
 }
 
@@ -115,6 +132,14 @@ function fewReferences(reference: Reference | undefined): string[] {
   const rows = reference?.tables.get('')?.rows ?? ENOUGH_REFERENCES;
   if (rows >= ENOUGH_REFERENCES) return [];
   return [`the model has ${count(rows, 'job')}, of the ${ENOUGH_REFERENCES} or more that are wanted: ${FEW}`];
+}
+
+/** Groups that are too small for every method. */
+function smallGroups(groups: readonly Group[]): string[] {
+  const small = groups.filter(({ methods }) => methods.every(({ left_out }) => left_out !== undefined));
+  if (small.length === 0) return [];
+  const names = small.map(({ name, rows }) => `${name} (${rows})`);
+  return [`too few jobs to judge: ${listed(names, 8)}`];
 }
 
 /** Who was not judged by all methods. */
@@ -130,6 +155,24 @@ function lacking(of: Kind, { name, rows, incomplete }: Group): string[] {
   ];
 }
 
+/** All jobs together, or each group alone. */
+async function ofJobGroups(
+  of: 'jobs' | 'operations',
+  jobs: readonly MeasuredJob[],
+  options: OutlierOptions,
+): Promise<Group[]> {
+  const { by } = options;
+  if (by === undefined) return ofJobs(of, jobs, options);
+  const results: Group[] = [];
+  const groups = Map.groupBy(jobs, ({ job }) => groupOf(job, by));
+  for (const [value, members] of [...groups].sort(([a], [b]) => byName(a ?? '', b ?? ''))) {
+    const title = value === undefined ? `without ${by}` : `${by}:${value}`;
+    for (const group of await ofJobs(of, members, options))
+      results.push({ ...group, name: group.name === '' ? title : `${group.name}, ${title}` });
+  }
+  return results;
+}
+
 async function ofJobs(
   of: 'jobs' | 'operations',
   jobs: readonly MeasuredJob[],
@@ -138,7 +181,10 @@ async function ofJobs(
   /** By the name of the group: which job, and its features. */
   const groups = new Map<string, { job: ProcessJob; features: Features }[]>();
   for (const one of jobs) {
-    const found = await jobFeatures(one, options.tag);
+    const found = await jobFeatures(one, {
+      jobOnly: of === 'jobs',
+      ...stated({ tags: options.tags, only: options.features === 'all' ? undefined : options.features }),
+    });
     const parts = of === 'jobs' ? [['', found.job] as const] : found.operations;
     for (const [name, features] of parts) {
       const rows = groups.get(name);
@@ -152,13 +198,15 @@ async function ofJobs(
   for (const [name, rows] of groups) {
     const reference = options.reference?.tables.get(name);
     if (options.reference !== undefined && reference === undefined) continue;
-    const table = chosen(featureTable(rows.map(({ features }) => features)), options.features ?? 'all');
+    const all = featureTable(rows.map(({ features }) => features));
+    const names = options.features ?? 'all';
+    const table = takeColumns(all, names === 'all' ? distinctFeatures(all.features.keys()) : names);
     results.push(
       await judge(
         name,
         table,
         (row) => ({ job: rows[row]!.job.id, recording: rows[row]!.job.origin }),
-        options,
+        { ...options, leastPart: options.floor ?? LEAST_PART },
         reference,
       ),
     );
@@ -214,7 +262,7 @@ async function byProgram(
     else rows.push(row);
   }
   const names = [...table.features.keys()];
-  const wanted = options.features === 'all' ? names : (options.features ?? MAIN_FEATURES);
+  const wanted = options.features === 'all' ? distinctFeatures(names) : (options.features ?? MAIN_FEATURES);
   const floors = floorsOf(table, wanted, options.floor ?? FLOOR);
   const results: Group[] = [];
   for (const [name, rows] of programs) {
@@ -247,20 +295,27 @@ function floorsOf(table: FeatureTable, names: readonly string[], part: number): 
   return floors;
 }
 
-const chosen = (table: FeatureTable, features: readonly string[] | 'all'): FeatureTable =>
-  features === 'all'
-    ? table
-    : { rows: table.rows, features: new Map([...table.features].filter(([name]) => features.includes(name))) };
+const takeColumns = (table: FeatureTable, names: readonly string[]): FeatureTable => ({
+  rows: table.rows,
+  features: new Map([...table.features].filter(([name]) => names.includes(name))),
+});
 
 async function judge(
   name: string,
   table: FeatureTable,
   who: (row: number) => Who,
-  options: OutlierOptions & Pick<VoteOptions, 'floors'>,
+  options: OutlierOptions & Pick<VoteOptions, 'floors' | 'leastPart'>,
   reference?: FeatureTable,
 ): Promise<Group> {
   const { verdicts, incomplete, ...ballot } = await castVotes(table, {
-    ...stated({ methods: options.methods, all: options.all, floors: options.floors, reference }),
+    ...stated({
+      methods: options.methods,
+      all: options.all,
+      thresholds: options.thresholds,
+      floors: options.floors,
+      leastPart: options.leastPart,
+      reference,
+    }),
   });
   const judged = verdicts.map(({ row, ...verdict }) => ({ ...who(row), ...verdict, excess: excessOf(verdict) }));
   const score = (one: Outlier): number => one.features.filter(({ apart }) => apart).length;

@@ -28,27 +28,42 @@ export interface Reconstruction {
 export function principalComponents(matrix: Matrix): Reconstruction | undefined {
   const { columns: p } = matrix;
   if (p < 2) return undefined;
-  const { centre, covariance } = covarianceOf(matrix, innerRows(matrix));
-  const decomposition = new EigenvalueDecomposition(DenseMatrix.from1DArray(p, p, covariance), {
-    assumeSymmetric: true,
-  });
-  const order = decomposition.realEigenvalues
-    .map((value, index) => ({ value: Math.max(0, value), index }))
-    .sort((a, b) => b.value - a.value);
-  const total = order.reduce((sum, each) => sum + each.value, 0);
+  const { centre, directions, total } = directionsOf(matrix);
   let components = 0;
   let explained = 0;
-  while (components < p - 1 && explained < COMMON * total) explained += order[components++]!.value;
+  while (components < p - 1 && explained < COMMON * total) explained += directions[components++]!.variance;
   // what rounding leaves is no pattern to differ from
   if (!(total - explained > 1e-9 * total)) return undefined;
 
-  const axes = order.slice(0, components).map(({ index }) => decomposition.eigenvectorMatrix.getColumn(index));
+  const axes = directions.slice(0, components).map(({ axis }) => axis);
   const errors = (given: Matrix): Float64Array =>
     Float64Array.from({ length: given.rows }, (_, row) => errorOf(given, row, centre, axes));
   // to the power of 2/3 the distances are nearly normal
   const usual = spreadOf(errors(matrix).map((error) => error ** (2 / 3)))!;
   const cut = (usual.median + RARE * 1.4826 * usual.median_distance) ** 1.5;
   return { components, cut, errors };
+}
+
+export interface Direction {
+  variance: number;
+  /** Of length 1: what each column weighs in it. */
+  axis: number[];
+}
+
+/** All directions in which the inner rows vary, the one with the largest variance first. */
+export function directionsOf(matrix: Matrix): { centre: Float64Array; directions: Direction[]; total: number } {
+  const { columns: p } = matrix;
+  const { centre, covariance } = covarianceOf(matrix, innerRows(matrix));
+  const decomposition = new EigenvalueDecomposition(DenseMatrix.from1DArray(p, p, covariance), {
+    assumeSymmetric: true,
+  });
+  const directions = decomposition.realEigenvalues
+    .map((value, index) => ({
+      variance: Math.max(0, value),
+      axis: decomposition.eigenvectorMatrix.getColumn(index),
+    }))
+    .sort((a, b) => b.variance - a.variance);
+  return { centre, directions, total: directions.reduce((sum, each) => sum + each.variance, 0) };
 }
 
 function innerRows({ rows, columns, values }: Matrix): Uint32Array {

@@ -68,9 +68,16 @@ export interface VoteOptions {
   methods?: readonly string[];
   /** By feature, the smallest difference from the median that matters to anyone: what differs by less is no outlier. */
   floors?: ReadonlyMap<string, number>;
+  /** A part of the median: what differs from it by less is no outlier, however alike the others are. */
+  leastPart?: number;
+  /** By method, a score above which one votes instead of its own. */
+  thresholds?: ReadonlyMap<string, number>;
   /** Verdicts of all rows, not only of outliers. */
   all?: boolean;
 }
+
+/** Two jobs that differ by less than this part of the usual are alike to everybody. */
+export const LEAST_PART = 0.02;
 
 /** The names of all methods. */
 export const METHODS: readonly string[] = [...univariateMethods, ...multivariateMethods].map(({ name }) => name);
@@ -90,7 +97,9 @@ export async function castVotes(table: FeatureTable, options: VoteOptions = {}):
     if (spread !== undefined) spreads.set(name, spread);
   }
   const uses: MethodUse[] = [];
-  const each = univariateMethods.filter(({ name }) => wanted(name));
+  const each = univariateMethods
+    .filter(({ name }) => wanted(name))
+    .map((method) => ({ ...method, threshold: options.thresholds?.get(method.name) ?? method.threshold }));
   for (const method of each) {
     const needs = reference === undefined ? method.needs : FEWEST_REFERENCES;
     const use: MethodUse = { method: method.name, looks_at: 'each feature', threshold: method.threshold, needs };
@@ -100,7 +109,7 @@ export async function castVotes(table: FeatureTable, options: VoteOptions = {}):
   const singles = voteOnFeatures(table, spreads, taking, { against: reference !== undefined, ...options });
   const candidates =
     options.all === true ? allRows(table.rows) : allRows(table.rows).filter((row) => singles.matters(row));
-  const together = await voteTogether(table, usual, spreads, wanted, candidates);
+  const together = await voteTogether(table, usual, spreads, wanted, candidates, options.thresholds);
   uses.push(...together.uses);
 
   const verdicts: Verdict[] = [];
@@ -142,6 +151,7 @@ async function voteTogether(
   spreads: ReadonlyMap<string, Spread>,
   wanted: (method: string) => boolean,
   candidates: Uint32Array,
+  thresholds?: ReadonlyMap<string, number>,
 ): Promise<VotesTogether> {
   const found: VotesTogether = { uses: [], groups: [], incomplete: [] };
   let chosen: ReturnType<typeof chooseTogether> | undefined;
@@ -162,12 +172,13 @@ async function voteTogether(
       use.left_out = fitted;
       continue;
     }
-    use.threshold = fitted.threshold;
+    const threshold = thresholds?.get(method.name) ?? fitted.threshold;
+    use.threshold = threshold;
     use.features = features;
     const given = fitted.scores(judged(features));
     const scores = new Float64Array(candidates.length).fill(Number.NaN);
     for (let i = 0; i < places.length; i++) scores[places[i]!] = given[i]!;
-    found.groups.push({ method: method.name, threshold: fitted.threshold, scores });
+    found.groups.push({ method: method.name, threshold, scores });
   }
   if (found.groups.length > 0) found.incomplete = chosen!.incomplete();
   return found;
@@ -235,7 +246,7 @@ function voteOnFeatures(
   table: FeatureTable,
   spreads: ReadonlyMap<string, Spread>,
   methods: readonly UnivariateMethod[],
-  { against, floors }: { against: boolean; floors?: ReadonlyMap<string, number> },
+  { against, floors, leastPart = 0 }: { against: boolean } & Pick<VoteOptions, 'floors' | 'leastPart'>,
 ): Singles {
   const judged: Judged[] = [];
   for (const [feature, values] of table.features) {
@@ -247,7 +258,8 @@ function voteOnFeatures(
       if (why !== undefined) unable.set(method, why);
     }
     const able = methods.filter((method) => !unable.has(method));
-    judged.push({ feature, values, spread, able, unable, floor: floors?.get(feature) ?? 0 });
+    const floor = Math.max(floors?.get(feature) ?? 0, leastPart * Math.abs(spread.median));
+    judged.push({ feature, values, spread, able, unable, floor });
   }
   const voted = judged.filter(({ able }) => able.length > 0);
   const of = (row: number): FeatureVotes[] =>

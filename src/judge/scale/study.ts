@@ -146,7 +146,7 @@ function checked(runs: readonly ScaleRun[], leftOut: readonly LeftOut[], { by, k
   if (programs.length > 1)
     throw usage(
       `these are runs of ${programs.length} programs: ${listed(programs, 6)}`,
-      'choose one with --program, --name or --job-tag',
+      'choose one with --program, --name or --tag',
     );
   const sizes = new Set(runs.map((run) => run.size));
   if (sizes.size < 2) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testJob, testSet } from '../../../test/made/processes.ts';
-import { operationsOf, tagKey, tagKeys } from './operations.ts';
+import { acrossJobs, operationsOf, tagKey, tagKeys } from './operations.ts';
+import { metricTotals } from './totals.ts';
 
 const set = testSet([
   { pid: 1, from: 0, to: 100, cpu: 1, threads: 1 },
@@ -127,4 +128,33 @@ test('threads that nobody counted are missing, not none', () => {
       ['op:b', 4],
     ],
   );
+});
+
+test('operations carry every counter, and those of several jobs can be one', () => {
+  const two = testSet(
+    [
+      { pid: 1, from: 0, to: 10, cpu: 1, tags: 'op:a', job: 0, metrics: { rchar: 5, rssmax: 100 } },
+      { pid: 2, from: 0, to: 20, cpu: 3, tags: 'op:a', job: 1, metrics: { rchar: 7, rssmax: 80 } },
+      { pid: 3, from: 0, to: 5, cpu: 4, tags: 'op:b', job: 1, metrics: { rchar: 1 } },
+    ],
+    [testJob(), testJob()],
+  );
+  const all = acrossJobs(two, operationsOf(two));
+  assert.deepEqual(
+    all.map(({ name, jobs, processes, cpu_time, duration }) => [name, jobs, processes, cpu_time, duration]),
+    [
+      ['op:a', 2, 2, 4e6, 30e6],
+      ['op:b', 1, 1, 4e6, 5e6],
+    ],
+  );
+  assert.equal(all[0]!.cpu_share, 0.5);
+  // of memory the highest, of counters the sum
+  assert.deepEqual(
+    [...metricTotals(two, all[0]!.members)],
+    [
+      ['rchar', 12],
+      ['rssmax', 100],
+    ],
+  );
+  assert.deepEqual([...metricTotals(two, all[1]!.members)], [['rchar', 1]]);
 });

@@ -7,6 +7,8 @@ import { parseTags, type Tags, tagReader, tagWords } from './tags.ts';
 export interface Operation {
   /** A place in the set's `jobs`. */
   job: number;
+  /** Of how many jobs it is, where those of several are one. */
+  jobs?: number;
   /** "op:timavg"; '' for processes without the tag. */
   name: string;
   tags: Tags;
@@ -167,4 +169,35 @@ export function jobCpuTime(set: ProcessColumns, job: number): number {
     cpuTimes.set(set, known);
   }
   return known.get(job) ?? Number.NaN;
+}
+
+/** Operations of the same name in all jobs, as one: what they did is added up, and shares are of all these jobs. */
+export function acrossJobs(set: ProcessColumns, operations: readonly Operation[]): Operation[] {
+  const jobs = [...new Set(operations.map(({ job }) => job))];
+  const total = (of: (job: number) => number): number => jobs.reduce((sum, job) => sum + of(job), 0);
+  const cpu = total((job) => jobCpuTime(set, job));
+  const time = total((job) => set.jobs[job]!.end - set.jobs[job]!.start);
+  return [...Map.groupBy(operations, ({ name }) => name).values()].map((all): Operation => {
+    const sum = (of: (one: Operation) => number): number => all.reduce((whole, one) => whole + of(one), 0);
+    const start = Math.min(...all.map((one) => one.start));
+    const end = Math.max(...all.map((one) => one.end));
+    const cpuTime = sum((one) => one.cpu_time);
+    return {
+      ...all[0]!,
+      jobs: all.length,
+      members: all.flatMap(({ members }) => members),
+      processes: sum((one) => one.processes),
+      threads: sum((one) => one.threads),
+      cpu_time: cpuTime,
+      duration_sum: sum((one) => one.duration_sum),
+      duration: sum((one) => one.duration),
+      duration_span: end - start,
+      runs: all.flatMap(({ runs }) => runs),
+      start,
+      end,
+      cpu_share: cpuTime / cpu,
+      time_share: sum((one) => one.duration) / time,
+      endless: sum((one) => one.endless),
+    };
+  });
 }

@@ -179,7 +179,8 @@ export function damageWords(damage: Damage): string {
     return `${damage.file}: ${damage.lost_columns.join(', ')} cannot be read, the other columns can`;
   if (damage.bad_lines > 0) {
     const [first] = damage.first_bad;
-    const where = first === undefined ? '' : `, the first is line ${first.line}: ${first.why}`;
+    const line = first?.line === undefined ? '' : `line ${first.line}: `;
+    const where = first === undefined ? '' : `, the first is ${line}${first.why}`;
     return `${damage.file}: ${count(damage.bad_lines, 'line')} could not be read${where}`;
   }
   if (damage.lost_header) return `${damage.file}: its header is lost; read with the columns that agent.json has`;

@@ -25,10 +25,16 @@ export function scriptWord(exename: string, args: string): string | undefined {
 /** The last path component. */
 export const baseName = (word: string): string => word.slice(word.lastIndexOf('/', word.length - 2) + 1);
 
-/** What a process is to its user: the program, and for one that runs scripts also which: `python3 train.py`. */
+/** Without it, what awk runs is the text of a program. */
+const AWK_FILE = /(?:^| )-f/;
+
+/** What a process is to its user: the program, and for one that runs scripts also which: `python3 train.py`, `sh -c make`. */
 export function programName(exename: string, args: string): string {
+  if (exename === 'awk' && !AWK_FILE.test(args)) return exename;
   const script = scriptWord(exename, args);
-  return script === undefined ? exename : `${exename} ${baseName(script)}`;
+  if (script === undefined) return exename;
+  const inLine = SHELLS.test(exename) && /^-\w*c /.test(args) ? ' -c' : '';
+  return `${exename}${inLine} ${baseName(script)}`;
 }
 
 /** The same of a command line as sampling has it. */

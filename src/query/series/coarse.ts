@@ -1,7 +1,7 @@
 import type { Batch } from '../../recording/read/batch.ts';
+import { bucketsOf } from '../../recording/read/buckets.ts';
+import { levelPoints, ratePoints } from '../../recording/read/points.ts';
 import type { Column } from '../../table/table.ts';
-import { bucketsOf } from './buckets.ts';
-import { levelPoints, ratePoints } from './points.ts';
 
 /** Digits that a mean gets beyond those of the values it is made of. */
 const MORE_DIGITS = 3;

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { batchOf } from '../../../test/made/export-recording.ts';
 import { diskTable, makeRecording, START } from '../../../test/make-recording.ts';
 import { openRecording } from '../../recording/folder/open.ts';
+import { bucketsOf } from '../../recording/read/buckets.ts';
+import { levelPoints, ratePoints } from '../../recording/read/points.ts';
 import { sealRecording } from '../../recording/sealed/seal.ts';
 import { counter, defineTable, gauge } from '../../table/table.ts';
-import { bucketsOf } from './buckets.ts';
-import { levelPoints, ratePoints } from './points.ts';
 import { series } from './series.ts';
 
 const table = defineTable({

@@ -1,10 +1,12 @@
 import type { NodeRecording } from '../../recording/folder/open.ts';
 import type { Batch } from '../../recording/read/batch.ts';
+import { bucketsOf } from '../../recording/read/buckets.ts';
+import { levelPoints, type Points, ratePoints } from '../../recording/read/points.ts';
 import { readTable } from '../../recording/read/read.ts';
+import { OVERVIEW_STEP, readOverview } from '../../recording/sealed/overview.ts';
 import type { KeyValues, TableColumn } from '../../table/table.ts';
 import type { Part } from '../summarise.ts';
-import { bucketsOf } from './buckets.ts';
-import { levelPoints, type Points, ratePoints } from './points.ts';
+import { inMinutes, isOfMinutes, overviewSeries } from './from-overview.ts';
 
 export interface SeriesOptions<K extends string = string> extends Part {
   /** Only series with these keys. */
@@ -38,18 +40,42 @@ export function series<K extends string>(
   { table, name }: TableColumn<string, string, K>,
   { keys = {}, step, points = USUAL_POINTS, ...part }: SeriesOptions<K> = {},
 ): ColumnSeries[] {
-  const batches = nodes.flatMap((node) => {
-    if (!node.tables.has(table)) return [];
+  const wanted = Object.entries(keys);
+  const recorded = nodes.filter(({ tables }) => tables.has(table));
+  const read = (node: NodeRecording): Batch | undefined => {
     const batch = readTable(node, table, { ...part, columns: [name] });
-    return batch.rows === 0 ? [] : [{ node: node.name, batch }];
+    return batch.rows === 0 ? undefined : batch;
+  };
+  // the samples of one node after the other: all of them may be more than there is memory
+  if (step !== undefined)
+    return recorded.flatMap((node) => {
+      const coarse =
+        isOfMinutes(step) && part.intervals === undefined
+          ? overviewSeries(node, table, name, { ...part, step }, wanted)
+          : undefined;
+      if (coarse !== undefined) return coarse;
+      const batch = read(node);
+      return batch === undefined ? [] : inSteps(node.name, batch, name, wanted, step);
+    });
+  const minutes = part.intervals === undefined ? recorded.map((node) => readOverview(node, table, name)) : [];
+  if (minutes.length > 0 && minutes.every((each) => each !== undefined)) {
+    const fitting = stepFor(minutes, points);
+    if (fitting >= OVERVIEW_STEP)
+      return series(nodes, { table, name } as TableColumn<string, string, K>, {
+        keys,
+        ...part,
+        step: inMinutes(fitting),
+      });
+  }
+  const batches = recorded.flatMap((node) => {
+    const batch = read(node);
+    return batch === undefined ? [] : [{ node: node.name, batch }];
   });
-  const asked =
-    step ??
-    stepFor(
-      batches.map(({ batch }) => batch),
-      points,
-    );
-  return batches.flatMap(({ node, batch }) => inSteps(node, batch, name, Object.entries(keys), asked));
+  const asked = stepFor(
+    batches.map(({ batch }) => batch),
+    points,
+  );
+  return batches.flatMap(({ node, batch }) => inSteps(node, batch, name, wanted, asked));
 }
 
 function inSteps(
@@ -88,7 +114,7 @@ function keyAt({ texts }: Batch, name: string, row: number): string {
   return key?.values[key.codes[row]!] ?? '';
 }
 
-function stepFor(batches: readonly Batch[], points: number): number {
+function stepFor(batches: readonly Pick<Batch, 'time' | 'series' | 'interval_seconds'>[], points: number): number {
   let [first, last, interval] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, USUAL_INTERVAL];
   for (const { time, series: starts, interval_seconds } of batches) {
     interval = Math.max(interval, interval_seconds ?? 0);

@@ -1,4 +1,5 @@
 import { greatest, smallest } from '../../base/extremes.ts';
+import { textOf } from '../dask/tasks.ts';
 import { type Material, wholeOf } from '../material.ts';
 import { commandOf } from '../processes/columns.ts';
 import { operationsOf } from '../processes/operations.ts';
@@ -36,7 +37,7 @@ const READERS: Record<SpanKind, (material: Material) => Span[]> = {
       ),
     ),
   process: processSpans,
-  task: taskSpans,
+  task: (material) => [...rankSpans(material), ...daskSpans(material)],
 };
 
 function processSpans(material: Material): Span[] {
@@ -53,7 +54,7 @@ function processSpans(material: Material): Span[] {
 }
 
 /** The tasks of parallel programs: the processes that a launcher gave the same rank in the same step, on one node. */
-function taskSpans({ processes: set, job }: Material): Span[] {
+function rankSpans({ processes: set, job }: Material): Span[] {
   if (set === undefined) return [];
   const steps = stepsOf(set, job.steps);
   const ranked = Array.from({ length: set.length }, (_, i) => i).filter((i) => set.rank[i] !== '');
@@ -66,4 +67,31 @@ function taskSpans({ processes: set, job }: Material): Span[] {
     const tags = { step: steps[first]!, rank: set.rank[first]! };
     return [{ kind: 'task', name: `rank ${tags.rank}`, node: set.node[first]!, from, to: greatest(ends), tags }];
   });
+}
+
+/** The tasks of a Dask cluster, on the hosts of their workers. */
+function daskSpans(material: Material): Span[] {
+  const parent = jobSpan(material);
+  return (material.dask?.()?.uses ?? []).flatMap(({ tasks, workers }) =>
+    Array.from({ length: tasks.length }, (_, row) => row)
+      .filter((row) => tasks.start[row]! <= tasks.stop[row]!)
+      .map((row): Span => {
+        const worker = textOf(tasks.worker, row);
+        const [job, dag] = [tasks.job[row]!, tasks.dag[row]!];
+        return {
+          kind: 'task',
+          name: textOf(tasks.key, row),
+          node: workers.get(worker)?.host ?? tasks.node,
+          from: tasks.start[row]!,
+          to: tasks.stop[row]!,
+          parent,
+          tags: {
+            prefix: textOf(tasks.prefix, row),
+            worker,
+            outcome: textOf(tasks.outcome, row),
+            ...(Number.isNaN(job) ? {} : { job: String(job), dag: String(dag) }),
+          },
+        };
+      }),
+  );
 }

@@ -13,12 +13,14 @@ export function markerBatch(markers: readonly MarkerRow[]): Batch {
   rows.addText(columns.action.name);
   rows.addText(columns.name.name);
   rows.addNumber(columns.value.name);
+  rows.addText(columns.pid.name);
   rows.reserve(markers.length);
-  for (const [i, { time, action, name, value }] of markers.entries()) {
+  for (const [i, { time, action, name, value, pid = '' }] of markers.entries()) {
     rows.time[i] = time;
     for (const [column, text] of [
       [columns.action, action],
       [columns.name, name],
+      [columns.pid, pid],
     ] as const) {
       const { codes, pool } = rows.texts.get(column.name)!;
       codes[i] = pool.codeOf(text);

@@ -78,6 +78,8 @@ export interface AgentRecord {
   cost: { cpu_seconds: number; max_rss_bytes: number; bytes_written: number };
   /** Other jobs that ran on this node meanwhile: what belongs to the whole node is theirs too. */
   shared_with?: string[];
+  /** Programs of others that used most CPU time while more threads wanted to run than there are CPUs, as far as /proc shows. */
+  neighbours?: { user: string; program: string; cpu_seconds: number }[];
   /** Processes of the job that were still there when its recording ended; missing where nobody could look. */
   left_running?: { pid: number; command: string; user: string }[];
 }
@@ -171,5 +173,6 @@ export const AGENT_NEEDS = {
   ),
   cost: { cpu_seconds: Number.NaN, max_rss_bytes: Number.NaN, bytes_written: Number.NaN },
   shared_with: may(list(text)),
+  neighbours: may(list(fields({ user: text, program: text, cpu_seconds: number }))),
   left_running: may(list(fields({ pid: number, command: text, user: text }))),
 };

@@ -113,6 +113,8 @@ export interface Job {
   tags: Record<string, string>;
   /** What people said of it afterwards (`tacho annotate`). */
   annotations?: Record<string, string>;
+  /** Another program recorded it: from what it was imported, and what is wrong or unusual in that. */
+  imported?: { from: string; notes: string[] };
   environment: Record<string, string>;
   /** `elsewhere`: the command ran on a machine that is not the one recorded, and only started the work there. */
   usage?: Usage & { elsewhere?: true };
@@ -129,6 +131,8 @@ export interface Job {
   redacted?: boolean;
   /** Where its processes record themselves on each node while it runs, and the perf events that they count. */
   process_records?: { file: string; events: readonly string[] };
+  /** Where its programs append marks on each node while it runs. */
+  marks_file?: string;
 }
 
 const STEP = {
@@ -201,6 +205,7 @@ export const JOB_NEEDS = {
   steps: may(list(fields(STEP))),
   tags: must(map(text), {}),
   annotations: may(map(text)),
+  imported: may(fields({ from: text, notes: list(text) })),
   environment: must(map(text), {}),
   usage: may(fields(USAGE)),
   own_use: may(byNode(fields(OWN_USE))),
@@ -211,4 +216,5 @@ export const JOB_NEEDS = {
   recorded_by: may(oneOf('user')),
   redacted: may(flag),
   process_records: may(fields({ file: text, events: list(text) })),
+  marks_file: may(text),
 };

@@ -67,7 +67,7 @@ test('what is damaged is told once, and no other node relies on it', async () =>
   sealRecording(openRecording(folder));
   assert.deepEqual(places(folder), ['', 'node=c2', 'node=c3']);
   const [one] = verifyRecording(folder);
-  assert.deepEqual([one?.file, one?.outcome], ['tables.json.zst', 'healed']);
+  assert.deepEqual([one?.file, one?.outcome], ['tables.json.zst', 'repaired']);
   assert.deepEqual(places(folder), ['node=c2', 'node=c3']);
 });
 

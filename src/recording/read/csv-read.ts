@@ -10,9 +10,9 @@ export interface Damage {
   file: string;
   /** Bytes of an unfinished last line. */
   torn_bytes: number;
-  /** Lines that are no rows of this table, and where the first few are. */
+  /** Lines that are no rows of this table, and where the first few are; no `line` once rows are sorted. */
   bad_lines: number;
-  first_bad: { line: number; why: string }[];
+  first_bad: { line?: number; why: string }[];
   /** Why nothing at all, or nothing more, could be read from the file. */
   unreadable?: string;
   /** It is no ordinary file, or too large to be a part: it is left alone. */

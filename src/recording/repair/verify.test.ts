@@ -20,7 +20,7 @@ const load = (folder: string): number[] => [
 
 /** What a dry run said, as if it had been done. */
 const asDone = (dry: readonly string[]): string[] =>
-  dry.map((line) => line.replace(/^would heal:/, 'healed:').replace('whole: to be ', 'whole: now '));
+  dry.map((line) => line.replace(/^would repair:/, 'repaired:').replace('whole: to be ', 'whole: now '));
 
 /** Names and contents of everything below a folder. */
 const snapshot = (folder: string): Map<string, string> =>
@@ -46,9 +46,9 @@ test('a torn last line is moved beside its file, and a dry run only says so', as
   fs.appendFileSync(file, `${START + 9e6},7`);
   const before = snapshot(folder);
   const said = 'node=c1/load.csv its last line is torn → moved to load.csv.torn';
-  assert.deepEqual(found(folder, { dryRun: true }), [`would heal: ${said}`]);
+  assert.deepEqual(found(folder, { dryRun: true }), [`would repair: ${said}`]);
   assert.deepEqual(snapshot(folder), before);
-  assert.deepEqual(found(folder), [`healed: ${said}`]);
+  assert.deepEqual(found(folder), [`repaired: ${said}`]);
   assert.equal(fs.readFileSync(file, 'utf8'), whole);
   assert.equal(fs.readFileSync(`${file}.torn`, 'utf8'), `${START + 9e6},7`);
   assert.deepEqual(found(folder), []);
@@ -76,7 +76,7 @@ test('bad lines in the middle of a compressed part are moved out of it', async (
   lines.splice(2, 0, 'garbage', `${START},oops`);
   fs.writeFileSync(file, zstdCompressSync(lines.join('\n')));
   assert.deepEqual(found(folder), [
-    'healed: node=c1/load.0001.csv.zst 2 bad lines (line 3: "garbage" is no number; line 4: "oops" is no number)' +
+    'repaired: node=c1/load.0001.csv.zst 2 bad lines (line 3: "garbage" is no number; line 4: "oops" is no number)' +
       ' → moved to load.0001.csv.zst.torn',
   ]);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75, 1, 1.25]);
@@ -101,19 +101,19 @@ test('what fails its checksum is not used, set aside under a name that is told, 
     const [dry] = found(folder, { dryRun: true });
     assert.match(
       dry!,
-      /^left: node=c1\/disk.csv.zst cannot be decompressed: .* → to be set aside as disk.csv.zst.damaged/,
+      /^not repaired: node=c1\/disk.csv.zst cannot be decompressed: .* → to be set aside as disk.csv.zst.damaged/,
     );
     assert.deepEqual(snapshot(folder), before);
     const [first, ...more] = found(folder);
     assert.match(
       first!,
-      /^left: node=c1\/disk.csv.zst cannot be decompressed: .* → set aside as disk.csv.zst.damaged; a copy/,
+      /^not repaired: node=c1\/disk.csv.zst cannot be decompressed: .* → set aside as disk.csv.zst.damaged; a copy/,
     );
     assert.deepEqual(more, []);
     assert.deepEqual([fs.existsSync(file), fs.existsSync(file.slice(0, -4))], [false, false]);
     assert.equal(rows(), 0);
     assert.deepEqual(found(folder), [
-      'left: node=c1/disk.csv.zst is missing: it was damaged, and is kept as disk.csv.zst.damaged' +
+      'not repaired: node=c1/disk.csv.zst is missing: it was damaged, and is kept as disk.csv.zst.damaged' +
         ' → a copy from a backup would help',
     ]);
     fs.writeFileSync(file, whole);
@@ -131,10 +131,10 @@ test('a rolled part that fails its checksum is not forgotten when the rest is se
   assert.deepEqual(load(folder), [0.75, 1, 1.25]);
   assert.match(
     found(folder)[0]!,
-    /^left: .* its checksum is wrong; nothing of it is used → set aside as load.0001.csv.zst.damaged/,
+    /^not repaired: .* its checksum is wrong; nothing of it is used → set aside as load.0001.csv.zst.damaged/,
   );
   sealRecording(openRecording(folder));
-  assert.match(found(folder)[0]!, /^left: .*load.0001.csv.zst is missing: it was damaged/);
+  assert.match(found(folder)[0]!, /^not repaired: .*load.0001.csv.zst is missing: it was damaged/);
 });
 
 test('a compressed part that was cut off gives what it has and is kept', async () => {
@@ -149,14 +149,14 @@ test('a compressed part that was cut off gives what it has and is kept', async (
   const [first, second] = found(folder);
   assert.equal(
     first,
-    'left: node=c1/load.0001.csv.zst cannot be decompressed: it is cut off → set aside as load.0001.csv.zst.damaged; ' +
+    'not repaired: node=c1/load.0001.csv.zst cannot be decompressed: it is cut off → set aside as load.0001.csv.zst.damaged; ' +
       `the ${count(rows - 2, 'row')} that can be read are now in load.0001.csv; a copy from a backup would help`,
   );
   assert.equal(second, undefined);
   assert.deepEqual(fs.readFileSync(`${file}.damaged`), half);
   assert.equal(load(folder).length, rows);
   assert.deepEqual(found(folder), [
-    'left: node=c1/load.0001.csv.zst is missing: it was damaged, and is kept as load.0001.csv.zst.damaged' +
+    'not repaired: node=c1/load.0001.csv.zst is missing: it was damaged, and is kept as load.0001.csv.zst.damaged' +
       ' → a copy from a backup would help',
   ]);
 });
@@ -171,7 +171,7 @@ test('a file of something else under a part’s name is set aside, other files a
   assert.deepEqual(found(folder), [
     "note: notes.txt is not one of Tacho's files → left as it is",
     "note: node=c1/core.1234 is not one of Tacho's files → left as it is",
-    'healed: node=c1/load.0007.csv its first line is not the header of this table: a,b → set aside as load.0007.csv.torn',
+    'repaired: node=c1/load.0007.csv its first line is not the header of this table: a,b → set aside as load.0007.csv.torn',
   ]);
   assert.equal(fs.readFileSync(path.join(nodeOf(folder), 'load.0007.csv.torn'), 'utf8'), 'a,b\n1,2\n');
   assert.equal(fs.readFileSync(path.join(folder, 'notes.txt'), 'utf8'), 'mine');
@@ -197,8 +197,8 @@ test('what an interrupted seal or roll left is tidied up without losing a sample
   fs.writeFileSync(part.slice(0, -4), zstdDecompressSync(fs.readFileSync(part)));
   fs.writeFileSync(path.join(nodeOf(folder), 'load.0002.csv.zst.tmp'), 'half');
   assert.deepEqual(found(folder), [
-    'healed: node=c1/load.0002.csv.zst.tmp was left by something that was interrupted → removed; what it was made from is there',
-    'healed: node=c1/load.0001.csv is there twice, plain and compressed → the plain one is removed',
+    'repaired: node=c1/load.0002.csv.zst.tmp was left by something that was interrupted → removed; what it was made from is there',
+    'repaired: node=c1/load.0001.csv is there twice, plain and compressed → the plain one is removed',
   ]);
   assert.deepEqual(load(folder), before);
 });
@@ -215,12 +215,12 @@ test('a temporary file that alone holds the data becomes the file', async () => 
   assert.deepEqual(asDone(dry), checks);
   assert.ok(
     checks.includes(
-      'healed: node=c1/load.parquet.tmp was left by something that was interrupted → is whole: now load.parquet',
+      'repaired: node=c1/load.parquet.tmp was left by something that was interrupted → is whole: now load.parquet',
     ),
   );
   assert.ok(
     checks.includes(
-      'healed: node=c1/agent.json.999999999.tmp was left by something that was interrupted → is whole: now agent.json',
+      'repaired: node=c1/agent.json.999999999.tmp was left by something that was interrupted → is whole: now agent.json',
     ),
   );
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
@@ -236,11 +236,14 @@ test('a damaged sealed file is never deleted; with live parts beside it, it is s
   bytes[60]! ^= 255;
   fs.writeFileSync(sealed, bytes);
   const [check] = verifyRecording(folder);
-  assert.equal(check!.outcome, 'left');
+  assert.equal(check!.outcome, 'not repaired');
   assert.match(check!.what, /cannot be read: column load1 is damaged \(checksum\)|cannot be read/);
   assert.deepEqual(fs.readFileSync(sealed), bytes);
   fs.writeFileSync(path.join(nodeOf(folder), 'load.csv'), live);
-  assert.match(found(folder)[0]!, /^healed: node=c1\/load.parquet cannot be read: .* → set aside as load.parquet.torn/);
+  assert.match(
+    found(folder)[0]!,
+    /^repaired: node=c1\/load.parquet cannot be read: .* → set aside as load.parquet.torn/,
+  );
   assert.deepEqual(fs.readFileSync(`${sealed}.torn`), bytes);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
 });
@@ -254,14 +257,14 @@ test('a damaged sealed file whose rows are in no live part stays lost until it i
   fs.writeFileSync(sealed, whole.subarray(0, -20));
   const [header] = live.split('\n');
   fs.writeFileSync(path.join(nodeOf(folder), 'load.csv'), `${header}\n${START + 4e6},7\n`);
-  const said = /^left: node=c1\/load.parquet cannot be read: .* → (.*)$/;
+  const said = /^not repaired: node=c1\/load.parquet cannot be read: .* → (.*)$/;
   const aside = 'set aside as load.parquet.damaged; a copy from a backup would help';
   assert.equal(said.exec(found(folder, { dryRun: true })[0]!)?.[1], `to be ${aside}`);
   assert.equal(said.exec(found(folder)[0]!)?.[1], aside);
   assert.deepEqual(fs.readFileSync(`${sealed}.damaged`), whole.subarray(0, -20));
   assert.deepEqual(load(folder), [7]);
   assert.deepEqual(found(folder), [
-    'left: node=c1/load.parquet is missing: it was damaged, and is kept as load.parquet.damaged' +
+    'not repaired: node=c1/load.parquet is missing: it was damaged, and is kept as load.parquet.damaged' +
       ' → a copy from a backup would help',
   ]);
   fs.writeFileSync(sealed, whole);
@@ -281,7 +284,7 @@ test('a damaged file that was set aside is not forgotten when the rest is sealed
   sealRecording(openRecording(folder), { parquet: true });
   assert.deepEqual(load(folder), [7]);
   assert.deepEqual(found(folder), [
-    'left: node=c1/load.0000.parquet is missing: it was damaged, and is kept as load.0000.parquet.damaged' +
+    'not repaired: node=c1/load.0000.parquet is missing: it was damaged, and is kept as load.0000.parquet.damaged' +
       ' → its rows are nowhere else',
   ]);
   assert.deepEqual(
@@ -297,11 +300,11 @@ test('lost or false statistics are computed again', async () => {
   const file = path.join(nodeOf(folder), 'load.stats.json.zst');
   const good = fs.readFileSync(file);
   fs.rmSync(file);
-  assert.deepEqual(found(folder), ['healed: node=c1/load.stats.json.zst is missing or damaged → computed again']);
+  assert.deepEqual(found(folder), ['repaired: node=c1/load.stats.json.zst is missing or damaged → computed again']);
   assert.deepEqual(fs.readFileSync(file), good);
   fs.writeFileSync(file, zstdCompressSync(zstdDecompressSync(good).toString().replace('"rows":4', '"rows":9')));
   assert.deepEqual(found(folder), [
-    'healed: node=c1/load.stats.json.zst speaks of 9 rows, but the table has 4 → computed again',
+    'repaired: node=c1/load.stats.json.zst speaks of 9 rows, but the table has 4 → computed again',
   ]);
 });
 
@@ -313,7 +316,7 @@ test('statistics of another node are computed again', async () => {
   const file = path.join(nodeOf(folder), 'load.stats.json.zst');
   const good = fs.readFileSync(file);
   fs.copyFileSync(path.join(folder, 'node=c2', 'load.stats.json.zst'), file);
-  assert.deepEqual(found(folder), ['healed: node=c1/load.stats.json.zst is of another file → computed again']);
+  assert.deepEqual(found(folder), ['repaired: node=c1/load.stats.json.zst is of another file → computed again']);
   assert.deepEqual(fs.readFileSync(file), good);
 });
 
@@ -323,7 +326,7 @@ test('a sealed file that was being made from another sealed form goes, for that 
   const name = `load.parquet.999999999-${ownMark().split('-')[1]}.tmp`;
   fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
   assert.deepEqual(found(folder), [
-    `healed: node=c1/${name} was left by something that was interrupted → removed; what it was made from is there`,
+    `repaired: node=c1/${name} was left by something that was interrupted → removed; what it was made from is there`,
   ]);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
 });
@@ -332,7 +335,7 @@ test('of a file without statistics no report card is promised', async () => {
   const folder = await makeRecording({ seconds: 4 });
   fs.writeFileSync(path.join(nodeOf(folder), 'foo.parquet'), 'hello');
   assert.deepEqual(found(folder), [
-    'left: node=c1/foo.parquet cannot be read: it is not a whole Parquet file → a copy from a backup would help',
+    'not repaired: node=c1/foo.parquet cannot be read: it is not a whole Parquet file → a copy from a backup would help',
   ]);
 });
 
@@ -358,7 +361,7 @@ test('the name of an old temporary file may tell a number that another process h
   fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
   fs.utimesSync(path.join(nodeOf(folder), name), START / 1e6, START / 1e6);
   assert.deepEqual(found(folder), [
-    `healed: node=c1/${name} was left by something that was interrupted → removed; what it was made from is there`,
+    `repaired: node=c1/${name} was left by something that was interrupted → removed; what it was made from is there`,
   ]);
 });
 
@@ -389,7 +392,7 @@ test('a node that is still being recorded is not touched', async () => {
 test('a damaged job.json is left for its owner', async () => {
   const folder = await makeRecording({ seconds: 3 });
   fs.writeFileSync(path.join(folder, 'job.json'), '{');
-  assert.deepEqual(found(folder), ['left: job.json it is damaged → the rest is read without it']);
+  assert.deepEqual(found(folder), ['not repaired: job.json it is damaged → the rest is read without it']);
 });
 
 test('a file that a full disk left empty goes away, since its agent has told what was lost', async () => {
@@ -399,7 +402,7 @@ test('a file that a full disk left empty goes away, since its agent has told wha
   fs.truncateSync(path.join(nodeOf(folder), 'load.csv'));
   const said =
     'note: node=c1/agent.json says: 1 sample could not be written: full (1 of load) → what was written is there';
-  assert.deepEqual(found(folder), [said, 'healed: node=c1/load.csv it is empty → removed: nothing was ever in it']);
+  assert.deepEqual(found(folder), [said, 'repaired: node=c1/load.csv it is empty → removed: nothing was ever in it']);
   assert.deepEqual(found(folder), [said]);
 });
 
@@ -408,7 +411,9 @@ test('a file of which nothing is whole is set aside, and nothing is left in its 
   const file = path.join(nodeOf(folder), 'load.csv');
   const noise = Buffer.from(Array.from({ length: 200 }, (_, i) => 11 + ((i * 37) % 240)));
   fs.writeFileSync(file, noise);
-  assert.deepEqual(found(folder), ['healed: node=c1/load.csv not a line of it is whole → set aside as load.csv.torn']);
+  assert.deepEqual(found(folder), [
+    'repaired: node=c1/load.csv not a line of it is whole → set aside as load.csv.torn',
+  ]);
   assert.deepEqual([fs.existsSync(file), fs.readFileSync(`${file}.torn`).equals(noise)], [false, true]);
   assert.deepEqual(found(folder), []);
 });
@@ -426,14 +431,16 @@ test('an older whole file that a killed seal left takes the place of a damaged o
   fs.writeFileSync(file, damaged);
   const dry = found(folder, { dryRun: true });
   const real = found(folder);
-  assert.match(real[0]!, /^left: .*tmp was left .*is whole: now load\.csv\.zst, in place of a damaged one/);
+  assert.match(real[0]!, /^not repaired: .*tmp was left .*is whole: now load\.csv\.zst, in place of a damaged one/);
   assert.deepEqual(asDone(dry), real);
   assert.equal(load(folder).length, 6);
   const kept = path.join(nodeOf(folder), 'load.0000.csv.zst.damaged');
   assert.ok(fs.readFileSync(kept).equals(damaged));
   // 24 rows are lost, and every look says so
   for (let again = 0; again < 2; again++)
-    assert.ok(found(folder).some((each) => /left: .*load\.0000\.csv\.zst is missing: it was damaged/.test(each)));
+    assert.ok(
+      found(folder).some((each) => /not repaired: .*load\.0000\.csv\.zst is missing: it was damaged/.test(each)),
+    );
 });
 
 test('a file that a killed seal left is not thrown away for a whole one that holds less', async () => {
@@ -446,11 +453,11 @@ test('a file that a killed seal left is not thrown away for a whole one that hol
   };
   put(longer);
   assert.deepEqual(found(folder), [
-    `left: node=c1/${path.basename(left)} was left by something that was interrupted, and holds more than load.parquet → both stay as they are`,
+    `not repaired: node=c1/${path.basename(left)} was left by something that was interrupted, and holds more than load.parquet → both stay as they are`,
   ]);
   assert.deepEqual([load(folder).length, fs.existsSync(left)], [4, true]);
   put(folder);
-  assert.match(found(folder)[0]!, /^healed: .* removed; what it was made from is there$/);
+  assert.match(found(folder)[0]!, /^repaired: .* removed; what it was made from is there$/);
   assert.equal(fs.existsSync(left), false);
 });
 

@@ -27,8 +27,8 @@ import { readStatistics } from '../sealed/statistics-file.ts';
 import * as heal from './heal.ts';
 import { tornName } from './torn.ts';
 
-/** healed: done. would heal: a dry run. left: nothing could be done. note: no damage, but worth knowing. */
-export type Outcome = 'healed' | 'would heal' | 'left' | 'note';
+/** repaired: done. would repair: a dry run. not repaired: nothing could be done. note: no damage, but worth knowing. */
+export type Outcome = 'repaired' | 'would repair' | 'not repaired' | 'note';
 
 export interface Check {
   /** Inside the recording. */
@@ -61,7 +61,7 @@ export function verifyRecording(folder: string, options: VerifyOptions = {}): Ch
   verifier.foreign(
     folder,
     fs.readdirSync(folder),
-    /^(job\.json(\.reserve)?|tables\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
+    /^(job\.json(\.reserve)?|features\.json|tables\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
   );
   for (const stray of recording.strays ?? [])
     verifier.add(path.join(folder, stray), 'is no node of this job', 'note', 'left out');
@@ -89,9 +89,9 @@ class Verifier {
   }
 
   /** Does `work`, unless this is a dry run, and notes what came of it; false when nothing could be done. */
-  private mend(file: string, what: string, action: string, work: () => void, outcome: Outcome = 'healed'): boolean {
+  private mend(file: string, what: string, action: string, work: () => void, outcome: Outcome = 'repaired'): boolean {
     if (!this.hands) {
-      this.add(file, what, 'would heal', action);
+      this.add(file, what, 'would repair', action);
       return true;
     }
     try {
@@ -99,7 +99,7 @@ class Verifier {
       this.add(file, what, outcome, action);
       return true;
     } catch (error) {
-      this.add(file, what, 'left', reason(error));
+      this.add(file, what, 'not repaired', reason(error));
       return false;
     }
   }
@@ -115,7 +115,7 @@ class Verifier {
     const name = path.basename(file);
     if (name === TABLES_FILE && what === 'it is damaged') {
       this.setAside(file, what, '; tables are known from their files');
-    } else this.add(file, what, 'left', 'the rest is read without it');
+    } else this.add(file, what, 'not repaired', 'the rest is read without it');
   }
 
   /** Files that nobody of Tacho's wrote stay where they are. */
@@ -139,19 +139,31 @@ class Verifier {
       } else if ((whole || !fs.existsSync(target)) && heal.hasOrigin(folder, file, target)) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
       } else if (whole) {
-        this.add(file, `${what}, and holds more than ${path.basename(target)}`, 'left', 'both stay as they are');
+        this.add(
+          file,
+          `${what}, and holds more than ${path.basename(target)}`,
+          'not repaired',
+          'both stay as they are',
+        );
       } else if (!heal.isComplete(file, target)) {
-        this.add(file, `${what}, and is not whole`, 'left', 'nothing else holds what it was made from');
+        this.add(file, `${what}, and is not whole`, 'not repaired', 'nothing else holds what it was made from');
       } else if (fs.existsSync(target) && heal.readableRows(file, target) < heal.readableRows(target)) {
-        this.add(file, `${what}, and holds less than ${path.basename(target)}`, 'left', 'both stay as they are');
+        this.add(
+          file,
+          `${what}, and holds less than ${path.basename(target)}`,
+          'not repaired',
+          'both stay as they are',
+        );
       } else {
         const instead = fs.existsSync(target);
         const kept = instead ? ', in place of a damaged one, which is kept beside it' : '';
         // the damaged one may have had rows that the other has not
         const lost = instead && heal.holdsRows(target);
         const action = `is whole: ${lost && !this.hands ? 'to be' : 'now'} ${path.basename(target)}${kept}`;
-        if (lost && !this.hands) this.add(file, what, 'left', action);
-        else if (!this.mend(file, what, action, () => heal.putInPlace(file, target), lost ? 'left' : 'healed'))
+        if (lost && !this.hands) this.add(file, what, 'not repaired', action);
+        else if (
+          !this.mend(file, what, action, () => heal.putInPlace(file, target), lost ? 'not repaired' : 'repaired')
+        )
           continue;
         this.replaced.set(target, this.hands ? target : file);
       }
@@ -173,7 +185,12 @@ class Verifier {
     );
     if (![...names, ...others].includes('agent.json') && !this.replaced.has(path.join(node.folder, 'agent.json'))) {
       const action = 'tables are known from their files; a copy from a backup would help';
-      this.add(path.join(node.folder, 'agent.json'), 'is missing', node.tables.size > 0 ? 'left' : 'note', action);
+      this.add(
+        path.join(node.folder, 'agent.json'),
+        'is missing',
+        node.tables.size > 0 ? 'not repaired' : 'note',
+        action,
+      );
     }
     if (node.agent?.tables.length === 0 && node.tables.size > 0 && !names.includes(TABLES_FILE))
       this.add(path.join(node.folder, TABLES_FILE), 'is missing', 'note', 'tables are known from their files');
@@ -186,7 +203,7 @@ class Verifier {
       const what = kept === undefined ? 'is missing' : `is missing: it was damaged, and is kept as ${kept}`;
       const isReplaced = /\.0000\./.test(file);
       const action = isReplaced ? 'its rows are nowhere else' : 'a copy from a backup would help';
-      this.add(path.join(node.folder, file), what, 'left', action);
+      this.add(path.join(node.folder, file), what, 'not repaired', action);
     }
     for (const [table, files] of tableFiles(names)) this.table(node, table, files, alive);
     this.hands = hands;
@@ -241,7 +258,7 @@ class Verifier {
     try {
       damage = readCsv(file, rows, csv);
     } catch (error) {
-      this.add(file, `cannot be read: ${reason(error)}`, 'left');
+      this.add(file, `cannot be read: ${reason(error)}`, 'not repaired');
       return;
     }
     if (damage.lost_header) {
@@ -253,12 +270,12 @@ class Verifier {
       return;
     }
     const lost = node.agent?.lost_samples?.some((each) => each.table === name);
-    if (damage.not_plain) this.add(file, damage.unreadable!, 'left', 'left as it is');
+    if (damage.not_plain) this.add(file, damage.unreadable!, 'not repaired', 'left as it is');
     else if (damage.unreadable === 'it is empty' && lost) {
       // what would be in it is known to be lost: the disk was full before its first line
       this.mend(file, damage.unreadable, 'removed: nothing was ever in it', () => heal.removeEmpty(file));
     } else if (damage.unreadable === 'it is empty')
-      this.add(file, damage.unreadable, 'left', 'a copy from a backup would help');
+      this.add(file, damage.unreadable, 'not repaired', 'a copy from a backup would help');
     else if (damage.unreadable !== undefined && file.endsWith('.zst')) {
       this.packed(file, damage.unreadable, rows.length);
     } else if (damage.unreadable !== undefined) {
@@ -268,7 +285,7 @@ class Verifier {
         this.setAside(file, 'not a line of it is whole');
         return;
       }
-      const words = damage.first_bad.map(({ line, why }) => `line ${line}: ${why}`);
+      const words = damage.first_bad.map(({ line, why }) => (line === undefined ? why : `line ${line}: ${why}`));
       const bad = damage.bad_lines > 0 ? [`${count(damage.bad_lines, 'bad line')} (${words.join('; ')})`] : [];
       const cut = damage.torn_bytes > 0 ? ['its last line is torn'] : [];
       const kept = path.basename(heal.keptIn(file, ranges));
@@ -316,8 +333,8 @@ class Verifier {
 
   /** What is lost stays lost, wherever its file goes. */
   private lose(file: string, what: string, action: string, work: () => void): void {
-    if (!this.hands) this.add(file, what, 'left', `to be ${action}`);
-    else this.mend(file, what, action, work, 'left');
+    if (!this.hands) this.add(file, what, 'not repaired', `to be ${action}`);
+    else this.mend(file, what, action, work, 'not repaired');
   }
 
   /** Whether it is whole. */
@@ -342,7 +359,7 @@ class Verifier {
         );
       } else {
         const still = files.statistics === undefined ? '' : '; its statistics still make the report card';
-        this.add(file, what, 'left', `a copy from a backup would help${still}`);
+        this.add(file, what, 'not repaired', `a copy from a backup would help${still}`);
       }
       return false;
     }

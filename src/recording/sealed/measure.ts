@@ -5,6 +5,7 @@ import { isOlder } from '../read/process-part.ts';
 import { eachRate, isShort, type RateTaker } from '../read/rate-cells.ts';
 import { quantiles, sortedQuantiles, weightedQuantiles } from './quantiles.ts';
 import type { SeriesStatistics, Statistics, TableStatistics } from './statistics.ts';
+import { curveOfColumn } from './table-curves.ts';
 
 /** More processes than this are not described one by one: those with the most CPU time are. */
 export const MOST_PROCESSES = 2000;
@@ -192,6 +193,9 @@ export function measureColumn(
     const statistics = measureValues(measuring, stretchesOf(batch, s));
     if (statistics !== undefined) measured.table.series[i]!.columns[column.name] = statistics;
   });
+  const { table, places } = measured;
+  const curve = curveOfColumn(batch, column, values, table, table.series, places);
+  if (curve !== undefined) table.curves = { ...table.curves, [column.name]: curve };
 }
 
 interface Measuring {

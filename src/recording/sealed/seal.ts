@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import type { Table } from '../../table/table.ts';
 import { isAlive, ownMark } from '../folder/alive.ts';
 import { tableOf } from '../folder/describe.ts';
@@ -13,6 +14,7 @@ import type { Damage } from '../read/csv-read.ts';
 import { type ReadBatch, readTable } from '../read/read.ts';
 import { keepRejected, Rejected, rememberDamaged } from '../repair/torn.ts';
 import { cpuColumns, measure, measureColumn, measureSeries } from './measure.ts';
+import { OverviewMaker } from './overview.ts';
 import { packCsv } from './packed-csv.ts';
 import { ParquetWriter, packedMetadata, parquetColumns } from './parquet/write.ts';
 import { type StatisticsFile, writeStatistics } from './statistics-file.ts';
@@ -166,6 +168,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
       step('sealed renamed');
       if (written.measured) fs.renameSync(newStatistics, statistics);
       step('statistics renamed');
+      written.overview?.write(folder, sizeOf(sealed));
       syncFolder(folder);
       for (const each of former) {
         const file = path.join(folder, each);
@@ -196,6 +199,8 @@ interface Written {
   packed: boolean;
   /** There are statistics. */
   measured: boolean;
+  /** Of a large table. */
+  overview?: OverviewMaker;
 }
 
 interface Targets {
@@ -238,10 +243,10 @@ function writeTable(
   // what is wrong with a table is told in its statistics
   const measured = values > MOST_UNMEASURED_VALUES || damage.length > 0;
   if (csv === undefined || csv.length > PARQUET_COLUMN_BYTES * table.columns.length) {
-    const statistics = known(writeParquet(node, name, first, whole, targets.parquet, valuesAtOnce));
-    writeStatistics(targets.statistics, statistics, targets.parquet);
+    const { statistics, overview } = writeParquet(node, name, first, whole, targets.parquet, valuesAtOnce);
+    writeStatistics(targets.statistics, known(statistics), targets.parquet);
     if (csv === undefined || csv.length >= sizeOf(targets.parquet) + (measured ? 0 : sizeOf(targets.statistics)))
-      return { rows, damage, packed: false, measured: true };
+      return { rows, damage, packed: false, measured: true, ...stated({ overview }) };
     fs.rmSync(targets.parquet);
     fs.rmSync(targets.statistics);
   }
@@ -264,12 +269,13 @@ function writeParquet(
   whole: boolean,
   target: string,
   valuesAtOnce: number,
-): StatisticsFile {
+): { statistics: StatisticsFile; overview: OverviewMaker | undefined } {
   const { table, rows } = first;
   const numbers = table.columns.filter((column) => column.type !== 'text');
   const describing = [...table.columns.filter((c) => c.type === 'text').map((c) => c.name), ...cpuColumns(table)];
   const head = whole ? first : readAgain(node, name, describing, rows);
   const measured = measureSeries(head);
+  const overview = OverviewMaker.of(head);
 
   const writer = new ParquetWriter(target, parquetColumns(table), rows, { metadata: packedMetadata(table) });
   try {
@@ -290,6 +296,7 @@ function writeParquet(
         const values = batch.numbers.get(column.name)!;
         writer.column(column.name, values);
         measureColumn(measured, head, column, values);
+        overview?.add(column, values);
       }
     }
     writer.finish();
@@ -297,7 +304,7 @@ function writeParquet(
     writer.abandon();
     throw error;
   }
-  return measured.table;
+  return { statistics: measured.table, overview };
 }
 
 /** What is left of a damaged sealed file must not replace it. */
@@ -307,7 +314,7 @@ function refuseBroken({ sealed }: TableFiles, { damage }: ReadBatch): void {
   const broken = damage.find((d) => path.basename(d.file) === sealed);
   if (broken === undefined) return;
   const why = broken.unreadable ?? `is damaged (${broken.lost_columns?.join(', ') ?? 'lines'})`;
-  throw new Error(`${sealed} ${why}; tacho verify heals what can be healed`);
+  throw new Error(`${sealed} ${why}; tacho verify repairs what can be repaired`);
 }
 
 function readAgain(node: NodeRecording, name: string, columns: readonly string[], rows: number): ReadBatch {

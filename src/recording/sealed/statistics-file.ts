@@ -8,6 +8,7 @@ import { parseEarlier } from './earlier-statistics.ts';
 import { packText } from './pack-text.ts';
 import type { TableStatistics } from './statistics.ts';
 import { parseStatistics, statisticsText, type WantedFigures } from './statistics-text.ts';
+import type { TableCurve } from './table-curves.ts';
 
 /** What the sealed file was like when its statistics were written: whether it still is, is seen without taking it apart. */
 interface Fingerprint {
@@ -67,14 +68,24 @@ export function readStatistics(file: string, wanted?: WantedFigures): Statistics
   }
 }
 
-function isUsable({ table, rows, series_total, start, end, damage = [], sealed }: StatisticsFile): boolean {
+function isUsable({
+  table,
+  rows,
+  series_total,
+  start,
+  end,
+  damage = [],
+  sealed,
+  curves = {},
+}: StatisticsFile): boolean {
   return (
     typeof table === 'string' &&
     [rows, series_total].every((each) => Number.isSafeInteger(each) && each >= 0) &&
     isNumber(start) &&
     isNumber(end) &&
     (sealed === undefined || isNumber(sealed?.bytes)) &&
-    DAMAGE(damage, []) === damage
+    DAMAGE(damage, []) === damage &&
+    areCurves(curves)
   );
 }
 
@@ -83,11 +94,21 @@ const DAMAGE = list(
     file: text,
     torn_bytes: number,
     bad_lines: number,
-    first_bad: list(fields({ line: number, why: text })),
+    first_bad: list(fields({ line: may(number), why: text })),
     unreadable: may(text),
     lost_columns: may(list(text)),
   }),
 );
+
+/** Plain loops: every card looks at some thousands of values. */
+function areCurves(curves: unknown): boolean {
+  if (typeof curves !== 'object' || curves === null) return false;
+  for (const curve of Object.values(curves) as Partial<TableCurve>[]) {
+    if (!Number.isFinite(curve?.from) || !(curve.step! > 0) || !Array.isArray(curve.values)) return false;
+    for (const value of curve.values) if (value !== null && !Number.isFinite(value)) return false;
+  }
+  return true;
+}
 
 /** Or null, which JSON makes of what is no number; or missing, where it is left out. */
 const isNumber = (value: unknown): boolean => typeof value === 'number' || value === null || value === undefined;

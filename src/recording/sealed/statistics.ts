@@ -1,4 +1,5 @@
 import type { KeyName, NumberName, Table, TextName } from '../../table/table.ts';
+import type { TableCurve } from './table-curves.ts';
 
 /**
  * What is kept of one column of one series (one GPU, one disk, one process). Times are epoch microseconds.
@@ -65,4 +66,6 @@ export interface TableStatistics {
   series: SeriesStatistics[];
   /** How many series there were before any were left out. */
   series_total: number;
+  /** What a few columns did over time, by their names. */
+  curves?: Record<string, TableCurve>;
 }

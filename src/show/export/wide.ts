@@ -1,7 +1,7 @@
 import { line } from '../../base/csv.ts';
 import { putFloat, putNumber, putTime, putWhole, WIDEST } from '../../base/number-text.ts';
-import { tickOf } from '../../query/series/buckets.ts';
 import { byName } from '../../recording/folder/open.ts';
+import { tickOf } from '../../recording/read/buckets.ts';
 import type { Column, Table } from '../../table/table.ts';
 import type { Output } from './output.ts';
 import { keysOf, type Piece } from './piece.ts';

@@ -41,7 +41,8 @@ export function usageText(answer: UsageAnswer, options: UsageTextOptions): strin
 }
 
 function bars(answer: UsageAnswer, { width, limit = USUAL, stream }: UsageTextOptions): string {
-  const { rows, unit, total, by } = answer;
+  const { unit, total, by } = answer;
+  const rows = answer.rows.length > limit && (by === 'day' || by === 'month') ? withoutEdges(answer.rows) : answer.rows;
   const most = largestOf(rows);
   const shown = limit === 0 ? rows : rows.slice(0, limit);
   const isSum = unit !== 'share' && unit !== 'seconds';
@@ -65,6 +66,13 @@ function bars(answer: UsageAnswer, { width, limit = USUAL, stream }: UsageTextOp
   const rest = rows.length - shown.length;
   const more = rest > 0 ? `and ${rest.toLocaleString('en-US')} more; --limit 0 shows all\n` : '';
   return `${textTable(columns, cells, width).join('\n')}\n${more}`;
+}
+
+/** Days or months from the first to the last with a value: a long period may begin years before the first job. */
+function withoutEdges(rows: readonly UsageRow[]): readonly UsageRow[] {
+  const has = ({ value }: UsageRow): boolean => value !== undefined && value !== 0;
+  const first = rows.findIndex(has);
+  return first < 0 ? rows : rows.slice(first, rows.findLastIndex(has) + 1);
 }
 
 export const largestOf = (rows: readonly UsageRow[]): number =>

@@ -40,11 +40,13 @@ export function causeText(cause: Cause, options: CauseTextOptions = {}): string 
 
 function part(found: PartCause, width: number, limit: number, dim: (text: string) => string): string[] {
   const varied = found.features.filter(({ reference }) => reference.largest_distance > 0);
-  const fixed = found.features.filter(({ reference, distance }) => reference.largest_distance === 0 && distance > 0);
-  const outside = varied.filter(({ ratio }) => ratio > 1);
+  const fixed = found.features
+    .filter(({ reference, distance }) => reference.largest_distance === 0 && distance > 0)
+    .filter(({ outside }) => outside || limit === 0);
+  const outside = varied.filter(({ outside }) => outside);
   const shown = limit === 0 ? varied : outside.slice(0, limit);
   const lines: string[] = [];
-  if (shown.length === 0) lines.push('nothing lies outside the reference');
+  if (shown.length === 0) lines.push('nothing differs from the baseline');
   else {
     const [heads, ...rows] = textTable(
       [

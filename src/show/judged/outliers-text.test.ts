@@ -29,6 +29,13 @@ test('an outlier with its votes; those left out by name', async () => {
     outliersText(await findOutliers('jobs', jobs)),
     `4 jobs, by 4 features
 
+1 of 4 jobs is an outlier
+
+job 4: 1 of 4 features apart
+  feature   value  usual   times  mod. z    IQR
+  cpu_time  9.0 s  1.1 s  7.83 x   52.9*  2.82*
+  * a vote
+
 method                needs  a vote is  looks at
 modified z-score          4  above 3.5  each feature
 z-score                  11             left out: needs 11, there are 4
@@ -36,13 +43,6 @@ interquartile range       4  above 1.5  each feature
 robust covariance        20             left out: needs 20, there are 4
 isolation forest         10             left out: needs 10, there are 4
 principal components     10             left out: needs 10, there are 4
-
-1 of 4 jobs is an outlier
-
-job 4: 1 of 4 features apart
-  feature   value  usual   times  mod. z    IQR
-  cpu_time  9.0 s  1.1 s  7.83 x   52.9*  2.82*
-  * a vote
 `,
   );
 });
@@ -54,7 +54,7 @@ test('nobody is apart', async () => {
       ['1', '2', '3', '4'].map((id) => job(id, 5)),
     ),
   );
-  assert.match(text, /\nno outlier among 4 jobs\n$/);
+  assert.match(text, /^4 jobs, by 4 features\n\nno outlier among 4 jobs\n\nmethod/);
 });
 
 test('a cause: what lies outside, and what never varied', async () => {
@@ -65,10 +65,12 @@ test('a cause: what lies outside, and what never varied', async () => {
   assert.match(text, /\nnever varied in the reference: duration 1 min 30 s, always 1 min 00 s\n/);
 });
 
-test('a cause shows the digits that matter, however little the reference varies', async () => {
+test('a cause shows all digits that matter, however little the reference varies, when all are asked for', async () => {
   const reference = [job('1', 450e6), job('2', 450.001e6), job('3', 450.003e6)];
   const model = await createModel('usual', reference, { now: 0 });
-  const text = causeText(causeOf('9', await jobFeatures(job('9', 450.4e6, 60.2e6)), model));
+  const cause = causeOf('9', await jobFeatures(job('9', 450.4e6, 60.2e6)), model);
+  assert.match(causeText(cause), /\nnothing differs from the baseline\n/);
+  const text = causeText(cause, { limit: 0 });
   assert.match(text, /\ncpu_time {4}200 x {2}\+399 ms {2}7 min 30 s {4}1 x {11}\+2 ms\n/);
   assert.match(text, /\nnever varied in the reference: duration \+200 ms, always 1 min 00 s\n/);
 });

@@ -24,7 +24,7 @@ const ONE: Record<Outliers['of'], string> = {
   threads: 'thread',
 };
 const GROUP: Record<Outliers['of'], string> = {
-  jobs: '',
+  jobs: 'group',
   operations: 'operation',
   processes: 'program',
   threads: 'program',
@@ -40,7 +40,6 @@ export function outliersText(found: Outliers, options: OutliersTextOptions = {})
     .sort(found.of === 'jobs' ? () => 0 : (a, b) => b.outlier.excess - a.outlier.excess);
   const shown = limit === 0 ? all : all.slice(0, limit);
   const lines = [...wrap(head(found, rows), width), ''];
-  lines.push(...methodTable(found, pen.dim), '');
   for (const note of found.notes) lines.push(...wrap(`! ${printable(note)}`, width));
   if (found.notes.length > 0) lines.push('');
   lines.push(pen.bold(result(found.of, all.length, rows)));
@@ -53,6 +52,8 @@ export function outliersText(found: Outliers, options: OutliersTextOptions = {})
       lines.push('', ...detail(found, group, other, width, limit, pen));
     }
   }
+  // how it was decided comes after what was decided
+  lines.push('', ...methodTable(found, pen.dim));
   return `${lines.join('\n')}\n`;
 }
 
@@ -70,7 +71,8 @@ function head(found: Outliers, rows: number): string {
     const reference = Math.max(0, ...found.groups.map((group) => group.reference ?? 0));
     return `${jobs} against the model ${found.model} (${count(reference, 'job')}), ${by}`;
   }
-  if (found.of === 'jobs') return `${jobs}, ${by}`;
+  const inGroups = found.groups.length > 1 ? `, each of ${count(found.groups.length, 'group')} by itself` : '';
+  if (found.of === 'jobs') return `${jobs}${inGroups}, ${by}`;
   const groups = count(found.groups.length, GROUP[found.of]);
   if (found.of === 'operations') return `${groups} of ${jobs}, each compared between the jobs, ${by}`;
   const what = count(rows, ONE[found.of], found.of);
@@ -187,7 +189,7 @@ function voteCell(vote: Vote | undefined): string {
 }
 
 function title(found: Outliers, group: Group, outlier: Outlier): string {
-  const words = [found.of === 'jobs' ? '' : printable(group.name)];
+  const words = [printable(group.name)];
   if (outlier.pid !== undefined) words.push(`pid ${outlier.pid}`);
   if (outlier.tid !== undefined) words.push(`thread ${threadName(outlier.tid)}`);
   if (found.of === 'jobs' || found.jobs.length > 1)

@@ -1,11 +1,14 @@
 import { formatDuration } from '../../base/duration.ts';
 import { stated } from '../../base/stated.ts';
 import { count, figure, percent } from '../../base/words.ts';
+import { metricKind } from '../../query/processes/columns.ts';
 import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { Operation } from '../../query/processes/operations.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
+import { metricTotals } from '../../query/processes/totals.ts';
 import { paint } from '../terminal/paint.ts';
 import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+import { cellOf } from './cells.ts';
 import { listCsv, listJson } from './rows.ts';
 import { notesOf, type ProcessTextOptions } from './table.ts';
 
@@ -15,6 +18,8 @@ export interface OperationsTextOptions extends ProcessTextOptions {
   /** Tags that were not asked for: key and number of values. */
   otherKeys?: readonly (readonly [key: string, values: number])[];
   hidden?: number;
+  /** Metrics that are shown, too. */
+  metrics?: readonly string[];
 }
 
 /** Operations as a table: how often, how long, and which part of the job. */
@@ -29,6 +34,10 @@ export function operationsTable(
     align: 'right',
     ...stated({ spare }),
   });
+  const { metrics = [] } = options;
+  const totals = new Map(
+    operations.map((one) => [one, metrics.length === 0 ? new Map() : metricTotals(set, one.members)]),
+  );
   const several = set.jobs.length > 1;
   const labels = jobLabels(set.jobs);
   const key = onlyKey(operations);
@@ -47,10 +56,11 @@ export function operationsTable(
       right('runs'),
       right('sum', 2),
       right('first to last', 1),
+      ...metrics.map((name) => right(name)),
     ],
     operations.map((one) => [
       one.name === '' ? '(none)' : printable(key === undefined ? one.name : one.tags.get(key)!),
-      several ? printable(labels[one.job]!) : '',
+      one.jobs !== undefined ? count(one.jobs, 'job') : several ? printable(labels[one.job]!) : '',
       figure(one.processes),
       figure(one.threads),
       time(one.cpu_time),
@@ -60,6 +70,7 @@ export function operationsTable(
       figure(one.runs.length),
       time(one.duration_sum),
       time(one.duration_span),
+      ...metrics.map((name) => cellOf(metricKind(name), totals.get(one)!.get(name) ?? Number.NaN)),
     ]),
     width,
     leftOut,
@@ -75,7 +86,7 @@ export function operationsTable(
   const others = options.otherKeys ?? [];
   if (others.length > 0) {
     notes.push(
-      `--tag KEY groups by another tag: ${others.map(([key, n]) => `${printable(key)} (${figure(n)})`).join(', ')}`,
+      `--op-tag KEY groups by another tag: ${others.map(([key, n]) => `${printable(key)} (${figure(n)})`).join(', ')}`,
     );
   }
   const endless = operations.reduce((sum, one) => sum + one.endless, 0);
@@ -94,7 +105,7 @@ function onlyKey(operations: readonly Operation[]): string | undefined {
 /** What is known of an operation, for programs; times in microseconds. */
 function facts(set: ProcessSet, one: Operation): Record<string, string | number> {
   const all: Record<string, string | number> = {
-    job: set.jobs[one.job]!.id,
+    ...(one.jobs === undefined ? { job: set.jobs[one.job]!.id } : { jobs: one.jobs }),
     operation: one.name,
     processes: one.processes,
     threads: one.threads,
@@ -108,6 +119,7 @@ function facts(set: ProcessSet, one: Operation): Record<string, string | number>
     start: one.start,
     end: one.end,
     endless: one.endless,
+    ...Object.fromEntries(metricTotals(set, one.members)),
   };
   return Object.fromEntries(
     Object.entries(all).filter(([, value]) => typeof value === 'string' || Number.isFinite(value)),
@@ -122,7 +134,7 @@ export function operationsJson(set: ProcessSet, operations: readonly Operation[]
 
 export function operationsCsv(set: ProcessSet, operations: readonly Operation[]): string {
   const heads = [
-    'job',
+    operations.some(({ jobs }) => jobs !== undefined) ? 'jobs' : 'job',
     'operation',
     'processes',
     'threads',
@@ -136,6 +148,7 @@ export function operationsCsv(set: ProcessSet, operations: readonly Operation[])
     'start',
     'end',
     'endless',
+    ...set.metrics.keys(),
   ];
   return listCsv(
     heads,

@@ -131,11 +131,11 @@ export function withTail(
 export function notesOf(set: ProcessSet): string[] {
   const of = (source: string): number => set.source.reduce((sum, one) => sum + Number(one === source), 0);
   const notes: string[] = [];
-  const [told, started, sampled] = [of('parent'), of('start'), of('sample')];
-  const recorded = of('record') + told;
-  if (told > 0)
+  const [byParent, started, sampled] = [of('parent'), of('start'), of('sample')];
+  const recorded = of('record') + byParent;
+  if (byParent > 0)
     notes.push(
-      `told: ${count(told, 'process', 'processes')} killed or unable to record, known from who waited for them`,
+      `by parent: ${count(byParent, 'process', 'processes')} killed or unable to record, reported by ${byParent === 1 ? 'its parent' : 'their parents'}`,
     );
   if (started > 0)
     notes.push(`no end: ${count(started, 'process', 'processes')} started, then killed or still running`);

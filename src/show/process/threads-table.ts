@@ -71,7 +71,7 @@ function notesOf(set: ProcessSet, i: number, threads: ThreadColumns, shown: numb
   const had = set.threads[i]!;
   if (set.source[i] === 'sample') {
     notes.push(`sampled: its threads were not recorded one by one${had > 0 ? `; it had up to ${had}` : ''}`);
-  } else if (set.source[i] === 'parent') notes.push('its parent told of its end: its threads are not known');
+  } else if (set.source[i] === 'parent') notes.push('its end was reported by its parent: its threads are not known');
   else if (set.source[i] === 'start') notes.push('no end record: threads that had not ended are not known');
   else if (had > threads.length) {
     notes.push(`${count(had - threads.length, 'thread')} of ${had} too short for a record of their own`);

@@ -43,8 +43,8 @@ export function processTree(
   const nodes = set.node.some((node) => node !== set.node[0]);
   const text = withTail(
     [
-      right('CPU in all'),
-      right('its own'),
+      right('CPU total'),
+      right('self'),
       right('share'),
       right('pid'),
       { head: 'node', most: 12, middle: true },
@@ -76,7 +76,7 @@ export function processTree(
   return `${text.join('\n')}\n`;
 }
 
-const MARKS: Readonly<Record<string, string>> = { parent: ' (told)', start: ' (no end)', sample: ' (sampled)' };
+const MARKS: Readonly<Record<string, string>> = { parent: ' (by parent)', start: ' (no end)', sample: ' (sampled)' };
 
 function label(set: ProcessSet, i: number): string {
   return printable(commandOf(set, i)) + (MARKS[set.source[i]!] ?? '');

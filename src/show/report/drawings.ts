@@ -1,7 +1,7 @@
 import { greatest } from '../../base/extremes.ts';
 import { figure, percent } from '../../base/words.ts';
 import { isIdle } from '../../judge/facts/stragglers.ts';
-import type { GpuReport } from '../../judge/report-schema.ts';
+import type { CurvesReport, GpuReport, PhaseReport } from '../../judge/report-schema.ts';
 import { safe } from './html.ts';
 
 /** A share as a bar, 160 wide. */
@@ -44,4 +44,40 @@ export function gpuMap(gpus: readonly GpuReport[]): string {
     );
   }
   return `<svg class="map" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="Utilisation of each GPU in per cent">${parts.join('')}</svg><p class="note">Mean utilisation of each GPU in per cent; framed: something is the matter.</p>`;
+}
+
+const CURVE = { width: 640, height: 44 };
+
+/** A curve as a picture, from 0 to its greatest value; what was not measured is a gap. */
+export function curvePicture({ what, values }: CurvesReport['lines'][number], words: string): string {
+  const { width, height } = CURVE;
+  const most = greatest(values.map((value) => value ?? 0)) || 1;
+  const each = width / values.length;
+  const paths: string[] = [];
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] === null) continue;
+    const begin = i;
+    while (i + 1 < values.length && values[i + 1] !== null) i++;
+    const tops = values.slice(begin, i + 1).map((value, k) => {
+      const y = (height - (value! / most) * (height - 2)).toFixed(1);
+      return `${((begin + k) * each).toFixed(1)},${y} ${((begin + k + 1) * each).toFixed(1)},${y}`;
+    });
+    paths.push(
+      `<polygon points="${(begin * each).toFixed(1)},${height} ${tops.join(' ')} ${((i + 1) * each).toFixed(1)},${height}"/>`,
+    );
+  }
+  return `<svg class="curve" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${safe(`${what} over time, ${words}`)}">${paths.join('')}</svg>`;
+}
+
+/** Phases below the curves, with their names where these fit. */
+export function phasePicture(phases: readonly PhaseReport[], { from, step, lines }: CurvesReport): string {
+  const to = from + step * (lines[0]?.values.length ?? 0);
+  const shown = phases.filter(({ start, end = to }) => start < to && end > from);
+  if (shown.length === 0) return '';
+  const at = (time: number): number => ((Math.min(to, Math.max(from, time)) - from) / (to - from)) * 100;
+  const parts = shown.map(({ name, start, end = to }) => {
+    const [left, width] = [at(start).toFixed(2), Math.max(0.2, at(end) - at(start)).toFixed(2)];
+    return `<span style="left:${left}%;width:${width}%" title="${safe(name)}">${safe(name)}</span>`;
+  });
+  return `<div class="phases">${parts.join('')}</div>`;
 }

@@ -62,6 +62,7 @@ export function about(report: Report): string[] {
   const tags = Object.entries(job.tags).map(([key, value]) => `${key}:${value}`);
   if (tags.length > 0) lines.push(`tags ${tags.join(' ')}`);
   for (const [key, text] of Object.entries(job.annotations ?? {})) lines.push(`${key}: ${text}`);
+  if (job.imported !== undefined) lines.push(`imported from ${[job.imported.from, ...job.imported.notes].join('; ')}`);
   if (confined !== undefined) lines.push(`Only ${confined.what}: ${formatDuration(s.wall_seconds)} of the job.`);
   return lines;
 }

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { nodeList } from '../../base/node-list.ts';
 import { formatBytes } from '../../base/size.ts';
 import { percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { printable } from '../terminal/text-table.ts';
-import { gpuMap, meterBar } from './drawings.ts';
+import { curveEnds, mostWords, nameOf } from './curve-lines.ts';
+import { curvePicture, gpuMap, meterBar, phasePicture } from './drawings.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
@@ -11,8 +13,19 @@ import * as tables from './rows.ts';
 import { jobRow, manyRows } from './several.ts';
 import { STYLE } from './style.ts';
 
-/** The report as one file: no scripts, nothing from elsewhere, light and dark, fit for printing. */
-export function reportHtml(reports: readonly Report[]): string {
+/** What takes the place of the report where scripts run. */
+export interface InteractivePage {
+  script: string;
+  style: string;
+  /** What it shows: JSON, packed with gzip, in base64. */
+  data: string;
+}
+
+/**
+ * The report as one file: nothing from elsewhere, light and dark, fit for printing. It has no scripts, unless it is to be
+ * interactive: then it is what is seen until that page is there, and where scripts do not run.
+ */
+export function reportHtml(reports: readonly Report[], page?: InteractivePage): string {
   const name = reports.length === 1 ? title(reports[0]!) : `${reports.length} jobs`;
   const several =
     reports.length > 1
@@ -23,16 +36,29 @@ export function reportHtml(reports: readonly Report[]): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'${page === undefined ? '' : `; img-src data: blob:; script-src '${hashOf(page.script)}'`}">
 <title>${safe(name)} · Tacho report</title>
-<style>${STYLE}</style>
+<style id="report-style">${STYLE}</style>
 </head>
 <body>
-${several}${reports.map(card).join('\n')}
-</body>
+${page === undefined ? '' : '<div id="report">\n'}${several}${reports.map(card).join('\n')}
+${page === undefined ? '' : interactive(page)}</body>
 </html>
 `;
 }
+
+/** The style of the page waits for its script. What is packed has no character that HTML knows. */
+function interactive({ script, style, data }: InteractivePage): string {
+  if (/<\/script|<!--/i.test(script) || /<\/style/i.test(style)) throw new Error('the page cannot be put into a file');
+  return `</div>
+<div id="app"></div>
+<style id="page-style" media="not all">${style}</style>
+<script id="tacho-data" type="application/octet-stream">${data}</script>
+<script>${script}</script>
+`;
+}
+
+const hashOf = (script: string): string => `sha256-${createHash('sha256').update(script).digest('base64')}`;
 
 function card(report: Report, at: number): string {
   const worst = report.findings[0]?.severity ?? 'fine';
@@ -45,6 +71,7 @@ ${about(report)
 <p class="verdict ${worst}">${safe(verdict(report))}</p>
 </header>
 ${section(askedWords(report), used(report))}
+${section('Over time', overTime(report))}
 ${section('Findings', findings(report))}
 ${section('GPUs', gpus(report))}
 ${section('Nodes', table(tables.nodeRows(report.nodes)))}
@@ -99,6 +126,21 @@ function used(report: Report): string {
   if (kernel !== undefined) rows.push(plain('kernel', kernel));
   rows.push(plain('energy', energyWords(report) ?? 'not measurable here'), plain('hours', hoursWords(report)));
   return `<table class="used">${rows.join('\n')}</table>`;
+}
+
+/** Curves with the phases below them. */
+function overTime(report: Report): string {
+  const { curves, phases, job } = report;
+  if (curves === undefined) return '';
+  const rows = curves.lines.map(
+    (line) =>
+      `<tr><th>${safe(nameOf(line))}</th><td>${curvePicture(line, mostWords(line))}</td><td class="n">${safe(mostWords(line))}</td></tr>`,
+  );
+  const bars = phasePicture(phases, curves);
+  if (bars !== '') rows.push(`<tr><th>phases</th><td>${bars}</td><td></td></tr>`);
+  const [begin, end] = curveEnds(curves, job.start);
+  rows.push(`<tr><th></th><td class="ends"><span>${begin}</span><span>${end}</span></td><td></td></tr>`);
+  return `<table class="curves">${rows.join('\n')}</table>`;
 }
 
 function findings(report: Report): string {

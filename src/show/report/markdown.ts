@@ -2,7 +2,8 @@ import { formatBytes } from '../../base/size.ts';
 import { percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { foldRows } from '../terminal/fold-rows.ts';
-import { pad, printable, textWidth } from '../terminal/text-table.ts';
+import { cut, pad, printable, textWidth } from '../terminal/text-table.ts';
+import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
@@ -21,6 +22,7 @@ function card(report: Report): string {
     about(report).map(safe).join('  \n'),
     `**${safe(verdict(report))}**`,
     section(askedWords(report), used(report)),
+    section(report.curves === undefined ? '' : curveTitle(report.curves), overTime(report)),
     section('Findings', findings(report)),
     section('GPUs', gpus(report)),
     section('Nodes', table(tables.nodeRows(report.nodes))),
@@ -76,6 +78,16 @@ function used(report: Report): string {
   const energy = energyWords(report);
   rows.push(['energy', '', energy ?? 'not measurable here'], ['hours', '', hoursWords(report)]);
   return table({ columns: [{ head: 'what' }, { head: 'used', align: 'right' }, { head: '' }], rows }, true);
+}
+
+/** As text that keeps its columns: names in it cannot become markup. */
+function overTime(report: Report): string {
+  if (report.curves === undefined) return '';
+  const lines = curveTexts(report.curves, true).map(({ name, line, most }) => `${pad(name, 15)}${line}  ${most}`);
+  const { phases, times } = curveFeet(report, true);
+  const feet = phases.map(({ name, line }) => `${pad(cut(name, 14), 15)}${line}`);
+  const text = [...lines, ...feet, `${' '.repeat(15)}${times}`].map((line) => line.replaceAll('`', "'").trimEnd());
+  return ['```text', ...text, '```'].join('\n');
 }
 
 function findings(report: Report): string {

@@ -367,7 +367,7 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
     columns: [
       { head: 'phase', most: 36, shrinks: true },
       right('times'),
-      right('in all'),
+      right('total'),
       right('mean'),
       right('longest'),
       right('CPU %'),

@@ -36,6 +36,10 @@ mark { background: none; color: var(--amber); font-weight: 600; white-space: now
 details { margin: 6px 0; } summary { cursor: pointer; color: var(--soft); font-size: 14px; }
 ul { margin: 6px 0; padding-left: 20px; } code { font-size: 12px; color: var(--soft); }
 .meter .track { fill: var(--line); } .meter .fill { fill: var(--blue); }
+table.curves { width: 100%; } .curves th, .curves td { vertical-align: middle; } .curves th { font-weight: 500; white-space: nowrap; } .curves td:nth-child(2) { width: 100%; }
+.curve { display: block; width: 100%; height: 40px; border-bottom: 1px solid var(--line); } .curve polygon { fill: var(--blue); fill-opacity: .55; }
+.phases { position: relative; height: 18px; } .phases span { position: absolute; top: 0; bottom: 0; overflow: hidden; white-space: nowrap; font-size: 11px; line-height: 16px; padding-left: 2px; border-left: 2px solid var(--blue); background: var(--wash); color: var(--soft); }
+.ends span { font-size: 12px; color: var(--soft); } .ends span + span { float: right; }
 .map { max-width: 100%; height: auto; } .map text { font-size: 11px; fill: var(--soft); } .map rect { fill: var(--blue); }
 .map rect.none { fill: var(--line); } .map text.on { fill: var(--on); } .map .odd rect { stroke: var(--red); stroke-width: 2.5; }
 .note, footer { color: var(--soft); font-size: 13px; margin: 4px 0; } footer { margin-top: 32px; } footer p { margin: 0; }

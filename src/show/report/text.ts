@@ -5,7 +5,8 @@ import { count, figure, percent } from '../../base/words.ts';
 import type { Finding, Report } from '../../judge/report-schema.ts';
 import { foldRows, MOST_ROWS } from '../terminal/fold-rows.ts';
 import { type Paint, paint } from '../terminal/paint.ts';
-import { cutCommand, pad, printable, textTable, textWidth, wrap } from '../terminal/text-table.ts';
+import { cut, cutCommand, pad, printable, textTable, textWidth, wrap } from '../terminal/text-table.ts';
+import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
 import { PackedTexts } from './packed-texts.ts';
@@ -119,6 +120,7 @@ function card(report: Report, pen: Pen, all: boolean): string {
   const parts: string[][] = [
     head(report, pen),
     used(report, pen, all),
+    overTime(report, pen),
     findings(report.findings, pen),
     gpuPart(report, pen, all),
     nodePart(report, pen, all),
@@ -189,6 +191,17 @@ function used(report: Report, pen: Pen, all: boolean): string[] {
       lines.push(`${label('')}${pad(formatBytes(bytes), 10, 'right')}  ${pen.say(what)}`);
   }
   return lines;
+}
+
+/** Curves, and the phases below them. */
+function overTime(report: Report, pen: Pen): string[] {
+  if (report.curves === undefined) return [];
+  const lines = curveTexts(report.curves, pen.unicode).map(({ name, line, most }) =>
+    `${pad(`  ${name}`, 15)}${pen.cyan(line)}  ${pen.dim(most)}`.trimEnd(),
+  );
+  const { phases, times } = curveFeet(report, pen.unicode);
+  const feet = phases.map(({ name, line }) => `  ${pad(cut(pen.say(name), 12), 13)}${pen.say(line)}`);
+  return [pen.bold(curveTitle(report.curves)), ...lines, ...feet, `${' '.repeat(15)}${pen.dim(times)}`];
 }
 
 /** A share as a bar; what exceeds the allocation fills it. */

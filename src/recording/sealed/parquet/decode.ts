@@ -65,9 +65,12 @@ export function deltaInt64(bytes: Buffer, count: number, into: Float64Array = ne
       scale *= 128;
     }
   };
+  /** The sign is taken off first: twice a number beyond 2^52 would be rounded. */
   const zigzag = (): number => {
-    const value = varint();
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    if (at >= bytes.length) throw new Error('a page ends in the middle');
+    const first = bytes[at++]!;
+    const half = ((first & 127) >> 1) + (first < 128 ? 0 : varint() * 64);
+    return first % 2 === 0 ? half : -half - 1;
   };
   const block = varint();
   const minis = varint();

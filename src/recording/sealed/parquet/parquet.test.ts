@@ -143,6 +143,14 @@ test('a table comes back from its file as it was, in one row group or many', () 
   );
 });
 
+test('whole numbers as far as 2^53 on either side come back exactly', () => {
+  const file = path.join(temporary(), 'disk.parquet');
+  const far = [-9007199254699983, -9007199254725072, 9007199254740991, -9007199254740991, -4503599627370497, 0, -1];
+  const rows = far.map((read_bytes): Sample => ({ disk: '', read_bytes, busy_percent: 0, queue: 0, model: '' }));
+  writeParquet(file, batchOf(rows), { rowsPerGroup: 2 });
+  assert.deepEqual(readBack(file).rows, rows);
+});
+
 test('large columns of every nature survive the choice of encodings', () => {
   const file = path.join(temporary(), 'disk.parquet');
   let state = 7;

@@ -36,7 +36,14 @@ export function writeVarint(out: number[], value: number): void {
 }
 
 export function writeZigzag(out: number[], value: number): void {
-  writeVarint(out, value < 0 ? -value * 2 - 1 : value * 2);
+  // twice a number beyond 2^52 would be rounded: its first seven bits come with the sign
+  const half = value < 0 ? -value - 1 : value;
+  const first = (half % 64) * 2 + (value < 0 ? 1 : 0);
+  if (half < 64) out.push(first);
+  else {
+    out.push(first | 128);
+    writeVarint(out, Math.floor(half / 64));
+  }
 }
 
 function writeStruct(out: number[], value: Struct): void {

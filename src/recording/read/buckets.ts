@@ -1,5 +1,5 @@
 import { inBlocks } from '../../base/blocks.ts';
-import type { Batch } from '../../recording/read/batch.ts';
+import type { Batch } from './batch.ts';
 
 /*
  * The one rule of steps: they are aligned to the wall clock (whole multiples of their length since 1970), and a step has its

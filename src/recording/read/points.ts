@@ -1,6 +1,6 @@
-import type { Batch } from '../../recording/read/batch.ts';
-import { eachRate } from '../../recording/read/rate-cells.ts';
+import type { Batch } from './batch.ts';
 import type { Buckets } from './buckets.ts';
+import { eachRate } from './rate-cells.ts';
 
 /** What a column showed in each step. A step without any value has the count 0, and NaN for the rest. */
 export interface Points {

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { madeJob } from '../../../test/made/outlier-jobs.ts';
+import { componentsOf } from './components.ts';
+
+/** Time and CPU time go together; bytes go their own way. Job 13 has much CPU time for its length. */
+const jobs = Array.from({ length: 20 }, (_, i) => {
+  const size = 1 + ((i * 7) % 20) / 20;
+  const rchar = 1000 + ((i * 11) % 19);
+  const wrong = i === 13 ? 3 : 1;
+  return madeJob(`${i}`, [{ cpu_time: wrong * size * (1 + ((i * 3) % 5) / 50) * 1e6, metrics: { rchar } }], {
+    duration: size * 1e7,
+  });
+});
+
+test('components have scores, loadings and rankings', async () => {
+  const found = await componentsOf(jobs);
+  assert.deepEqual(found.features.map(({ feature }) => feature).sort(), ['cpu_time', 'duration', 'rchar']);
+  assert.equal(found.scores[0]!.job, '13');
+  assert.ok(Math.abs(found.variance.reduce((sum, share) => sum + share, 0) - 1) < 1e-9);
+  // loadings of a component have length 1
+  const lengths = found.variance.map((_, k) => found.features.reduce((sum, one) => sum + one.loadings[k]! ** 2, 0));
+  for (const length of lengths) assert.ok(Math.abs(length - 1) < 1e-9);
+  const first = Object.fromEntries(found.features.map(({ feature, loadings }) => [feature, loadings[0]!]));
+  assert.ok(first.cpu_time! * first.duration! > 0.2, 'they grow together');
+  await assert.rejects(componentsOf(jobs.slice(0, 3)), /need 4 jobs .*there are 3/);
+  await assert.rejects(componentsOf(jobs, { features: ['duration', 'processes'] }), /two features that vary/);
+});

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { agentOf, appendRows, jobOf, START, temporary } from '../../../test/make-recording.ts';
+import { openRecording } from '../../recording/folder/open.ts';
+import { gpuTable, processTable } from '../../sources/tables.ts';
+import { NodeFollower } from './node-now.ts';
+
+test('a look takes what was written since the last one', async () => {
+  const folder = path.join(temporary(), 'tacho-19');
+  const place = path.join(folder, 'node=c1');
+  fs.mkdirSync(place, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1'], start: START })));
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, processTable])));
+  const seconds = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, i) => ({
+      time: START + (from + i) * 1e6,
+      pid: '17',
+      start: String(START / 1000),
+      name: 'solver',
+      user: 'ada',
+      state: 'R',
+      user_ms: (from + i) * 1500,
+      system_ms: (from + i) * 500,
+      rss_bytes: 1000 + from + i,
+    }));
+  const cards = (from: number, to: number, busy: number) =>
+    Array.from({ length: to - from }, (_, i) => ({
+      time: START + (from + i) * 1e6,
+      gpu: '0',
+      utilization_percent: busy,
+    }));
+  await appendRows(place, processTable, seconds(0, 5));
+  await appendRows(place, gpuTable, cards(0, 5, 30));
+  const follower = new NodeFollower(openRecording(folder).nodes[0]!);
+  const first = follower.look();
+  assert.deepEqual(first.processes, [
+    { node: 'c1', pid: 17, name: 'solver', user: 'ada', state: 'R', cpu: 2, memory_bytes: 1004 },
+  ]);
+  assert.deepEqual(first.gpus, [{ node: 'c1', gpu: '0', utilization_percent: 30 }]);
+  assert.deepEqual([first.scope, first.cpu, first.last], ['job', 2, START + 4e6]);
+  await appendRows(place, gpuTable, cards(5, 7, 80));
+  assert.deepEqual(follower.look().gpus[0]?.utilization_percent, 80);
+  follower.close();
+});

@@ -1,0 +1,274 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { splitLine } from '../../base/csv.ts';
+import type { NodeRecording } from '../../recording/folder/open.ts';
+import { liveName } from '../../recording/folder/part-name.ts';
+import { listParts } from '../../recording/live/parts.ts';
+import type { Position } from '../../recording/live/position.ts';
+import { Tail } from '../../recording/live/tail.ts';
+import { cgroupTable, cpuTable, gpuTable, meminfoTable, processTable } from '../../sources/tables.ts';
+
+/** What a node does now, from the newest rows of its live files: only what was written since the last look is read. */
+export interface NodeNow {
+  node: string;
+  /** Of the newest sample, epoch microseconds; not there: none was seen. */
+  last?: number;
+  /** CPUs busy. */
+  cpu?: number;
+  memory_bytes?: number;
+  /** Whose these two are: the job's, or of all on the node. */
+  scope: 'job' | 'node';
+  io_bytes_per_second?: number;
+  gpus: GpuNow[];
+  processes: ProcessNow[];
+}
+
+export interface GpuNow {
+  node: string;
+  gpu: string;
+  utilization_percent?: number;
+  memory_used_bytes?: number;
+  power_watts?: number;
+}
+
+export interface ProcessNow {
+  node: string;
+  pid: number;
+  name: string;
+  user: string;
+  state: string;
+  /** CPUs busy. */
+  cpu?: number;
+  memory_bytes?: number;
+}
+
+/** Bytes of a live file that are read at the first look: of processes at least a minute, as not all are in each tick. */
+const LOOK_BACK = { process: 1 << 20, others: 32 << 10 };
+const AT_ONCE = 1 << 20;
+/** A process of which no row came for so long has gone unseen; microseconds. */
+const FORGOTTEN = 90e6;
+
+type Cells = (name: string) => string;
+
+/** A row of a key, and the one before it. */
+interface Kept {
+  time: number;
+  before?: { time: number; cells: ReadonlyMap<string, number> };
+  cells: ReadonlyMap<string, number>;
+  texts: ReadonlyMap<string, string>;
+}
+
+/** The tables that are followed: keys, numbers and texts that are kept of each row. */
+const FOLLOWED: Readonly<
+  Record<string, { key: readonly string[]; numbers: readonly string[]; texts: readonly string[] }>
+> = {
+  [cgroupTable.name]: {
+    key: ['cgroup'],
+    numbers: ['usage_us', 'memory_current_bytes', 'io_read_bytes', 'io_written_bytes'],
+    texts: [],
+  },
+  [gpuTable.name]: {
+    key: ['gpu'],
+    numbers: ['utilization_percent', 'memory_used_bytes', 'power_watts'],
+    texts: ['mine'],
+  },
+  [processTable.name]: {
+    key: ['pid', 'start'],
+    numbers: ['user_ms', 'system_ms', 'rss_bytes'],
+    texts: ['name', 'user', 'state'],
+  },
+  [cpuTable.name]: { key: ['cpu'], numbers: ['busy_ms'], texts: [] },
+  [meminfoTable.name]: { key: [], numbers: ['MemTotal_bytes', 'MemAvailable_bytes'], texts: [] },
+};
+
+class TableTail {
+  readonly rows = new Map<string, Kept>();
+  private readonly tail: Tail;
+  private readonly folder: string;
+  private readonly table: string;
+  private position: Position | undefined;
+  private columns: string[] = [];
+  private header = '';
+
+  constructor(folder: string, table: string) {
+    this.folder = folder;
+    this.table = table;
+    this.tail = new Tail(folder, table);
+  }
+
+  /** Takes what is new. */
+  look(): void {
+    if (this.position === undefined) {
+      const parts = listParts(this.folder).get(this.table);
+      if (parts === undefined) return;
+      const live = path.join(this.folder, liveName(this.table));
+      const size = fs.statSync(live, { throwIfNoEntry: false })?.size ?? 0;
+      const back = this.table === processTable.name ? LOOK_BACK.process : LOOK_BACK.others;
+      const bytes = size > back ? this.nextRow(live, size - back) : 0;
+      this.position = { part: parts.newest + 1, bytes };
+    }
+    for (
+      let run = this.tail.wholeLines(this.position, AT_ONCE);
+      run !== undefined;
+      run = this.tail.wholeLines(this.position, AT_ONCE)
+    ) {
+      this.position = run.next;
+      if (run.header !== this.header) [this.header, this.columns] = [run.header, splitLine(run.header)];
+      for (const line of run.bytes.toString('utf8').split('\n')) if (line !== '') this.take(line);
+      if (run.bytes.length === 0) return;
+    }
+  }
+
+  close(): void {
+    this.tail.close();
+  }
+
+  /** Where the first row behind a place begins. */
+  private nextRow(file: string, from: number): number {
+    const fd = fs.openSync(file, 'r');
+    try {
+      const buffer = Buffer.alloc(64 << 10);
+      const got = fs.readSync(fd, buffer, 0, buffer.length, from);
+      const end = buffer.subarray(0, got).indexOf(10);
+      return end < 0 ? from + got : from + end + 1;
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  private take(line: string): void {
+    // of a node with many CPUs only their sum is wanted
+    if (this.table === cpuTable.name && !line.includes(',all,')) return;
+    const values = splitLine(line);
+    const at: Cells = (name) => values[this.columns.indexOf(name)] ?? '';
+    const time = Number(at('time'));
+    if (!Number.isFinite(time)) return;
+    const { key, numbers, texts } = FOLLOWED[this.table]!;
+    const id = key.map(at).join(' ');
+    const old = this.rows.get(id);
+    const cells = new Map<string, number>();
+    for (const name of numbers) {
+      const text = at(name);
+      if (text !== '') cells.set(name, Number(text));
+    }
+    const said = new Map<string, string>(old?.texts);
+    for (const name of texts) if (at(name) !== '') said.set(name, at(name));
+    this.rows.set(id, {
+      time,
+      cells,
+      texts: said,
+      ...(old === undefined ? {} : { before: { time: old.time, cells: old.cells } }),
+    });
+  }
+}
+
+/** What a counter grew by in a second, between its last two rows. */
+function rate(kept: Kept | undefined, name: string): number | undefined {
+  const [now, then] = [kept?.cells.get(name), kept?.before?.cells.get(name)];
+  if (now === undefined || then === undefined || !(kept!.time > kept!.before!.time)) return undefined;
+  return (Math.max(0, now - then) / (kept!.time - kept!.before!.time)) * 1e6;
+}
+
+const sumKnown = (values: readonly (number | undefined)[]): number | undefined => {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
+};
+
+/** Follows one node. */
+export class NodeFollower {
+  private readonly node: NodeRecording;
+  private readonly tables = new Map<string, TableTail>();
+
+  constructor(node: NodeRecording) {
+    this.node = node;
+  }
+
+  look(): NodeNow {
+    const { scope } = this.node.agent ?? {};
+    const isOwn = scope?.members === 'cgroup' && scope.cgroup_shared !== true;
+    const names = [
+      ...(isOwn ? [cgroupTable.name] : [cpuTable.name, meminfoTable.name]),
+      gpuTable.name,
+      processTable.name,
+    ];
+    for (const name of names) {
+      if (!this.tables.has(name)) this.tables.set(name, new TableTail(this.node.folder, name));
+      this.tables.get(name)!.look();
+    }
+    const rowsOf = (name: string): ReadonlyMap<string, Kept> => this.tables.get(name)?.rows ?? new Map<string, Kept>();
+    const last = Math.max(...names.flatMap((name) => [...rowsOf(name).values()].map(({ time }) => time)));
+    const processes = this.processesOf(rowsOf(processTable.name), last);
+    const known = {
+      node: this.node.name,
+      ...(Number.isFinite(last) ? { last } : {}),
+      gpus: this.gpusOf(rowsOf(gpuTable.name)),
+      processes,
+    };
+    const own = rowsOf(cgroupTable.name).get('.');
+    if (own !== undefined) {
+      const usage = rate(own, 'usage_us');
+      return {
+        ...known,
+        scope: 'job',
+        ...defined('cpu', usage === undefined ? undefined : usage / 1e6),
+        ...defined('memory_bytes', own.cells.get('memory_current_bytes')),
+        ...defined('io_bytes_per_second', sumKnown([rate(own, 'io_read_bytes'), rate(own, 'io_written_bytes')])),
+      };
+    }
+    const [cpu, memory] = [
+      sumKnown(processes.map((each) => each.cpu)),
+      sumKnown(processes.map((each) => each.memory_bytes)),
+    ];
+    if (processes.length > 0)
+      return { ...known, scope: 'job', ...defined('cpu', cpu), ...defined('memory_bytes', memory) };
+    const busy = rate(rowsOf(cpuTable.name).get('all'), 'busy_ms');
+    const mem = rowsOf(meminfoTable.name).get('')?.cells;
+    const [total, free] = [mem?.get('MemTotal_bytes'), mem?.get('MemAvailable_bytes')];
+    return {
+      ...known,
+      scope: 'node',
+      ...defined('cpu', busy === undefined ? undefined : busy / 1000),
+      ...defined('memory_bytes', total === undefined || free === undefined ? undefined : total - free),
+    };
+  }
+
+  close(): void {
+    for (const tail of this.tables.values()) tail.close();
+  }
+
+  private gpusOf(rows: ReadonlyMap<string, Kept>): GpuNow[] {
+    return [...rows]
+      .filter(([, { texts }]) => texts.get('mine') !== 'no')
+      .map(([gpu, { cells }]) => ({
+        node: this.node.name,
+        gpu,
+        ...defined('utilization_percent', cells.get('utilization_percent')),
+        ...defined('memory_used_bytes', cells.get('memory_used_bytes')),
+        ...defined('power_watts', cells.get('power_watts')),
+      }));
+  }
+
+  private processesOf(rows: ReadonlyMap<string, Kept>, last: number): ProcessNow[] {
+    const living: ProcessNow[] = [];
+    for (const [id, kept] of rows) {
+      const state = kept.texts.get('state') ?? '';
+      if (state === 'X' || last - kept.time > FORGOTTEN) continue;
+      const cpu = sumKnown([rate(kept, 'user_ms'), rate(kept, 'system_ms')]);
+      // a row is written when something changed: none since means that it does nothing
+      const isIdle = last - kept.time > 5e6;
+      living.push({
+        node: this.node.name,
+        pid: Number(id.split(' ')[0]),
+        name: kept.texts.get('name') ?? '',
+        user: kept.texts.get('user') ?? '',
+        state,
+        ...defined('cpu', isIdle ? 0 : cpu === undefined ? undefined : cpu / 1000),
+        ...defined('memory_bytes', kept.cells.get('rss_bytes')),
+      });
+    }
+    return living;
+  }
+}
+
+const defined = <K extends string>(name: K, value: number | undefined): { [N in K]?: number } =>
+  (value === undefined || Number.isNaN(value) ? {} : { [name]: value }) as { [N in K]?: number };

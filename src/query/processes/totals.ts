@@ -1,0 +1,40 @@
+import { processEndTable } from '../../sources/records/tables.ts';
+import type { ProcessColumns } from './set.ts';
+
+/** Levels: the highest of any process says more than their sum. */
+const HIGHEST = new Set<string>([processEndTable.col.rssmax.name, 'vsize']);
+
+/** Whether values of this metric do not add up. */
+export const isLevel = (name: string): boolean => HIGHEST.has(name);
+
+/** Every metric of some processes together: counters added up, of levels the highest. What nobody knows is not there. */
+export function metricTotals(set: ProcessColumns, members: ArrayLike<number>): Map<string, number> {
+  const totals = new Map<string, number>();
+  for (const [name, values] of set.metrics) {
+    const total = isLevel(name) ? highestOf(values, members) : sumOf(values, members);
+    if (!Number.isNaN(total)) totals.set(name, total);
+  }
+  return totals;
+}
+
+/** NaN when nothing is known. */
+export function sumOf(values: Float64Array, members: ArrayLike<number>): number {
+  let total = 0;
+  let known = false;
+  for (let k = 0; k < members.length; k++) {
+    const value = values[members[k]!]!;
+    if (Number.isNaN(value)) continue;
+    total += value;
+    known = true;
+  }
+  return known ? total : Number.NaN;
+}
+
+function highestOf(values: Float64Array, members: ArrayLike<number>): number {
+  let found = Number.NaN;
+  for (let k = 0; k < members.length; k++) {
+    const value = values[members[k]!]!;
+    if (value > found || Number.isNaN(found)) found = value;
+  }
+  return found;
+}

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inflateSync } from 'node:zlib';
+import { reportPdf } from './pdf.ts';
+
+test('every line of a card is on a page, in the column where it stands', () => {
+  const lines = Array.from({ length: 130 }, (_, i) => (i === 0 ? 'Job <1>' : `  line ${i}`));
+  const pdf = reportPdf(`${lines.join('\n')}\n`);
+  const words = pdf.toString('latin1');
+  assert.match(words, /\/Count 3 /);
+  const contents = [...words.matchAll(/stream\n/g)]
+    .filter(({ index }) => !words.slice(index - 3, index).includes('end'))
+    .map(({ index }) => {
+      const begin = index + 'stream\n'.length;
+      return inflateSync(pdf.subarray(begin, words.indexOf('\nendstream', begin))).toString('latin1');
+    });
+  const all = contents.join('\n');
+  const hex = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
+  for (const line of lines) assert.ok(all.includes(`<${hex(line.trim())}> Tj`), line);
+  // two blanks of six points each
+  assert.match(all, new RegExp(`/F3 10 Tf 1 0 0 -1 64 68 Tm <${hex('line 1')}>`));
+  assert.match(all, new RegExp(`/F4 10 Tf 1 0 0 -1 52 56 Tm <${hex('Job <1>')}>`));
+});

@@ -1,0 +1,29 @@
+import { pdfOf } from '../../charts/pdf.ts';
+
+/** A4, in points. */
+const [WIDTH, HEIGHT] = [595, 842];
+const [LEFT, TOP, SIZE, LINE] = [52, 56, 10, 12];
+const LINES = Math.floor((HEIGHT - 2 * TOP) / LINE);
+
+const safe = (text: string): string =>
+  text.replace(/[&<>]/g, (letter) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[letter]!);
+
+/** Heads of parts stand at the left edge, behind a blank line. */
+const isHead = (lines: readonly string[], i: number): boolean =>
+  i === 0 || (lines[i - 1] === '' && lines[i] !== '' && !lines[i]!.startsWith(' '));
+
+/** A report card as text, 80 columns wide, on pages. */
+export function reportPdf(text: string): Buffer {
+  const lines = text.trimEnd().split('\n');
+  const pages = Array.from({ length: Math.ceil(lines.length / LINES) }, (_, page) => {
+    const rows = lines.slice(page * LINES, (page + 1) * LINES).map((line, i) => {
+      const weight = isHead(lines, page * LINES + i) ? ' font-weight="bold"' : '';
+      // blanks at the left are a place
+      const indent = line.length - line.trimStart().length;
+      const x = LEFT + indent * SIZE * 0.6;
+      return `<text x="${x}" y="${TOP + i * LINE}" font-family="monospace" font-size="${SIZE}"${weight}>${safe(line.trimStart())}</text>`;
+    });
+    return { svg: `<svg width="${WIDTH}" height="${HEIGHT}">${rows.join('')}</svg>`, width: WIDTH, height: HEIGHT };
+  });
+  return pdfOf(pages);
+}

@@ -1,0 +1,34 @@
+import { asciiAround } from '../../base/printable.ts';
+import { count, percent } from '../../base/words.ts';
+import type { Report } from '../../judge/report-schema.ts';
+import { paint } from '../terminal/paint.ts';
+import { cut, cutCommand, pad, printable } from '../terminal/text-table.ts';
+import { ending, title, verdict } from './head.ts';
+import { meters } from './meters.ts';
+import type { TextOptions } from './text.ts';
+
+const WIDTH = 80;
+
+/** The card in five lines, as schedulers' own tools print them: state, time, CPU (and GPU), memory, verdict. */
+export function shortText(report: Report, { stream = {} }: Pick<TextOptions, 'stream'> = {}): string {
+  const pen = paint(stream);
+  const say = asciiAround([title(report)]);
+  const used = new Map(meters(report, false).map((meter) => [meter.name, meter]));
+  const words = (name: string): string => {
+    const { share, text } = used.get(name) ?? { text: 'not measured' };
+    return share === undefined ? text : `${percent(share)}, ${text}`;
+  };
+  const cards = used.has('GPU') ? `; GPU ${words('GPU').replace(' on average', '')}` : '';
+  const { nodes } = report.summary;
+  const lines: [string, string][] = [
+    [
+      'Job',
+      `${cutCommand(title(report), 40)} of ${report.job.user}, ${count(nodes, 'node')}: ${ending(report).toLowerCase()}`,
+    ],
+    ['Time', words('time')],
+    ['CPU', `${words('CPU')}${cards}`],
+    ['Memory', words('memory')],
+    ['Verdict', verdict(report)],
+  ];
+  return lines.map(([name, text]) => `${pen.bold(pad(name, 8))} ${cut(say(printable(text)), WIDTH - 9)}\n`).join('');
+}
