@@ -1,6 +1,9 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { Fault } from '../src/base/fault.ts';
+import { tell } from '../src/cli/failure.ts';
+import type { Row } from './row.ts';
 import { verdict } from './verdict.ts';
 
 /** `npm run bench [-- WORD…]`: every benchmark (whose path has one of the words in it), as one table with pass or miss. */
@@ -32,7 +35,7 @@ let missed = 0;
 for (const file of files) {
   process.stderr.write(`${file} …\n`);
   const { bench } = (await import(path.join(HERE, file))) as typeof import('./start.ts');
-  for (const row of await bench()) {
+  for (const row of await rowsOf(bench)) {
     const said = verdict(row);
     if (said === 'miss') missed++;
     const measured = `${Number(row.measured.toPrecision(3))} ${row.unit}`;
@@ -41,3 +44,15 @@ for (const file of files) {
   }
 }
 process.exitCode = missed > 0 ? 1 : 0;
+
+/** What cannot be measured here is said in words, and the others go on. */
+async function rowsOf(bench: () => Promise<Row[]>): Promise<Row[]> {
+  try {
+    return await bench();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    tell(error);
+    missed++;
+    return [];
+  }
+}

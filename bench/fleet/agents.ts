@@ -7,7 +7,7 @@ import { packAppend } from '../../src/sinks/hub/body.ts';
 import type { AppendReply, OpenReply, Piece } from '../../src/sinks/hub/protocol.ts';
 import type { Recorded, RecordedTable } from './ticks.ts';
 
-/** Simulated agents: each has a connection of its own and sends what one tick of a real one has. */
+/** Simulated agents: each has a connection of its own and sends what ticks of a real one have, as often as the hub asks. */
 
 export interface FleetOptions {
   /** What the agents send. */
@@ -27,6 +27,8 @@ export interface FleetOptions {
 
 export interface FleetResult {
   requests: number;
+  /** Ticks of all nodes: what a node and second costs is a share of them. */
+  ticks: number;
   /** Samples (rows) and bytes of CSV that were sent, and bytes that the hub says it has. */
   rows: number;
   sentBytes: number;
@@ -38,8 +40,10 @@ export interface FleetResult {
   /** From request to answer, in milliseconds. */
   median: number;
   p99: number;
-  /** Ticks that could not be sent because the one before was not answered. */
+  /** Batches that could not be sent when they were due because the one before was not answered. */
   behind: number;
+  /** Seconds for which the hub let agents collect samples, at the end. */
+  batch: number;
 }
 
 class SimulatedAgent {
@@ -47,12 +51,15 @@ class SimulatedAgent {
   sent = 0;
   rows = 0;
   requests = 0;
+  ticks = 0;
+  batch = 0;
   behind = 0;
   wire = 0;
   readonly latencies: number[];
   private readonly socket: net.Socket;
   private readonly host: string;
-  private readonly tables: (RecordedTable & { bytes: number })[];
+  private readonly tables: (RecordedTable & { bytes: number; waiting: string })[];
+  private readonly phase: number;
   private readonly record: AgentRecord;
   private at: number;
   private stream = 0;
@@ -70,7 +77,8 @@ class SimulatedAgent {
     });
     this.record = recorded.agent;
     this.at = first % recorded.ticks;
-    this.tables = recorded.tables.map((table) => ({ ...table, bytes: 0 }));
+    this.phase = first;
+    this.tables = recorded.tables.map((table) => ({ ...table, bytes: 0, waiting: '' }));
   }
 
   async open(node: string, options: FleetOptions, job: string, nodes: readonly string[]): Promise<void> {
@@ -103,29 +111,41 @@ class SimulatedAgent {
     for (const table of this.tables) table.bytes = reply.tables[table.name]?.bytes ?? 0;
   }
 
-  /** Sends one tick's samples; nothing while the last are not answered. */
+  /** Takes one tick's samples, and sends what has been collected when that is due. */
   tick(time: number): void {
-    if (this.waiting !== undefined) {
-      this.behind++;
-      return;
-    }
-    const pieces: Piece[] = [];
-    const bytes: Buffer[] = [];
+    this.ticks++;
     for (const table of this.tables) {
       const rows = table.ticks[this.at % table.ticks.length]!;
-      const head = table.bytes === 0 ? `${table.header}\n` : '';
-      const line = Buffer.from(`${head}${rows.map((row) => `${time}${row}\n`).join('')}`, 'latin1');
-      pieces.push([this.stream, table.name, 1, table.bytes, line.length]);
-      bytes.push(line);
-      this.sent += line.length;
+      for (const row of rows) table.waiting += `${time}${row}\n`;
       this.rows += rows.length;
     }
     this.at++;
+    if (this.batch > 1 && (this.at + this.phase) % Math.round(this.batch) !== 0) return;
+    if (this.waiting === undefined) this.send();
+    else this.behind++;
+  }
+
+  /** What was collected; nothing while the last is not answered. */
+  send(): void {
+    const pieces: Piece[] = [];
+    const bytes: Buffer[] = [];
+    for (const table of this.tables) {
+      const head = table.bytes === 0 ? `${table.header}\n` : '';
+      const lines = Buffer.from(`${head}${table.waiting}`, 'latin1');
+      table.waiting = '';
+      if (lines.length === 0) continue;
+      pieces.push([this.stream, table.name, 1, table.bytes, lines.length]);
+      bytes.push(lines);
+      this.sent += lines.length;
+    }
+    if (pieces.length === 0) return;
     const since = performance.now();
     this.requests++;
     void this.ask('/v1/append', packAppend(pieces, bytes)).then((text) => {
       this.latencies.push(performance.now() - since);
-      for (const [, name, , have] of (JSON.parse(text) as AppendReply).have) {
+      const reply = JSON.parse(text) as AppendReply;
+      this.batch = reply.batch ?? 0;
+      for (const [, name, , have] of reply.have) {
         const table = this.tables.find((each) => each.name === name)!;
         this.stored += have - table.bytes;
         table.bytes = have;
@@ -187,7 +207,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetResult>
   // the header and whatever happens once is not what a second costs
   for (const agent of agents) agent.tick(Date.now() * 1000);
   while (!agents.every((agent) => agent.idle)) await pause(10);
-  for (const agent of agents) agent.wire = agent.sent = agent.stored = agent.rows = agent.requests = 0;
+  for (const agent of agents) agent.wire = agent.sent = agent.stored = agent.rows = agent.requests = agent.ticks = 0;
   latencies.length = 0;
   options.begun?.();
   const slices = 50;
@@ -201,16 +221,23 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetResult>
   }
   for (let i = 0; i < 1000 && !agents.every((agent) => agent.idle); i++) await pause(10);
   options.over?.();
+  const wireBytes = agents.reduce((total, agent) => total + agent.wire, 0);
+  const requests = agents.reduce((total, agent) => total + agent.requests, 0);
+  // what is still collected is not a second's cost, but must not be lost
+  for (const agent of agents) agent.send();
+  for (let i = 0; i < 1000 && !agents.every((agent) => agent.idle); i++) await pause(10);
   for (const agent of agents) agent.close();
   latencies.sort((a, b) => a - b);
   const sum = (pick: (agent: SimulatedAgent) => number): number => agents.reduce((total, a) => total + pick(a), 0);
   return {
-    requests: sum((a) => a.requests),
+    requests,
+    ticks: sum((a) => a.ticks),
+    batch: Math.max(...agents.map(({ batch }) => batch)),
     rows: sum((a) => a.rows),
     sentBytes: sum((a) => a.sent),
     storedBytes: sum((a) => a.stored),
     totalBytes: sum((a) => a.total),
-    wireBytes: sum((a) => a.wire),
+    wireBytes,
     median: latencies[Math.floor(latencies.length / 2)] ?? Number.NaN,
     p99: latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN,
     behind: sum((a) => a.behind),

@@ -35,9 +35,9 @@ async function measureStore(
   const hub = await startHubProcess(folder, store.args);
   try {
     const before = [costOf(store.pid).cpu, costOf(hub.child.pid!).cpu];
-    const { requests } = await measureHub(hub, nodes, seconds, recorded);
+    const { ticks } = await measureHub(hub, nodes, seconds, recorded);
     // each sends once before the time begins
-    const sent = requests + nodes;
+    const sent = ticks + nodes;
     let rows = await store.rows();
     for (let i = 0; i < WAIT_SECONDS && rows < sent; i++) {
       await pause(1000);

@@ -8,6 +8,7 @@ import { code, Fault, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { stated } from '../base/stated.ts';
 import { readJob } from '../recording/folder/open.ts';
+import { isWatched, loadFlock } from '../recording/live/watching.ts';
 import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
 import { parseListen, shownHost } from '../trust/listen-address.ts';
 import { Caretaker, sweepEvery } from './keep/caretaker.ts';
@@ -20,6 +21,7 @@ import { Filing } from './receive/filing.ts';
 import { lineServer } from './receive/lines.ts';
 import { takeLock } from './receive/lock.ts';
 import { ONE_OWNER, separateOwners } from './receive/owner.ts';
+import { type BatchLimits, Pace } from './receive/pace.ts';
 import { Places } from './receive/place.ts';
 import { createServer } from './receive/server.ts';
 import { Sessions } from './receive/sessions.ts';
@@ -49,6 +51,8 @@ export interface HubOptions {
   sweepEvery?: number;
   /** Whether the recording in this folder must not be sealed yet: somebody still sends its samples on. */
   holds?(recording: string): boolean;
+  /** How long agents collect samples before they send them. */
+  batches?: BatchLimits;
   /** What administrators should know, one sentence. */
   tell?(text: string): void;
 }
@@ -111,9 +115,17 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const connections = Math.min(MOST_CONNECTIONS, Math.max(16, Math.floor(room / 3)));
   const descriptors = new Descriptors(Math.max(16, room - connections));
   const compressor = new Compressor(places);
+  const pace = new Pace(options.batches);
+  const flock = await loadFlock();
   const filing = new Filing(
     { places, descriptors, rolled: (node, file) => compressor.add(node, file) },
-    { done: (recording) => finisher.consider(recording), tell, usersWrite: options.usersWrite === true },
+    {
+      done: (recording) => finisher.consider(recording),
+      tell,
+      usersWrite: options.usersWrite === true,
+      pace,
+      isWatched: (folder) => isWatched(`${folder}/.`, flock),
+    },
   );
   const finisher = new Finisher(filing, compressor, {
     tell,
@@ -136,7 +148,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     sessions: new Sessions(),
     gatekeeper,
     ...stated({ tls: options.tls }),
-    nodes: lineServer(filing, started),
+    nodes: lineServer(filing, started, pace),
     tell,
     connections,
     connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
@@ -150,6 +162,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const sweepMs = (options.sweepEvery ?? sweepEvery(options.sealAfter ?? SEAL_AFTER_S)) * 1000;
   const timers = [
     setInterval(() => filing.saveJobs(), SAVE_MS),
+    setInterval(() => pace.look(), SAVE_MS),
     setInterval(() => forgetIdle(filing), FORGET_MS),
     setInterval(() => void look(), sweepMs),
     setTimeout(() => void look(), Math.min(FIRST_SWEEP_S * 1000, sweepMs)),

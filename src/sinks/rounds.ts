@@ -8,8 +8,8 @@ export interface Round {
   send(ending: boolean): Promise<Sent>;
   /** Puts things right after a round that failed, and says in words what was wrong. */
   failed(error: unknown): string | Promise<string>;
-  /** Milliseconds from now to the next round, when somebody wakes us. */
-  pause(): number;
+  /** Milliseconds from now to the next round, when somebody wakes us; `atOnce`: what is there shall not wait for more. */
+  pause(atOnce: boolean): number;
   /** Milliseconds from now to a round that is needed although nobody wakes us; undefined: none is. */
   unasked?(): number | undefined;
 }
@@ -33,6 +33,7 @@ export class Rounds {
   private due = 0;
   private running: Promise<void> | undefined;
   private woken = false;
+  private atOnce = false;
   private failing = false;
   private closed = false;
 
@@ -40,11 +41,12 @@ export class Rounds {
     this.round = round;
   }
 
-  /** Something may be there to send. Returns at once and never throws. */
-  wake(): void {
+  /** Something may be there to send; `atOnce`: it shall not wait for more. Returns at once and never throws. */
+  wake(atOnce = false): void {
+    this.atOnce ||= atOnce;
     if (this.running !== undefined) this.woken = true;
     // after a failure the next round has its time, whoever asks
-    else if (!this.failing) this.schedule(this.round.pause());
+    else if (!this.failing) this.schedule(this.round.pause(this.atOnce));
   }
 
   /** Sends what is left, for at most so long. */
@@ -77,6 +79,7 @@ export class Rounds {
   private start(): Promise<void> {
     this.cancel();
     this.woken = false;
+    this.atOnce = false;
     this.running ??= this.run().finally(() => {
       this.running = undefined;
       this.goOn();

@@ -9,8 +9,8 @@ import type { StreamState } from './spool/streams.ts';
 export interface Sink {
   /** As a user knows it: `hub https://hub:8471`, `kafka broker:9092`. */
   readonly name: string;
-  /** Something may have been written: send what there is. Returns at once and never throws. */
-  wake(): void;
+  /** Something may have been written: send what there is, `atOnce` without collecting more. Returns at once and never throws. */
+  wake(atOnce?: boolean): void;
   /** Everything before this is stored over there, whatever fails from now on. Undefined: nothing yet. */
   stored(stream: Stream, table: string): Position | undefined;
   /** Something may be over there up to here, although nobody has said so. Without it: what `stored` says. */

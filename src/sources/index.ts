@@ -2,6 +2,7 @@ import { cgroup } from './cgroup/cgroup.ts';
 import { gpu } from './gpu/gpu.ts';
 import { gpuProcess } from './gpu/process.ts';
 import { cpu } from './host/cpu.ts';
+import { cpuInterrupts } from './host/cpu-interrupts.ts';
 import { disk } from './host/disk.ts';
 import { interrupts } from './host/interrupts.ts';
 import { loadavg } from './host/loadavg.ts';
@@ -26,6 +27,7 @@ export const sources: readonly SourceKind[] = [
   vmstat,
   cpu,
   interrupts,
+  cpuInterrupts,
   disk,
   network,
   nfs,
@@ -43,3 +45,19 @@ export const sources: readonly SourceKind[] = [
   threadEnd,
   marker,
 ];
+
+/** What somebody wants to be recorded: these alone, all but those, and what is recorded only when it is named. */
+export interface ChosenTables {
+  only: readonly string[];
+  without: readonly string[];
+  also: readonly string[];
+}
+
+const OPTIONAL = new Set(sources.filter(({ optional }) => optional === true).map(({ table }) => table.name));
+
+/** Whether a table is to be recorded. */
+export function isChosen(name: string, { only, without, also }: ChosenTables): boolean {
+  if (without.includes(name)) return false;
+  if (also.includes(name) || only.includes(name)) return true;
+  return only.length === 0 && !OPTIONAL.has(name);
+}

@@ -24,6 +24,8 @@ export type SourceKind = QuickKind | IsolatedKind;
 
 interface AnyKind {
   readonly table: Table;
+  /** Recorded only when somebody asks for it by name. */
+  readonly optional?: true;
   /** Read at most once in so many seconds (default: every tick). */
   readonly every?: number;
   /** Throws `Unavailable` when there is nothing to read here. */

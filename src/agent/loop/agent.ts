@@ -106,6 +106,7 @@ export class Agent {
   private readonly losses = new Map<string, LostSamples>();
   /** Then: when it took its last sample, as far as that is known. */
   private readonly atEnd: (() => void)[] = [];
+  private readonly atTick: ((time: number) => void)[] = [];
   private readonly lastBefore: number | undefined;
 
   constructor(options: AgentOptions) {
@@ -237,6 +238,11 @@ export class Agent {
     if (to - from > 2 * this.interval) this.record.away = [...(this.record.away ?? []), { from, to }].slice(-MOST_AWAY);
   }
 
+  /** Something to do at every tick, after its samples. */
+  onTick(work: (time: number) => void): void {
+    this.atTick.push(work);
+  }
+
   /** Something to do when this agent ends. */
   onEnd(work: () => void): void {
     this.atEnd.push(work);
@@ -282,7 +288,9 @@ export class Agent {
     }
     this.sample(now, late, false);
     // those that were due while this one was taken do not happen
-    this.record.missed_ticks += Math.floor(this.clock.now() / this.interval) - Math.floor(now / this.interval);
+    const offset = this.options.ticker?.offset ?? 0;
+    const ticksUntil = (time: number): number => Math.floor((time - offset) / this.interval);
+    this.record.missed_ticks += ticksUntil(this.clock.now()) - ticksUntil(now);
   }
 
   private sample(time: number, late: number, all: boolean): void {
@@ -292,6 +300,7 @@ export class Agent {
     this.isolated?.request(time);
     this.readers.read(time, all);
     if (this.readers.isBehind) this.turns.add(this.catchUp);
+    for (const work of this.atTick) work(time);
     this.account(time, late);
     if (time >= this.nextSync) {
       this.nextSync = time + SYNC_SECONDS * 1e6;
@@ -425,7 +434,7 @@ export function isOnDisk(folder: string): boolean {
 function goingOn(before: AgentRecord | undefined): Partial<AgentRecord> {
   if (before === undefined) return {};
   const { service_start, start, first_sample, tables, ticks, late_ticks, missed_ticks } = before;
-  const { shared_with, clock_jumps, away } = before;
+  const { shared_with, neighbours, clock_jumps, away } = before;
   return {
     ...stated({ service_start }),
     start,
@@ -433,6 +442,6 @@ function goingOn(before: AgentRecord | undefined): Partial<AgentRecord> {
     ticks,
     late_ticks,
     missed_ticks,
-    ...stated({ first_sample, shared_with, clock_jumps, away }),
+    ...stated({ first_sample, shared_with, neighbours, clock_jumps, away }),
   };
 }

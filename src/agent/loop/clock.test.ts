@@ -6,6 +6,8 @@ test('ticks lie on whole multiples of the interval', () => {
   assert.equal(nextTick(1_000_000_300_000, 1_000_000), 1_000_001_000_000);
   assert.equal(nextTick(1_000_001_000_000, 1_000_000), 1_000_002_000_000);
   assert.equal(nextTick(1_000_001_050_000, 100_000), 1_000_001_100_000);
+  assert.equal(nextTick(1_000_000_300_000, 1_000_000, 200_000), 1_000_001_200_000);
+  assert.equal(nextTick(1_000_000_100_000, 1_000_000, 200_000), 1_000_000_200_000);
 });
 
 test('time goes on in microseconds between the milliseconds of the wall clock', () => {

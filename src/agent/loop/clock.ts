@@ -55,7 +55,7 @@ export function wallClock(wall: () => number = Date.now, steady: () => number = 
   };
 }
 
-/** The next moment after `now` that is a whole multiple of the interval, both in microseconds. */
-export function nextTick(now: number, interval: number): number {
-  return (Math.floor(now / interval) + 1) * interval;
+/** The next moment after `now` that is a whole multiple of the interval, and `offset` after it; all in microseconds. */
+export function nextTick(now: number, interval: number, offset = 0): number {
+  return (Math.floor((now - offset) / interval) + 1) * interval + offset;
 }

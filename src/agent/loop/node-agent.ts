@@ -2,6 +2,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault, isFull, reason } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
+import { openMarks } from '../../control/marks-file.ts';
 import { discardRecords, prepareRecords } from '../../control/preload.ts';
 import { allowance } from '../../jobs/found/scope.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
@@ -9,7 +10,7 @@ import type { WriterOptions } from '../../recording/live/append.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';
 import { nodeFacts } from '../../sources/host/facts.ts';
 import { Host } from '../../sources/host.ts';
-import { sources } from '../../sources/index.ts';
+import { isChosen, sources } from '../../sources/index.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { RECORD_KINDS } from '../../sources/records/records.ts';
 import { type Records, type Scope, WHOLE_NODE } from '../../sources/scope.ts';
@@ -17,6 +18,7 @@ import type { IsolatedSources } from '../isolated/isolated.ts';
 import { rememberProcesses } from '../service/left-running.ts';
 import { watchMarks } from '../service/watch-marks.ts';
 import { Agent } from './agent.ts';
+import { watchNeighbours } from './watch-neighbours.ts';
 
 export interface NodeAgentOptions {
   /** The recording's folder. */
@@ -26,12 +28,16 @@ export interface NodeAgentOptions {
   step?: string;
   /** Names of tables that are not wanted; with `only`, of those that are. */
   without: readonly string[];
+  /** Tables that are recorded only when they are named. */
+  also?: readonly string[];
   only: readonly string[];
   /** The user's own sources. */
   custom: readonly CustomSource[];
   writer: WriterOptions;
   /** Where the job's processes are to record themselves on this node. */
   records?: Records;
+  /** Where the job's programs append marks on this node. */
+  marks?: string;
   redact?: boolean;
   /** Called when the recording's folder has gone: there is nothing left to do. */
   gone?: () => void;
@@ -40,8 +46,8 @@ export interface NodeAgentOptions {
 /** Starts the agent of this node: opens every source there is, takes the first sample, goes on at every tick. */
 export async function startNodeAgent(options: NodeAgentOptions) {
   const host = new Host();
-  const { without, only } = options;
-  const isWanted = (name: string): boolean => !without.includes(name) && (only.length === 0 || only.includes(name));
+  const { without, only, also = [] } = options;
+  const isWanted = (name: string): boolean => isChosen(name, { only, without, also });
   const wanted = sources.filter((kind) => isWanted(kind.table.name));
   const facts = nodeFacts(host);
   const agent = new Agent({
@@ -73,12 +79,21 @@ export async function startNodeAgent(options: NodeAgentOptions) {
   agent.start();
   const processes = shared.find((kind) => kind.table.name === processTable.name);
   const remembered = processes && rememberProcesses(processes, host);
-  agent.onEnd(watchMarks(options.recording, () => agent.glance()));
+  let [isWatched, isJobs]: [boolean, (pid: number) => boolean] = [false, () => false];
+  const marks = openMarks(options.marks, options.recording, options.node);
+  if (marks.trouble !== undefined) host.note(marks.trouble);
+  const unwatch = watchMarks(marks.file, () => agent.glance());
+  agent.onEnd(() => {
+    unwatch();
+    marks.close();
+  });
   return {
     agent,
     host,
     /** Processes of the job can record themselves here; not so when this node's own trial failed, which is noted. */
     records,
+    /** The job's programs can append marks here. */
+    marks: marks.trouble === undefined ? options.marks : undefined,
     /** Says which processes are the job's; from now on its own tables are read too. */
     follow(scope: Scope): void {
       const { cpus: allowed_cpus, memory_bytes: memory_limit_bytes } = allowance(host, scope);
@@ -89,6 +104,10 @@ export async function startNodeAgent(options: NodeAgentOptions) {
         { ...scope, memory: { pss_bytes: Number.NaN, shared_bytes: Number.NaN } },
       );
       agent.glance();
+      if (remembered === undefined || scope.members.by === 'node') return;
+      isJobs = (pid) => scope.exclude.includes(pid) || remembered.has(pid);
+      if (!isWatched) watchNeighbours(agent, host, (pid) => isJobs(pid));
+      isWatched = true;
     },
     /** Ends the agent, and says which of the job's processes go on. */
     async stop(why: string): Promise<void> {

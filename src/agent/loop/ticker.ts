@@ -1,7 +1,9 @@
 import { type Clock, nextTick } from './clock.ts';
 
-/** Calls when ticks are due. Ticks are whole multiples of their interval. */
+/** Calls when ticks are due. Ticks are whole multiples of their interval, and an offset after them. */
 export interface Ticker {
+  /** Microseconds. */
+  readonly offset?: number;
   /** Microseconds between ticks. Returns how to end it. */
   every(interval: number, tick: (now: number, due: number) => void): () => void;
 }
@@ -16,6 +18,7 @@ interface Follower {
 export function ticker(
   clock: Clock,
   around: { before?: (now: number) => void; after?: () => void; failed?: (error: unknown) => void } = {},
+  offset = 0,
 ): Ticker {
   const followers = new Set<Follower>();
   let timer: NodeJS.Timeout | undefined;
@@ -27,7 +30,7 @@ export function ticker(
     let due = Number.POSITIVE_INFINITY;
     for (const follower of followers) {
       // further away than its next tick can be: the clock was set back meanwhile
-      if (follower.due - now > follower.interval) follower.due = nextTick(now, follower.interval);
+      if (follower.due - now > follower.interval) follower.due = nextTick(now, follower.interval, offset);
       due = Math.min(due, follower.due);
     }
     if (followers.size > 0) timer = setTimeout(fire, Math.max(0, (due - now) / 1000));
@@ -49,15 +52,16 @@ export function ticker(
         if (around.failed === undefined) throw error;
         around.failed(error);
       }
-      follower.due = nextTick(clock.now(), interval);
+      follower.due = nextTick(clock.now(), interval, offset);
     }
     if (called) around.after?.();
     schedule();
   };
 
   return {
+    offset,
     every(interval, tick) {
-      const follower = { interval, tick, due: nextTick(clock.now(), interval) };
+      const follower = { interval, tick, due: nextTick(clock.now(), interval, offset) };
       followers.add(follower);
       schedule();
       return () => {

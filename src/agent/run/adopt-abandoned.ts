@@ -10,8 +10,10 @@ import { type ProcessId, stillRuns } from '../../jobs/found/process-id.ts';
  * begins or ends here.
  */
 export async function adoptAbandoned(): Promise<void> {
-  for (const { folder, recording } of RECORD_PLACES.flatMap(abandonedIn)) {
-    if (isWrittenTo(path.join(folder, 'events'))) continue;
+  const abandoned = RECORD_PLACES.flatMap(abandonedIn);
+  const written = writtenTo(abandoned.map(({ folder }) => eventsIn(folder)));
+  for (const { folder, recording } of abandoned) {
+    if (written.has(eventsIn(folder))) continue;
     try {
       const { adoptRecords } = await import('./adopt-records.ts');
       const { openRecording } = await import('../../recording/folder/open.ts');
@@ -43,15 +45,19 @@ function abandonedIn(place: string): { folder: string; recording: string }[] {
   });
 }
 
-/** Has a process been started that records itself there? */
-function isWrittenTo(file: string): boolean {
-  const variable = `TACHO_RECORD=${file}\0`;
-  return namesIn('/proc').some((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
+const eventsIn = (folder: string): string => path.join(folder, 'events');
+
+/** Which of these files processes that run record themselves in. All processes are looked at once. */
+function writtenTo(files: readonly string[]): Set<string> {
+  const written = new Set<string>();
+  for (const pid of files.length === 0 ? [] : namesIn('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
     try {
-      return fs.readFileSync(`/proc/${pid}/environ`, 'latin1').includes(variable);
+      const environment = fs.readFileSync(`/proc/${pid}/environ`, 'latin1');
+      for (const file of files) if (environment.includes(`TACHO_RECORD=${file}\0`)) written.add(file);
     } catch {
-      return false;
+      // it has gone, or is somebody else's
     }
-  });
+  }
+  return written;
 }

@@ -32,7 +32,7 @@ export async function adoptRecords(recording: Recording, dryRun: boolean): Promi
     what: 'processes have recorded themselves there after the agent of their node had died',
   };
   const action = `taken over into ${path.basename(node.folder)}`;
-  if (dryRun) return { ...found, outcome: 'would heal', action };
+  if (dryRun) return { ...found, outcome: 'would repair', action };
   const release = claim(path.dirname(records.file));
   if (release === undefined) return undefined;
   try {
@@ -40,7 +40,7 @@ export async function adoptRecords(recording: Recording, dryRun: boolean): Promi
   } finally {
     release();
   }
-  return { ...found, outcome: 'healed', action };
+  return { ...found, outcome: 'repaired', action };
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   stopAgents,
   whyMissing,
 } from '../../control/launch.ts';
+import { MARKS_VARIABLE, planMarks } from '../../control/marks-file.ts';
 import { takeOwnUse } from '../../control/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../../control/preload.ts';
 import { runningJob } from '../../control/running-job.ts';
@@ -56,6 +57,7 @@ export interface RecordOptions {
   redact: boolean;
   keepEnvironment: readonly string[];
   without: readonly string[];
+  also?: readonly string[];
   only: readonly string[];
   custom: readonly CustomSource[];
   /** A configuration that was named, for agents on other nodes. */
@@ -65,6 +67,8 @@ export interface RecordOptions {
   processes: boolean;
   /** Refuse a folder that is taken, instead of choosing another beside it. */
   strict?: boolean;
+  /** Records something else of the command, as long as it runs. */
+  beside?: (pid: number, recording: string) => { stop(): Promise<void> };
 }
 
 /** Looks taken between ticks right after the command has started, so that even a short one shows its processes. */
@@ -90,7 +94,7 @@ export async function recordCommand(
   });
   let command: RunningCommand;
   try {
-    const env: NodeJS.ProcessEnv = { ...process.env, TACHO_RECORDING: folder };
+    const env: NodeJS.ProcessEnv = { ...process.env, TACHO_RECORDING: folder, [MARKS_VARIABLE]: recorder.marks };
     // a pause of the job around this one is not for this one
     if (recorder.records !== undefined) delete env.TACHO_RECORD_OFF;
     command = await start(options.command, env, recorder.records && injected(env, recorder.records));
@@ -108,8 +112,10 @@ export async function recordCommand(
   } catch (error) {
     say('what the command itself does is not recorded', reason(error));
   }
+  const beside = options.beside?.(command.pid, folder);
   const ending = await command.ended;
   finish(job, ending);
+  await beside?.stop().catch((error: unknown) => say('what runs beside the command', reason(error)));
   if (recorder.records !== undefined) tellEnd(recorder.records, { pid: command.pid, end: job.end!, ...ending });
   if (job.usage !== undefined && job.nodes.length === 1 && !here) job.usage.elsewhere = true;
   // whatever the disk says now, the command's own end is what counts
@@ -136,6 +142,7 @@ async function newJob(options: RecordOptions): Promise<{ job: Job; folder: strin
   });
   const job: Job = {
     ...runningJob(facts, options.intervalSeconds),
+    marks_file: planMarks(),
     ...(options.processes ? { process_records: planRecords(process.env) } : {}),
     ...stated({ kills_before: countMemoryKills() }),
   };
@@ -198,16 +205,18 @@ const say = (what: string, why: string): void => warn(`${what}: ${why}`);
 interface Recorder {
   /** Where the command's processes record themselves. */
   readonly records: Records | undefined;
+  /** Where its programs append marks. */
+  readonly marks: string | undefined;
   follow(pid: number): void;
   stop(why: string): Promise<void>;
 }
 
 /** The agent is this process itself. */
 async function recordHere(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
-  const { process_records: records } = job;
+  const { process_records: records, marks_file: marks } = job;
   const node = await startNodeAgent({
     ...options,
-    ...stated({ records }),
+    ...stated({ records, marks }),
     recording: folder,
     node: job.nodes[0]!,
   });
@@ -215,6 +224,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
   let looks: NodeJS.Timeout[] = [];
   return {
     records: node.records,
+    marks: node.marks,
     follow(pid) {
       const inJob =
         job.scheduler === 'none' || job.scheduler === 'file' ? {} : { jobId: job.id, scheduler: job.scheduler };
@@ -240,8 +250,8 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
 
 /** One agent on every node of the allocation, as `tacho start` and `tacho stop` have them. */
 async function recordAll(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
-  const { without, only, config } = options;
-  const asked = { without, only, endWith: process.pid, ...stated({ config }) };
+  const { without, only, also, config } = options;
+  const asked = { without, only, endWith: process.pid, ...stated({ also, config }) };
   const agents = { recording: folder, job, nodes: job.nodes, env: process.env, ...asked };
   const limit = options.limitSeconds ?? FIRST_SAMPLE_SECONDS;
   const began = performance.now();
@@ -280,6 +290,7 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
   }
   return {
     records: agreedRecords(folder, job),
+    marks: job.marks_file,
     follow() {},
     async stop() {
       const silent = await stopAgents(agents, launched, schedulerRunner());

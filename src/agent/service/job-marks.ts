@@ -231,15 +231,16 @@ function readOwned(
 type Timed = Mark & { time: number };
 
 function parseMark(line: string): Timed | undefined {
-  const [time, action, name = '', value = ''] = splitLine(line);
+  const [time, action, name = '', value = '', pid = ''] = splitLine(line);
   if (!/^\d{15,17}$/.test(time ?? '') || (action !== 'begin' && action !== 'end' && action !== 'fom')) return undefined;
-  if (name === '' || name.length > LONGEST_WORD) return undefined;
-  const mark: Timed = { time: Number(time), action, name };
+  if (name === '' || name.length > LONGEST_WORD || pid.length > LONGEST_WORD) return undefined;
+  const mark: Timed = { time: Number(time), action, name, ...(pid === '' ? {} : { pid }) };
   if (value === '') return mark;
   return Number.isFinite(Number(value)) ? { ...mark, value: Number(value) } : undefined;
 }
 
-const keyOf = ({ time, action, name, value }: Timed): string => JSON.stringify([time, action, name, value ?? null]);
+const keyOf = ({ time, action, name, value, pid }: Timed): string =>
+  JSON.stringify([time, action, name, value ?? null, pid ?? null]);
 
 /** What an agent before this one has taken over already. */
 function marksIn(recording: string, node: string): string[] {

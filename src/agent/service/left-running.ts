@@ -38,6 +38,8 @@ export function rememberProcesses(kind: SourceKind, host: Host) {
     get lastSeen() {
       return lastSeen;
     },
+    /** Whether a process was seen as the job's. */
+    has: (pid: number): boolean => known.has(pid),
     /** Whether any of them is still there. */
     isAny: (): boolean => [...known].some(([pid, started]) => startOf(host, pid) === started),
     /** Processes of the job that are still there; of them those that began after process `pid` did. */

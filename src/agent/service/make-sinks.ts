@@ -45,7 +45,7 @@ export async function makeOutlet(
   watch.unref();
   return {
     sinks,
-    wake: () => outlet.wake(),
+    wake: (atOnce) => outlet.wake(atOnce),
     close(seconds) {
       clearInterval(watch);
       return outlet.close(seconds);

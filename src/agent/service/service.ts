@@ -20,6 +20,7 @@ import type { CustomSource } from '../../sources/custom/custom.ts';
 import { keepBootTime } from '../../sources/host/boot-time.ts';
 import { nodeFacts } from '../../sources/host/facts.ts';
 import { Host } from '../../sources/host.ts';
+import { isChosen } from '../../sources/index.ts';
 import { sharedView } from '../../sources/process/view.ts';
 import { RECORD_KINDS } from '../../sources/records/records.ts';
 import type { Agent } from '../loop/agent.ts';
@@ -43,7 +44,8 @@ import { type UserPlaces, userPlaces } from './user-places.ts';
 
 /** What takes recordings out of the spool: src/sinks/spool/spool.ts. */
 export interface Outlet {
-  wake(): void;
+  /** `atOnce`: a job has begun or ended, and what there is of it waits for nothing. */
+  wake(atOnce?: boolean): void;
   close(seconds: number): Promise<void>;
 }
 
@@ -57,6 +59,10 @@ export interface ServiceOptions {
   intervalSeconds: number;
   /** Of the node itself. */
   idleIntervalSeconds: number;
+  /** Samples are taken so long after whole multiples of the interval. */
+  offsetSeconds?: number;
+  /** Tables that are recorded only when they are named. */
+  also?: readonly string[];
   only: readonly string[];
   without: readonly string[];
   custom: readonly CustomSource[];
@@ -74,6 +80,8 @@ export interface ServiceOptions {
 }
 
 const LOOK_MS = 500;
+/** Where nothing but files has to be looked for, and the system tells of them. */
+const TOLD_LOOK_MS = 5_000;
 /** What an agent before this one has left is closed when it is sure that no job goes on with it. */
 const LEFT_OVER_MS = 3_000;
 const LOST_EPILOG_LOOK_MS = 10_000;
@@ -156,7 +164,7 @@ export class Service {
   private inCommon(host: Host, beside: string): Common {
     const { options, clock } = this;
     const isWanted = (name: string): boolean =>
-      !options.without.includes(name) && (options.only.length === 0 || options.only.includes(name));
+      isChosen(name, { only: options.only, without: options.without, also: options.also ?? [] });
     const sayOnce = (error: unknown): void => this.sayOnce(reason(error));
     const before = (now: number): void => this.beforeTick(now);
     return {
@@ -166,7 +174,11 @@ export class Service {
       shared: sharedSources({ host, isWanted, custom: options.custom }),
       view: sharedView(host),
       clock,
-      ticker: ticker(clock, { before, after: () => this.ticked(), failed: sayOnce }),
+      ticker: ticker(
+        clock,
+        { before, after: () => this.ticked(), failed: sayOnce },
+        Math.round((options.offsetSeconds ?? 0) * 1e6),
+      ),
       turns: turns(undefined, sayOnce),
       aside: recordAside(path.join(beside, 'unwritten.json')),
       writer: options.writer,
@@ -210,7 +222,7 @@ export class Service {
     // whether samples can be sent is known long before the first tick of an idle node
     options.outlet?.wake();
     const timers = [
-      setInterval(look, LOOK_MS),
+      setInterval(look, watcher !== undefined && options.watchCgroups === false ? TOLD_LOOK_MS : LOOK_MS),
       setInterval(() => void findLost().catch((error) => options.say(reason(error))), LOST_EPILOG_LOOK_MS),
       setTimeout(() => this.closeLeftOvers(), LEFT_OVER_MS),
     ];
@@ -260,7 +272,7 @@ export class Service {
       .catch((error) => this.options.say(`${what}: ${reason(error)}`))
       .finally(() => {
         this.closing.delete(done);
-        this.options.outlet?.wake();
+        this.options.outlet?.wake(true);
       });
     this.closing.add(done);
     return done;
@@ -281,7 +293,7 @@ export class Service {
     const whose = recording.job.user === '' ? '' : ` of ${recording.job.user}`;
     const what = goesOn ? 'goes on' : 'begins';
     say(`job ${name}${whose} ${what}${by === 'file' ? '' : ' (by its cgroup)'}: ${recording.folder}`);
-    this.common.later(() => outlet?.wake());
+    this.common.later(() => outlet?.wake(true));
   }
 
   private async end(name: string, end: NodeJobEnd, why: string): Promise<void> {

@@ -4,10 +4,10 @@ import * as fs from 'node:fs';
 const SHORTEST_MS = 50;
 
 /**
- * Calls `glance` when somebody on this machine has marked something in the recording (`writeMarks` touches its folder), so
- * that phases begin and end with a sample. Nothing else changes that folder often. Returns how to end it.
+ * Calls `glance` when somebody on this machine has marked something, so that phases begin and end with a sample. `file` is
+ * this node's table of marks. Returns how to end it.
  */
-export function watchMarks(recording: string, glance: () => void): () => void {
+export function watchMarks(file: string, glance: () => void): () => void {
   let last = Number.NEGATIVE_INFINITY;
   let later: NodeJS.Timeout | undefined;
   const look = (): void => {
@@ -16,13 +16,13 @@ export function watchMarks(recording: string, glance: () => void): () => void {
     glance();
   };
   try {
-    const watcher = fs.watch(recording, { persistent: false }, () => {
+    const watcher = fs.watch(file, { persistent: false }, () => {
       if (later !== undefined) return;
       const wait = last + SHORTEST_MS - performance.now();
       if (wait <= 0) look();
       else later = setTimeout(look, wait).unref();
     });
-    // a folder that goes away ends the agent by other means
+    // a file that goes away ends the agent by other means
     watcher.on('error', () => {});
     return () => {
       clearTimeout(later);

@@ -5,19 +5,20 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { testAgent, testJob } from '../../../test/made/spool.ts';
 import { bytesRead } from '../../recording/folder/record-file.ts';
+import type { AppendReply } from '../../sinks/hub/protocol.ts';
 import { Unwritable } from '../keep/archive-trouble.ts';
 import { Descriptors } from './descriptors.ts';
-import { Filing } from './filing.ts';
+import { Filing, type FilingOptions } from './filing.ts';
 import { ONE_OWNER } from './owner.ts';
 import { Places } from './place.ts';
 import { writeReceived } from './received.ts';
 
-function filingIn(t: TestContext): { archive: string; filing: Filing } {
+function filingIn(t: TestContext, options: FilingOptions = {}): { archive: string; filing: Filing } {
   const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-filing-'));
   t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
   const places = new Places(archive, ONE_OWNER);
   t.after(() => places.close());
-  return { archive, filing: new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} }) };
+  return { archive, filing: new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} }, options) };
 }
 
 test('whether a node is waited for is read from its own folder, and from nowhere a link leads to', (t) => {
@@ -72,4 +73,25 @@ test('jobs of the same number that somebody made by hand cost a bounded part of 
   assert.match(said, /too long to be read for so many requests/);
   assert.equal(read(), 0);
   open('8', 'c1', 'bob');
+});
+
+test('a busy hub asks for batches, but not of jobs that somebody watches or asks about', (t) => {
+  const pace = { seconds: 0, shortest: 0 };
+  const { filing } = filingIn(t, { pace, isWatched: (folder) => fs.realpathSync(folder).endsWith('job=2') });
+  const opened = ['1', '2', '3'].map((id) => {
+    const job = testJob(id, { nodes: ['c1'] });
+    return filing.open({ protocol: 1, node: 'c1', kind: 'job', job, agent: testAgent('c1') }, { kind: 'anyone' })
+      .stream;
+  });
+  const batches = (...streams: number[]): (number | undefined)[] =>
+    streams.map((stream) => {
+      const rows = Buffer.from('time\n');
+      const reply = filing.append([[stream, 'counted', 1, 0, rows.length]], [rows], { kind: 'anyone' });
+      return (JSON.parse(reply) as AppendReply).batch;
+    });
+  assert.deepEqual(batches(...opened), [undefined, undefined, undefined]);
+  pace.seconds = 5;
+  assert.deepEqual(batches(...opened), [5, undefined, 5]);
+  filing.asked(filing.streams.get(opened[2]!)!.recording);
+  assert.deepEqual(batches(...opened), [5, undefined, undefined]);
 });

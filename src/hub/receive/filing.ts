@@ -21,6 +21,7 @@ import { mergeJobs } from './merge-job.ts';
 import { dayPart, filedPart, isNobodys, isTableName, jobAsFiled, nodePart, Unusable, userPart } from './names.ts';
 import { candidates, isNextRun, isSameJob } from './namesakes.ts';
 import { MOST_FILES, nodeFiles } from './node-files.ts';
+import type { Pace } from './pace.ts';
 import { below, type Place, PlaceError, placeKey, readRecord, replaceRecord } from './place.ts';
 import { readReceived, writeReceived } from './received.ts';
 import { Budget, type ShareLimits, Shares } from './shares.ts';
@@ -48,6 +49,9 @@ export interface FiledRecording {
   ended: number;
   /** Waits for being sealed, or is. */
   finishing: boolean;
+  /** Somebody looks at it while it is written, as far as is known until then (steady clock, milliseconds). */
+  watched: boolean;
+  watchedUntil: number;
 }
 
 /** What one node writes of one recording. */
@@ -80,6 +84,10 @@ export interface FilingOptions {
   tell?(text: string): void;
   /** Users, too, may send recordings of their own jobs. */
   usersWrite?: boolean;
+  /** How long agents shall collect samples; without it they send each tick. */
+  pace?: Pick<Pace, 'seconds' | 'shortest'>;
+  /** Whether somebody looks at the recording in this folder; without it nobody knows. */
+  isWatched?(folder: string): boolean;
 }
 
 /** Owns what is nobody's, where recordings belong to their users. */
@@ -99,6 +107,9 @@ const USERS_RECORDS = { most: 16 << 20, perSecond: 1 << 20 };
 const SAVE_AGAIN_MS = 10_000;
 /** Streams are numbered from somewhere else after each start: a number from before means nothing to this hub. */
 const NUMBERS = 2 ** 44;
+/** Whether somebody watches a recording is looked up so often; a question about it counts for longer. */
+const WATCH_LOOK_MS = 5_000;
+const ASKED_MS = 10_000;
 
 /** Turns what agents send into recordings. */
 export class Filing {
@@ -193,6 +204,8 @@ export class Filing {
     const refused = new Map<number, string>();
     let trouble: string | undefined;
     let have = '';
+    const { pace } = this.options;
+    let batch = pace?.seconds ?? 0;
     for (let i = 0; i < pieces.length; i++) {
       const [id, name, part, from] = pieces[i]!;
       const stream = this.streams.get(id);
@@ -202,6 +215,7 @@ export class Filing {
       }
       if (stream.allowed !== identity) this.allow(stream, identity);
       stream.heard = heard;
+      if (pace !== undefined && batch > pace.shortest && this.isWatched(stream.recording, heard)) batch = pace.shortest;
       let table: TableFile | undefined;
       try {
         table = stream.tables.get(name) ?? this.newTable(stream, name);
@@ -223,8 +237,29 @@ export class Filing {
     if (unknown.length > 0) rest.unknown = unknown;
     if (refused.size > 0) rest.refused = [...refused];
     if (trouble !== undefined) rest.trouble = trouble;
+    if (batch > 0) rest.batch = batch;
     if (Object.keys(rest).length === 0) return `{"have":[${have}]}`;
     return `{"have":[${have}],${JSON.stringify(rest).slice(1)}`;
+  }
+
+  /** Somebody asks about it: its nodes shall send often for a while. */
+  asked(recording: FiledRecording): void {
+    recording.watched = true;
+    recording.watchedUntil = performance.now() + ASKED_MS;
+  }
+
+  private isWatched(recording: FiledRecording, now: number): boolean {
+    if (now >= recording.watchedUntil) {
+      const isWatched = this.options.isWatched ?? (() => false);
+      recording.watchedUntil = now + WATCH_LOOK_MS;
+      try {
+        recording.watched = this.shelf.places.in(recording.place, false, isWatched) === true;
+      } catch {
+        // what cannot be entered is told of when it is written
+        recording.watched = false;
+      }
+    }
+    return recording.watched;
   }
 
   /** Undefined: the stream is not known (any more). */
@@ -430,6 +465,8 @@ export class Filing {
       streams: new Map(),
       ended: 0,
       finishing: false,
+      watched: false,
+      watchedUntil: 0,
     };
     this.recordings.set(recording.key, recording);
     return recording;

@@ -5,6 +5,7 @@ import type { NodeLine, NodesReply } from '../../sinks/hub/protocol.ts';
 import { PROTOCOL } from '../../sinks/hub/protocol.ts';
 import { type Identity, mayActFor } from '../../trust/identity.ts';
 import type { FiledStream, Filing } from './filing.ts';
+import type { Pace } from './pace.ts';
 
 /** So many intervals (and at least so many seconds) without a word from a node mean that it is late. */
 const INTERVALS = 5;
@@ -43,6 +44,7 @@ export function maySee(identity: Identity, stream: FiledStream): boolean {
 export function lineServer(
   filing: Filing,
   started: number,
+  pace: Pick<Pace, 'seconds'>,
 ): (query: URLSearchParams, identity: Identity, response: http.ServerResponse) => void {
   return (query, identity, response) => {
     const [node, user, job] = ['node', 'user', 'job'].map((name) => query.get(name) ?? undefined);
@@ -53,6 +55,7 @@ export function lineServer(
       tacho: VERSION,
       now: now * 1000,
       started,
+      batch_seconds: pace.seconds,
       lines: [],
     };
     response.writeHead(200, { 'Content-Type': 'application/json' });
@@ -69,6 +72,7 @@ export function lineServer(
         if (node !== undefined && stream.node !== node) continue;
         if (user !== undefined && stream.recording.user !== user) continue;
         if (job !== undefined && stream.recording.job.id !== job) continue;
+        if (job !== undefined) filing.asked(stream.recording);
         for (const line of linesOf(stream, now)) {
           text += `${first ? '' : ','}${JSON.stringify(line)}`;
           first = false;

@@ -4,6 +4,7 @@ import type * as net from 'node:net';
 import { code, reason } from '../../base/fault.ts';
 import { unpackAppend } from '../../sinks/hub/body.ts';
 import {
+  type FilesRequest,
   LARGEST_BODY,
   LARGEST_SAMPLES,
   ONE_RECORDING,
@@ -17,6 +18,7 @@ import { Unwritable } from '../keep/archive-trouble.ts';
 import { Connections } from './connections.ts';
 import { Busy, type Filing, Forbidden } from './filing.ts';
 import { Unusable } from './names.ts';
+import { newFiles, receivedRecordings } from './read-recording.ts';
 import { type Refusals, refusals } from './refusals.ts';
 import type { Sessions } from './sessions.ts';
 import { Bodies, Budget, TooMuch } from './shares.ts';
@@ -42,6 +44,8 @@ const BODIES = { nodes: 128 << 20, small: 32 << 20, users: 32 << 20, owner: 16 <
 const LARGEST_SESSION = 4 << 10;
 /** What a user or node may ask of all streams: at once, and a second. `tacho nodes --watch` asks every two seconds. */
 const QUESTIONS = { most: 10, perSecond: 1 };
+/** Of the files of a recording: a job that is followed is asked for every half second, and a large one comes in many answers. */
+const READS = { most: 40, perSecond: 4 };
 const ALL_QUESTIONS = { most: 100, perSecond: 20 };
 /** A job and an agent's record as JSON, of which `{}` takes twenty times its bytes in memory; users have jobs of their own alone. */
 const LARGEST_RECORDS = { node: 4 << 20, user: 1 << 20 };
@@ -120,6 +124,7 @@ class Requests {
   private readonly connections: Connections | undefined;
   private readonly bodies = new Bodies(BODIES);
   private readonly questions = new Budget(QUESTIONS.most, QUESTIONS.perSecond);
+  private readonly reads = new Budget(READS.most, READS.perSecond);
   private readonly allQuestions = new Budget(ALL_QUESTIONS.most, ALL_QUESTIONS.perSecond);
   private identifying = 0;
 
@@ -147,6 +152,18 @@ class Requests {
         const identity = this.identityOf(request);
         this.allowQuestion(identity);
         this.options.nodes(new URLSearchParams(url.slice('/v1/nodes?'.length)), identity, response);
+      } else if (method === 'GET' && url === '/v1/recordings') {
+        const identity = this.identityOf(request);
+        this.allowQuestion(identity);
+        answer(response, 200, JSON.stringify(receivedRecordings(this.options.filing, identity)));
+      } else if (method === 'POST' && url === '/v1/files') {
+        const identity = this.identityOf(request);
+        this.allowQuestion(identity, this.reads);
+        this.collect(request, response, LARGEST_RECORDS.user, identity, (body) => {
+          const bytes = newFiles(this.options.filing, parse<FilesRequest>(body), identity);
+          response.writeHead(200, ['Content-Type', 'application/octet-stream', 'Content-Length', String(bytes.length)]);
+          response.end(bytes);
+        });
       } else throw new Denied(404, 'this is a Tacho hub; there is nothing here');
     } catch (error) {
       this.refuse(response, error);
@@ -177,12 +194,12 @@ class Requests {
   }
 
   /** To answer it all streams are gone through. */
-  private allowQuestion(identity: Identity): void {
+  private allowQuestion(identity: Identity, questions = this.questions): void {
     if (identity.kind !== 'user' && identity.kind !== 'node') return;
     const owner = ownerOf(identity);
-    if (this.questions.left(owner) < 1) throw new TooMuch(`${owner} asks too often; try again in a second`);
+    if (questions.left(owner) < 1) throw new TooMuch(`${owner} asks too often; try again in a second`);
     if (this.allQuestions.left('') < 1) throw new Busy('too many ask at once; try again');
-    this.questions.spend(owner, 1);
+    questions.spend(owner, 1);
     this.allQuestions.spend('', 1);
   }
 

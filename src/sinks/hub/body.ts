@@ -1,7 +1,9 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
+import { statedSize, unzstd } from '../../base/unzstd.ts';
 import { LARGEST_SAMPLES, type Piece } from './protocol.ts';
 
-const COMPRESS = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+/** Rows of numbers: level 3 takes more time for more bytes. */
+const COMPRESS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** Some ten thousand pieces: no node has as many, and a list must not cost more than its samples. */
 const LONGEST_LIST = 1 << 19;
@@ -18,8 +20,8 @@ export interface Unpacked {
 }
 
 /** Throws (an Error with the reason) when the body is not one that `packAppend` makes, or is larger than allowed. */
-export function unpackAppend(body: Uint8Array, largest = LARGEST_SAMPLES): Unpacked {
-  const whole = zstdDecompressSync(body, { maxOutputLength: largest });
+export function unpackAppend(body: Buffer, largest = LARGEST_SAMPLES): Unpacked {
+  const whole = unzstd(body, statedSize(body), { maxOutputLength: largest });
   const line = whole.indexOf(10);
   if (line < 0) throw new Error('the list of pieces is missing');
   if (line > LONGEST_LIST) throw new Error(`the list of pieces is longer than ${LONGEST_LIST} bytes`);

@@ -24,6 +24,8 @@ const REFUSED_SECONDS = 60;
 export class OneHub {
   readonly link: HubLink;
   readonly streams = new Map<string, HubStream>();
+  /** So long it wants samples to be collected before they are sent; 0: not at all. */
+  batchSeconds = 0;
   private turn = 0;
 
   constructor(link: HubLink) {
@@ -50,6 +52,7 @@ export class OneHub {
 
   /** It failed, and another one takes its place: nothing is held for it. */
   lost(): void {
+    this.batchSeconds = 0;
     for (const stream of this.streams.values()) {
       stream.id = undefined;
       stream.closeTails();
@@ -149,6 +152,8 @@ export class OneHub {
         if (left <= 0) break;
         const run = stream.read(table, left);
         if (run === undefined) continue;
+        // before anything is waited for: what is about to be sent must not be given up meanwhile, and noted as lost
+        stream.sent.set(table, { part: run.part, bytes: run.from + run.bytes.length });
         const gap = stream.gapBefore(table, run);
         if (gap !== undefined) {
           await this.tellGap(stream, gap);
@@ -158,7 +163,6 @@ export class OneHub {
         pieces.push([stream.id!, table, run.part, run.from, run.bytes.length]);
         bytes.push(run.bytes);
         from.push({ stream, table });
-        stream.sent.set(table, { part: run.part, bytes: run.from + run.bytes.length });
         left -= run.bytes.length;
         older ||= run.part <= (stream.state.parts.get(table)?.newest ?? 0);
       }
@@ -167,6 +171,7 @@ export class OneHub {
     if (pieces.length === 0) return { more: gaps, progress: gaps };
     const reply = await this.append(packAppend(pieces, bytes));
     if (reply === undefined) return { more: true, progress: false };
+    this.batchSeconds = batchOf(reply);
     const before = from.map(({ stream, table }) => stream.have.get(table));
     for (const [id, table, part, length] of reply.have ?? []) {
       open.find((stream) => stream.id === id)?.have.set(table, { part, bytes: length });
@@ -255,6 +260,10 @@ export class OneHub {
     }
   }
 }
+
+/** Whatever it asks for: what waits is not seen by anybody. */
+const LONGEST_BATCH = 60;
+const batchOf = ({ batch = 0 }: AppendReply): number => (batch > 0 ? Math.min(batch, LONGEST_BATCH) : 0);
 
 const nameOf = ({ state }: HubStream): string => path.basename(state.recording);
 const waits = (stream: HubStream, error: unknown): string => `${nameOf(stream)} waits: ${reason(error)}`;

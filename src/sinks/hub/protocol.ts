@@ -12,6 +12,8 @@ import type { Position } from '../../recording/live/position.ts';
  *     POST /v1/append    samples (appendBody)                                              → AppendReply
  *     POST /v1/record    agent.json or job.json has changed, or the node is done           → RecordReply
  *     GET  /v1/nodes     what `tacho nodes` shows                                             → NodesReply
+ *     GET  /v1/recordings  the jobs whose samples come now, or came a moment ago           → RecordingsReply
+ *     POST /v1/files     what is new in the files of one of them: FilesRequest             → FilesReply, then the bytes
  *
  * All but the first carry `Authorization: Bearer <session>`. On a loopback hub without trust no authorization is needed.
  * 401: begin a new session. 404: the hub does not know the stream (it was restarted): open it again. 423: this recording
@@ -64,6 +66,8 @@ export interface AppendReply {
   refused?: [stream: number, why: string][];
   /** Why nothing can be stored (a full disk); it is sent again later. */
   trouble?: string;
+  /** Seconds for which the agent shall collect samples before it sends again; missing: it sends each tick at once. */
+  batch?: number;
 }
 
 export interface RecordRequest {
@@ -105,5 +109,47 @@ export interface NodesReply {
   /** Epoch microseconds. */
   now: number;
   started: number;
+  /** Seconds for which agents collect samples before they send them, as the hub asks for it now; 0: not at all. */
+  batch_seconds: number;
   lines: NodeLine[];
+}
+
+/** A job whose samples a hub receives. */
+export interface HubRecording {
+  /** Names it in questions. */
+  key: string;
+  user: string;
+  job: string;
+  name: string;
+  account?: string;
+  partition?: string;
+  /** Epoch microseconds. */
+  start: number;
+  end?: number;
+  state: string;
+  nodes: number;
+  tags: Record<string, string>;
+}
+
+export interface RecordingsReply {
+  protocol: number;
+  recordings: HubRecording[];
+}
+
+/** By what a file is told from what it was: its bytes, when it was changed (milliseconds), its inode. */
+export type FileState = [bytes: number, changed: number, inode: number];
+
+export interface FilesRequest {
+  recording: string;
+  /** What is there already, by name in the recording. */
+  have: Record<string, FileState>;
+}
+
+export interface FilesReply {
+  /** The bytes that follow, in this order; those from 0 on replace the file, others go behind what is there. */
+  files: [name: string, from: number, bytes: number, changed: number, inode: number][];
+  /** Files that are not there any more. */
+  gone: string[];
+  /** There is more than fits into one answer: ask again. */
+  more: boolean;
 }

@@ -278,3 +278,32 @@ test('addresses of hubs as people write them', () => {
     assert.throws(() => parseHubAddress(wrong), /is not the address of a hub/);
   }
 });
+
+test('samples wait for the end of a batch that the hub asks for, and not longer; a job that ends waits for nothing', async () => {
+  const writer = new TableWriter(recording('1'), COUNTED);
+  hub.batch = 60;
+  const sink = openSink();
+  writer.append(countedRows('c1', 0, 10));
+  await until(sink, () => numbers('1').length === 10);
+  // the first round may still be asking
+  await until(sink, () => sink.stored(spoolStreams(spool).list()[0]!, 'counted') !== undefined);
+  const asked = hub.requests.length;
+  writer.append(countedRows('c1', 10, 20));
+  for (let i = 0; i < 5; i++) {
+    sink.wake();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.deepEqual([numbers('1').length, hub.requests.length], [10, asked]);
+  sink.wake(true);
+  await eventually('what a job had at its end', () => numbers('1').length === 20);
+  assert.deepEqual(numbers('1'), upTo(20));
+  // a batch that ends by itself
+  hub.batch = 0.1;
+  sink.wake(true);
+  writer.append(countedRows('c1', 20, 30));
+  await until(sink, () => numbers('1').length === 30);
+  writer.append(countedRows('c1', 30, 40));
+  sink.wake();
+  await eventually('a batch', () => numbers('1').length === 40);
+  assert.deepEqual(numbers('1'), upTo(40));
+});

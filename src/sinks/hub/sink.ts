@@ -39,6 +39,7 @@ export class HubSink implements Sink, Round {
   private readonly hubs: OneHub[];
   private readonly saved: Positions;
   private readonly rounds = new Rounds(this);
+  private readonly share: number;
   private readonly spreadMs: number;
   private current = 0;
   private nextSave = 0;
@@ -55,11 +56,12 @@ export class HubSink implements Sink, Round {
     this.name = `hub ${this.hubs.map((hub) => hub.link.address).join(', ')}`;
     this.keepsUntilDone = this.hubs.length > 1;
     this.saved = openPositions(path.join(options.spool, '.sinks/hub.json'), options.spool);
-    this.spreadMs = share(options.node) * (options.spreadSeconds ?? 0.25) * 1000;
+    this.share = share(options.node);
+    this.spreadMs = this.share * (options.spreadSeconds ?? 0.25) * 1000;
   }
 
-  wake(): void {
-    this.rounds.wake();
+  wake(atOnce?: boolean): void {
+    this.rounds.wake(atOnce);
   }
 
   get trouble(): string | undefined {
@@ -120,8 +122,11 @@ export class HubSink implements Sink, Round {
     return { trouble: this.saidOf(this.hub.blockedWhy()) };
   }
 
-  pause(): number {
-    return this.spreadMs;
+  /** Batches of a fleet end at different moments, those of a node always at the same of them: no sample waits longer. */
+  pause(atOnce: boolean): number {
+    const batchMs = this.hub.batchSeconds * 1000;
+    if (atOnce || batchMs === 0) return this.spreadMs;
+    return batchMs - ((Date.now() + batchMs * (1 - this.share)) % batchMs);
   }
 
   /** Streams that the hub could not take are tried again. */

@@ -64,9 +64,9 @@ export class Spool {
     if (this.sinks.length > 0) removeHalves(folder);
   }
 
-  /** A tick has been written. Returns at once. */
-  wake(): void {
-    for (const sink of this.sinks) sink.wake();
+  /** A tick has been written; `atOnce`: it is sent without waiting for more. Returns at once. */
+  wake(atOnce?: boolean): void {
+    for (const sink of this.sinks) sink.wake(atOnce);
     if (performance.now() >= this.next) this.look();
   }
 
@@ -178,6 +178,8 @@ export class Spool {
     this.bytes = parts.reduce((sum, each) => sum + each.size, 0);
     this.seeLoose(parts);
     const crowded = this.bytes > limitBytes * EARLY;
+    // what is collected for a batch goes before anything has to be given up
+    if (crowded) for (const sink of this.sinks) sink.wake(true);
     if (this.busy === 0) this.sealEarly(parts, crowded);
     const plain = parts.reduce((sum, { packed, live, size }) => sum + (packed || !live ? 0 : size), 0);
     if (crowded && plain > limitBytes * WORTH) this.options.roll?.();

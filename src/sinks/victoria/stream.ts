@@ -227,13 +227,14 @@ export class VictoriaStream {
 /** Changes when job.json changes, and when agent.json says more than how many ticks there were. */
 export function recordsKey({ job, agent, ended }: StreamState): string {
   if (agent === undefined) return '';
-  const { tables, unmeasured, end, facts, left_running, shared_with } = agent;
+  const { tables, unmeasured, end, facts, left_running, shared_with, neighbours } = agent;
   const counts = [
     tables.length,
     unmeasured.length,
     facts.gpus.length,
     left_running?.length,
     shared_with?.length,
+    neighbours?.length,
     end,
     ended,
   ];
