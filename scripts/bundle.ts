@@ -105,15 +105,16 @@ export function refuseBeyondAscii(file: string): void {
 
 /** Parts of the program for verbs that run inside a job beside another process of Tacho's, or are quick (see start.cjs). */
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
+  run: ['run'],
   job: ['start', 'mark', 'fom'],
   agent: ['agent'],
   stop: ['stop'],
   export: ['export'],
-  serve: ['serve', 'mcp'],
+  serve: ['serve', 'mcp', 'plot'],
 };
 
 /** Modules of src/cli that differ between the whole program and its parts, because what they import does. */
-const DIFFERENT = ['main', 'program', 'verbs', 'stop', 'serve', 'mcp'];
+const DIFFERENT = ['main', 'program', 'verbs', 'stop', 'serve', 'mcp', 'plot'];
 
 const cli = (name: string): string => path.join(HERE, 'src/cli', `${name}.ts`);
 
@@ -126,8 +127,10 @@ const parts: Plugin = {
       contents: 'throw new Error("this part of the program does not have it");',
     }));
     // servers of pages and assistants are larger than all the rest: only their own part has them
-    bundler.onResolve({ filter: /\/(serve|mcp)\/start\.ts$/, namespace: 'file' }, ({ importer }) =>
-      importer === cli('serve') || importer === cli('mcp') ? { path: 'elsewhere', namespace: 'elsewhere' } : undefined,
+    bundler.onResolve({ filter: /\/(serve|mcp|plot)\/start\.ts$/, namespace: 'file' }, ({ importer }) =>
+      ['serve', 'mcp', 'plot'].some((verb) => importer === cli(verb))
+        ? { path: 'elsewhere', namespace: 'elsewhere' }
+        : undefined,
     );
     for (const [name, verbs] of Object.entries(PARTS)) {
       const namespace = `part:${name}`;
@@ -195,8 +198,9 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
   for (const [file, { inputs }] of Object.entries(metafile.outputs)) {
     const name = path.basename(file, '.cjs');
     const judges = Object.keys(inputs).find((input) => input.startsWith('src/judge/'));
-    if (!['tacho', 'serve'].includes(name) && judges !== undefined)
+    if (!['tacho', 'serve', 'run'].includes(name) && judges !== undefined)
       throw new Error(`scripts/bundle.ts: ${name}.cjs has more than its verbs need: ${judges}`);
+    nodesOwn(at(`${name}.cjs`));
     sign(at(`${name}.cjs`));
   }
   fs.copyFileSync(
@@ -204,10 +208,23 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
     at('koffi.node'),
   );
   fs.copyFileSync(path.join(HERE, 'scripts/start.cjs'), at('start.cjs'));
+  // `tacho --version` is answered by the launcher
+  fs.writeFileSync(at('version'), `${version}\n`);
 }
 
 /** Where npm puts the library of DuckDB. */
 export const DUCKDB_PACKAGE = `node_modules/@duckdb/node-bindings-linux-${process.arch}`;
+
+/** esbuild makes a copy of Node's modules for everyone who imports them, with a function for each name: 5 ms of a start. */
+function nodesOwn(file: string): void {
+  const text = fs.readFileSync(file, 'latin1');
+  const shared = text.replaceAll(
+    /([\w$]+)=__toESM\((require\("node:\w+"\)),1\)/g,
+    // the default export is the copy's alone
+    (whole, name: string, own: string) => (text.includes(`${name}.default`) ? whole : `${name}=${own}`),
+  );
+  fs.writeFileSync(file, shared, 'latin1');
+}
 
 /** start.cjs tells by its end which compiled code is of this bundle. */
 function sign(file: string): void {

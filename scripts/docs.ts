@@ -14,6 +14,13 @@ import { policyReference } from '../src/policy/policy-keys.ts';
 import { cliReference, manualPages } from '../src/show/cli-reference.ts';
 import { sources } from '../src/sources/index.ts';
 import { agentTable } from '../src/sources/own/agent.ts';
+import {
+  daskGpuTable,
+  daskGraphTable,
+  daskMetricTable,
+  daskTaskTable,
+  daskWorkerTable,
+} from '../src/sources/own/dask.ts';
 import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
 import { causesReference } from './causes-reference.ts';
 import { dashboards } from './grafana/dashboards.ts';
@@ -29,7 +36,11 @@ const END = '<!-- end -->';
 const program = await wholeProgram();
 
 /** Every table that a recording may have. */
-export const tables: readonly ReferenceEntry[] = [...sources, { table: agentTable }];
+export const tables: readonly ReferenceEntry[] = [
+  ...sources,
+  { table: agentTable },
+  ...[daskTaskTable, daskWorkerTable, daskGpuTable, daskMetricTable, daskGraphTable].map((table) => ({ table })),
+];
 
 /** The generated pages, by path: what they should hold now. */
 export function generated(): Map<string, string> {

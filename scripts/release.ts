@@ -35,6 +35,7 @@ const STARTS = 15;
 /** What a checkout gets when the first verb needs it, and a release has from the beginning. */
 const LATER = [
   ...['@duckdb/node-api', '@fastify/swagger', '@modelcontextprotocol/sdk', 'fastify', 'fastify-type-provider-zod'],
+  'openid-client',
   ...['echarts', 'preact'],
 ];
 
@@ -71,7 +72,7 @@ const archive = path.join(DIST, `${NAME}.tar.gz`);
 const packed = ['-I', isQuick ? 'gzip -1' : 'gzip', '-cf', archive, NAME];
 execFileSync('tar', ['-C', DIST, '--owner=0', '--group=0', '--sort=name', ...packed]);
 console.log(`${path.relative(process.cwd(), archive)}: ${formatBytes(fs.statSync(archive).size)}`);
-if (!isQuick) console.log(`start-up (tacho --version, median of ${STARTS}): ${startUp()} ms`);
+if (!isQuick) console.log(`start-up (tacho list --help, median of ${STARTS}): ${startUp()} ms`);
 
 /** Real runs show V8 which functions are needed; what it compiled is kept. */
 async function compile(): Promise<void> {
@@ -135,7 +136,7 @@ function licences(): void {
 function startUp(): number {
   const times = Array.from({ length: STARTS }, () => {
     const began = performance.now();
-    spawnSync(at('tacho'), ['--version']);
+    spawnSync(at('tacho'), ['list', '--help']);
     return performance.now() - began;
   });
   return Math.round(times.sort((a, b) => a - b)[Math.floor(STARTS / 2)]!);

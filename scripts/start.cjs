@@ -7,6 +7,7 @@ const vm = require('node:vm');
 // for what runs inside jobs, two at a time, or is quick, parts of the program are enough (scripts/bundle.ts); once `stop` has
 // ended the agents, it goes on as the whole program (src/cli/stop-whole.ts)
 const PARTS = {
+  run: 'run',
   start: 'job',
   mark: 'job',
   fom: 'job',
@@ -16,7 +17,7 @@ const PARTS = {
   export: 'export',
   serve: 'serve',
   mcp: 'serve',
-  '--version': 'stop',
+  plot: 'serve',
 };
 const name = (!process.env.TACHO_STOPPED && PARTS[process.argv[2]]) || 'tacho';
 const filename = path.join(__dirname, `${name}.cjs`);

@@ -24,7 +24,7 @@ const SLOWEST = 5;
 /** Test files that use the same server, in this order: they share a process, and with it the server. */
 const SHARED_SERVERS = [
   ['slurm/accounting', 'slurm/advise', 'slurm/processes', 'slurm/ranks', 'slurm/slurm'],
-  ['database-commands', 'database', 'history-database', 'same-answers', 'python'],
+  ['database-commands', 'database', 'history-database', 'same-answers', 'python', 'serve/collections'],
   ['kafka/sink', 'kafka/hub', 'kafka/own', 'kafka/access'],
 ].map((names) => names.map((name) => `test/${name}.test.ts`));
 /** They take longest, in this order: what comes last must not run alone. */
@@ -47,7 +47,7 @@ const FIRST = [
 const CHECKOUT = /^test\/(install|cgroup-v2|doors|readme|run|exit-status|mark-sample|gpu-run|configuration)\.test\.ts$/;
 
 /** Run only when they are named: what they need is large. */
-const SECOND = /^test\/spark\//;
+const SECOND = /^test\/(spark|dask-versions)\//;
 
 /** A test file that changes what belongs to the process, or prepares something for all of its tests, has one of its own. */
 const OWN_PROCESS =
@@ -153,7 +153,7 @@ async function makeRelease(): Promise<void> {
 /** Tells a test file which program it starts, and test/release which release there is already. */
 function programOf(file: string): Record<string, string> {
   if (release === undefined || CHECKOUT.test(file) || !file.startsWith('test/')) return {};
-  if (file === 'test/release.test.ts') return { RELEASE_UNDER_TEST: release };
+  if (file === 'test/release.test.ts' || file === 'test/packages.test.ts') return { RELEASE_UNDER_TEST: release };
   return { TACHO_UNDER_TEST: fs.globSync(`${release}/*/tacho`)[0]! };
 }
 

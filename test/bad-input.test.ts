@@ -6,18 +6,20 @@ import * as path from 'node:path';
 import { after, before, test } from 'node:test';
 import { verbs } from '../src/cli/verbs.ts';
 import { FORMAT } from '../src/recording/folder/job.ts';
+import { makeRecording } from './make-recording.ts';
 import { TACHO, tacho } from './tacho.ts';
 
 /** Wrong use and bad surroundings: what the user reads, and what the shell sees. The folder below is made for it. */
 
 let folder: string;
 
-before(() => {
+before(async () => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bad-'));
   const write = (name: string, text: string, mode = 0o644): void => {
     fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
     fs.writeFileSync(path.join(folder, name), text, { mode });
   };
+  await makeRecording({ folder: path.join(folder, 'runs/sampled'), seconds: 20 });
   write('not-a-recording/notes.txt', 'nothing');
   write('newer/job.json', JSON.stringify({ format: FORMAT + 1, id: '1', tacho: '99.0.0' }));
   write('torn/job.json', '{"format": 1, "id"');
@@ -42,6 +44,60 @@ interface Case {
 }
 
 const cases: Case[] = [
+  { args: 'report runs/sampled -o no/such/folder.txt', code: 1, says: ['cannot write no/such/folder.txt'] },
+  { args: 'top runs/sampled', code: 1, says: ['has ended: there is nothing to follow', 'tacho report'] },
+  { args: 'top runs/sampled --interval 1ms', code: 2, says: ['--interval must be from 0.5s to 1h'] },
+  { args: 'top --hub 127.0.0.1:1', code: 2, says: ['tacho top --hub needs the id of a job'] },
+  { args: 'top not-here', code: 1, says: ['cannot open not-here'] },
+  { args: 'plot pie .', code: 2, says: ["'pie' is invalid for argument 'kind'", 'lines, boxes, heatmap'] },
+  { args: 'plot lines runs/sampled', code: 2, says: ['tacho plot lines needs --table'] },
+  { args: 'plot lines . --table load --save a.gif', code: 2, says: ['cannot be saved as "a.gif"', '.svg or .pdf'] },
+  { args: 'plot lines . --table load --save a.png', code: 2, says: ['cannot be saved as "a.png"', 'rsvg-convert'] },
+  { args: 'plot boxes . --table load --freq 0', code: 2, says: ['"0" is no number of records', '--freq 15'] },
+  { args: 'plot lines . --table load --width 0', code: 2, says: ['"0" is no size in inches'] },
+  { args: 'plot lines runs/sampled --table load --node c9', code: 1, says: ['nothing of load.load1 was recorded'] },
+  { args: 'plot scaling runs/sampled', code: 2, says: ['needs runs of several sizes'] },
+  { args: 'report . --short --format json', code: 2, says: ['--short is text', 'leave out --short'] },
+  { args: 'show runs/sampled', code: 2, says: ["required option '--table <name>' not specified"] },
+  { args: 'show runs/sampled --table gpuu', code: 2, says: ['no table "gpuu" was recorded', 'There are: disk, load'] },
+  {
+    args: 'show runs/sampled --table load --columns none',
+    code: 2,
+    says: ['has no column "none"', 'there are: load1'],
+  },
+  { args: 'show runs/sampled --table load --interval 10ms', code: 2, says: ['is less than the time between samples'] },
+  { args: 'show runs/sampled --table load --key x', code: 2, says: ['"x" is no key with a value', '--key disk=sda'] },
+  { args: 'show runs/sampled --table load --node c9', code: 1, says: ['nothing of this was recorded in table load'] },
+  {
+    args: 'dask attach tcp://127.0.0.1:1',
+    code: 1,
+    says: ['cannot reach the Dask scheduler tcp://127.0.0.1:1', 'nobody listens there'],
+  },
+  {
+    args: 'dask attach http://127.0.0.1:2/status',
+    code: 1,
+    says: ['cannot reach a Dask dashboard at http://127.0.0.1:2: nobody'],
+  },
+  { args: 'dask attach nowhere', code: 2, says: ['"nowhere" is neither an address nor a file', 'tcp://HOST:8786'] },
+  { args: 'dask attach other.csv', code: 1, says: ['cannot read the scheduler file other.csv: it is no JSON'] },
+  {
+    args: 'dask attach inproc://10.0.0.1/1/1',
+    code: 1,
+    says: ['is inside one Python process', 'LocalCluster(processes=True)'],
+  },
+  {
+    args: 'dask attach tcp://x:1 --tracking tasks,gpu',
+    code: 2,
+    says: ['--tracking', '"gpu" cannot be tracked', 'compute-util'],
+  },
+  { args: 'dask attach tcp://x:1 --interval 1ms', code: 2, says: ['--interval', 'too short'] },
+  { args: 'dask attach tls://127.0.0.1:1 --tls-ca missing', code: 1, says: ['cannot read missing: no such file'] },
+  { args: 'dask status', code: 1, says: ['no monitor is attached in a recording here', 'tacho dask attach'] },
+  { args: 'dask stop torn', code: 1, says: ['no monitor is attached in torn'] },
+  { args: 'dask csv', code: 2, says: ['--output'] },
+  { args: 'dask peaks not-a-recording --metric x', code: 1, says: ['no recording in not-a-recording'] },
+  { args: 'dask peaks csv --metric x --workers 0;1', code: 2, says: ['"0;1" names no workers', '--workers 0,8'] },
+  { args: 'dask new-job --job x', code: 2, says: ['"x" is not the number of a job'] },
   { args: 'import slurm sacct.json', code: 1, says: ['sacct.json cannot be imported: its JSON is cut off'] },
   { args: 'import slurm other.csv', code: 1, says: ['other.csv cannot be imported', 'no column JobID', 'sacct -aDP'] },
   { args: 'import slurm missing', code: 1, says: ['cannot read missing: no such file'] },
@@ -55,6 +111,23 @@ const cases: Case[] = [
   },
   { args: 'import sonar not-a-recording', code: 1, says: ['there are no files of Sonar in not-a-recording'] },
   { args: 'import sonar other.csv --min-samples 0', code: 2, says: ['"0" is not a number of samples'] },
+  {
+    args: 'serve not-a-recording --store http://vm:8428',
+    code: 2,
+    says: ['folders and --store cannot be shown together', 'start one server for each'],
+  },
+  {
+    args: 'serve --serve-listen 0.0.0.0:0',
+    code: 2,
+    says: ['whoever has the token sees everything', '--serve-access header or oidc'],
+  },
+  { args: 'serve --serve-access header --port 0', code: 2, says: ['no address of a proxy is known', 'unix:'] },
+  { args: 'serve --serve-access header --serve-proxies proxy', code: 2, says: ['"proxy" is no address'] },
+  { args: 'serve --serve-access oidc', code: 2, says: ['serve.oidc_issuer is needed', 'docs/serve-site.md'] },
+  { args: 'serve --serve-access magic', code: 2, says: ['"magic" is none of token, header and oidc'] },
+  { args: 'serve --store vm', code: 2, says: ['"vm" is not the address of a store'] },
+  { args: 'serve --archive missing', code: 2, says: ['missing is no folder', '--archive'] },
+  { args: 'serve --hub http://a?b', code: 2, says: ['is not the address of a hub'] },
   { args: 'reprot', code: 2, says: ['unknown verb "reprot"; did you mean "report"?', 'tacho --help'] },
   { args: 'frobnicate', code: 2, says: ['unknown verb "frobnicate"\n'] },
   { args: './a.out', code: 2, says: ['tacho run -- ./a.out'] },
@@ -175,6 +248,7 @@ test('what failed has left nothing behind', () => {
     'other.csv',
     'plain-file',
     'rules.toml',
+    'runs',
     'sacct.json',
     'slow',
     'torn',

@@ -89,11 +89,11 @@ test('what was installed starts without a network, from bundles; V8 takes what i
     call([file, 'run', '--no-report', '--', 'sh', '-c', 'cat /proc/$PPID/cmdline']).split('\0');
   const started = path.join(folder, BUNDLED);
   assert.ok(look().includes(started));
-  const compiled = path.join(bundles, 'tacho.run.compiled');
+  const compiled = path.join(bundles, 'run.run.compiled');
   const { ino } = fs.statSync(compiled);
   assert.ok(look().includes(started));
   assert.equal(fs.statSync(compiled).ino, ino, 'code that it refuses would be written again');
-  const program = path.join(bundles, 'tacho.cjs');
+  const program = path.join(bundles, 'run.cjs');
   const before = fs.readFileSync(program, 'latin1');
   fs.writeFileSync(program, before.replace(/.{16}$/, '0'.repeat(16)));
   assert.ok(look().includes(started));

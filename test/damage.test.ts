@@ -80,7 +80,7 @@ test('a part that lost its header is read with the columns of agent.json, and ve
   assert.match(told.unmeasured[0]!.why, /header is lost/);
   assert.deepEqual(
     verifyRecording(folder).map((c) => [c.outcome, c.what]),
-    [['healed', 'its header is lost']],
+    [['repaired', 'its header is lost']],
   );
   assert.equal(fs.readFileSync(file, 'utf8'), whole);
 });
@@ -109,7 +109,7 @@ for (const [name, damage] of Object.entries(damages)) {
     const checks = verifyRecording(folder);
     assert.deepEqual(
       checks.map((c) => [c.file, c.outcome]),
-      [['node=c1/loadavg.parquet', 'left']],
+      [['node=c1/loadavg.parquet', 'not repaired']],
     );
     assert.equal(fs.readFileSync(file.replace('parquet', 'stats.json.zst'), 'utf8'), statistics);
   });
@@ -140,13 +140,13 @@ test('what is left out for want of agent.json is told and costs the grade; descr
   assert.deepEqual(told(), ['B', `units and kinds of tables: cannot read ${tables}: it is damaged`]);
   const checks = () => verifyRecording(folder).map((c) => [path.basename(c.file), c.outcome]);
   const gone = ['tables.json.zst', 'note'];
-  assert.deepEqual(checks(), [['tables.json.zst', 'healed'], gone]);
+  assert.deepEqual(checks(), [['tables.json.zst', 'repaired'], gone]);
   assert.ok(fs.existsSync(`${tables}.torn`));
   assert.deepEqual([told(), checks()], [['A'], [gone]]);
   fs.rmSync(agent);
   const what = 'the job’s own part of c1 (cgroup, limits, cards), and what recording cost there';
   assert.deepEqual(told(), ['B', `${what}: cannot read ${agent}: it is missing`]);
-  assert.deepEqual(checks(), [['agent.json', 'left']]);
+  assert.deepEqual(checks(), [['agent.json', 'not repaired']]);
 });
 
 test('an empty part, and a sealed file that is gone, are told', async () => {
@@ -158,14 +158,14 @@ test('an empty part, and a sealed file that is gone, are told', async () => {
   );
   assert.deepEqual(
     verifyRecording(live).map((c) => [c.file, c.outcome]),
-    [['node=c1/disk.csv', 'left']],
+    [['node=c1/disk.csv', 'not repaired']],
   );
   const sealed = await recorded(true);
   fs.rmSync(path.join(sealed, 'node=c1/disk.parquet'));
   assert.match(card(sealed).unmeasured[0]!.why, /^it is missing; only its statistics are left$/);
   assert.deepEqual(
     verifyRecording(sealed).map((c) => [c.file, c.outcome]),
-    [['node=c1/disk.parquet', 'left']],
+    [['node=c1/disk.parquet', 'not repaired']],
   );
 });
 
@@ -209,7 +209,9 @@ test('a node whose processes or cgroup are lost did not do nothing: it was not m
       [unmeasured[0]!.what, unmeasured[0]!.why],
       [`${table.name}: ${table.name}.csv on c1`, 'it is missing'],
     );
-    assert.ok(verifyRecording(folder).some((c) => c.file === `node=c1/${table.name}.csv` && c.outcome === 'left'));
+    assert.ok(
+      verifyRecording(folder).some((c) => c.file === `node=c1/${table.name}.csv` && c.outcome === 'not repaired'),
+    );
   }
 });
 

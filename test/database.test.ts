@@ -18,6 +18,7 @@ import { databaseStatus } from '../src/database/status.ts';
 import { submitRecording } from '../src/database/submit.ts';
 import { isDatabaseTrouble } from '../src/database/trouble.ts';
 import { gather } from '../src/judge/facts/gather.ts';
+import { jobFeatures } from '../src/judge/outliers/features.ts';
 import { measuredRecordings } from '../src/judge/outliers/measured-job.ts';
 import { report } from '../src/judge/report.ts';
 import { readColumns, recordingsSource } from '../src/query/processes/processes.ts';
@@ -111,7 +112,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const fresh = server.fresh();
     const old = await connect(fresh);
     await migrate(old, migrations.slice(0, 1));
-    await assert.rejects(needSchema(old), /are of an older Tacho \(schema 1; this one has 6\)/);
+    await assert.rejects(needSchema(old), /are of an older Tacho \(schema 1; this one has 7\)/);
     await old.query(
       "insert into tacho.processes (job, process, node, source, depth, descendants) values (1, 0, 'c1', 'record', 0, 0)",
     );
@@ -147,6 +148,8 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const [expected] = measuredRecordings([recording]);
     assert.deepEqual(await measured!.threads(columns), await expected!.threads(columns));
     assert.deepEqual(await measured!.measured(), await expected!.measured());
+    const unread = { ...measured!, processes: () => assert.fail('all rows are copied') };
+    assert.deepEqual(await jobFeatures(unread, { jobOnly: true }), await jobFeatures(expected!, { jobOnly: true }));
     assert.deepEqual(
       await storedReports(database, [job!]),
       JSON.parse(JSON.stringify([{ ...report(gather(recording)), recording: `${address}#1` }]), (_, value) =>

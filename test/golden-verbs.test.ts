@@ -23,7 +23,7 @@ const COMMANDS = [
   'outliers . --features cpu_time,duration',
   'outliers . --of operations --features cpu_time,duration',
   'outliers tacho-b3 --of threads --features cpu_time --limit 3',
-  'model create usual . --job-tag kind:usual',
+  'model create usual . --tag kind:usual',
   'model list',
   'model show usual',
   'cause tacho-b3 --model usual --limit 3',

@@ -593,7 +593,9 @@ test('tacho ls shows what a hub receives, and what lies in an archive', async (t
   assert.deepEqual(shown(ls(archive, '--node', 'c10')), all.slice(4));
   assert.deepEqual(ls(hub.address, '--user', 'else'), []);
   assert.ok(ls(hub.address).every(({ state, rows_per_second }) => state === 'live' && rows_per_second > 0));
-  const { out } = tacho(['nodes', hub.address]);
+  const { out: jobs } = tacho(['nodes', hub.address]);
+  assert.match(jobs, /^7 +nobody +c\[2,10\] .* live\n8 +nobody +c1 .* live\n3 nodes, 2 recordings, 6 tables/m);
+  const { out } = tacho(['nodes', hub.address, '--all']);
   assert.match(out, /^c1 +nobody +8 +loadavg +.* live$/m);
   await hub.kill('SIGTERM');
   const nowhere = tacho(['nodes', 'tacho-hub.invalid:8471']);

@@ -17,6 +17,7 @@ const ORDER = [
   'prometheus',
   'sinks',
   'agent',
+  'dask',
   'check',
   'hub',
   'query',

@@ -19,7 +19,7 @@ test('a prolog never fails because the agent cannot be told, unless it wants to'
   const soft = begin();
   assert.equal(soft.code, 0);
   assert.equal(soft.out, '');
-  assert.match(soft.err, /the agent is not told of the job: cannot write .*file\/jobs\/7/);
+  assert.match(soft.err, /the agent was not notified of the job: cannot write .*file\/jobs\/7/);
   assert.equal(begin('--strict').code, 1);
   const end = tacho(['job', 'end', '--jobs', path.join(file, 'jobs'), '--job-id', '7']);
   assert.equal(end.code, 0);

@@ -24,18 +24,18 @@ test('list, seal and verify, as a user types them', async () => {
   const [listed] = JSON.parse(tacho(['list', '--format', 'json'], within).out);
   assert.deepEqual([listed.job, listed.state, listed.nodes], ['17', 'sealed', 2]);
 
-  assert.deepEqual(tacho(['verify', 'one'], within), { code: 0, signal: null, out: 'one: sound\n', err: '' });
+  assert.deepEqual(tacho(['verify', 'one'], within), { code: 0, signal: null, out: 'one: ok\n', err: '' });
   assert.match(
     tacho(['seal', '--parquet', 'one'], within).out,
     /^one: 4 tables, 360 rows, [\d.]+ KiB -> [\d.]+ KiB\n$/,
   );
   assert.equal(tacho(['seal', '--parquet', 'one'], within).out, 'one: sealed already\n');
-  assert.deepEqual(tacho(['verify', 'one'], within).out, 'one: sound\n');
+  assert.deepEqual(tacho(['verify', 'one'], within).out, 'one: ok\n');
   fs.rmSync(path.join(home, 'one/node=c2/load.stats.json.zst'));
   const dry = tacho(['verify', '--dry-run', 'one'], within);
   assert.deepEqual(
     [dry.code, dry.out],
-    [1, 'one:\n  would heal: node=c2/load.stats.json.zst is missing or damaged; computed again\n'],
+    [1, 'one:\n  would repair: node=c2/load.stats.json.zst is missing or damaged; computed again\n'],
   );
   const healed = tacho(['verify', 'one', '--format', 'json'], within);
   assert.equal(healed.code, 0);
@@ -46,7 +46,7 @@ test('list, seal and verify, as a user types them', async () => {
         {
           file: 'node=c2/load.stats.json.zst',
           what: 'is missing or damaged',
-          outcome: 'healed',
+          outcome: 'repaired',
           action: 'computed again',
         },
       ],
@@ -55,7 +55,7 @@ test('list, seal and verify, as a user types them', async () => {
   fs.truncateSync(path.join(home, 'one/node=c1/disk.parquet'), 100);
   const left = tacho(['verify', '.'], within);
   assert.equal(left.code, 1);
-  assert.match(left.out, /left: node=c1\/disk.parquet cannot be read: it is not a whole Parquet file/);
+  assert.match(left.out, /not repaired: node=c1\/disk.parquet cannot be read: it is not a whole Parquet file/);
 });
 
 test('wrong use and wrong folders: what, where, what to do', () => {

@@ -31,5 +31,7 @@ test('texts that are no labels are texts of their tables', () => {
 test('the definitions of all sources are at hand without them', () => {
   const names = Object.values(tables).map(({ name }) => name as string);
   const known = sources.map(({ table }) => table.name);
-  assert.deepEqual(names.toSorted(), [...known, tables.agentTable.name].toSorted());
+  const monitor = names.filter((name) => name.startsWith('dask_'));
+  assert.deepEqual(monitor.toSorted(), ['dask_gpu', 'dask_graph', 'dask_metric', 'dask_task', 'dask_worker']);
+  assert.deepEqual(names.toSorted(), [...known, ...monitor, tables.agentTable.name].toSorted());
 });

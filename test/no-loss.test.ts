@@ -17,13 +17,19 @@ import { TACHO, temporaryFolder } from './tacho.ts';
 const TABLES = ['first', 'second'];
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A real hub in a process of its own. */
+/** So long agents collect samples: the first tests with each tick at once, the same and all others in batches. */
+const BATCHES = { idle: '0.2s', busy: '0.4s' };
+
+/** A real hub in a process of its own, which asks agents for batches unless it is told otherwise. */
 class HubProcess {
   readonly archive: string;
   readonly port: number;
   private child: ChildProcess | undefined;
 
-  constructor(t: TestContext, archive: string, port: number) {
+  private readonly batches: string[];
+
+  constructor(t: TestContext, archive: string, port: number, batches = BATCHES) {
+    this.batches = ['--batch', batches.idle, '--busy-batch', batches.busy];
     this.archive = archive;
     this.port = port;
     t.after(() => this.kill());
@@ -34,7 +40,8 @@ class HubProcess {
   }
 
   async start(): Promise<void> {
-    const child = spawn(TACHO, ['hub', '--listen', `127.0.0.1:${this.port}`, '--archive', this.archive], {
+    const where = ['--listen', `127.0.0.1:${this.port}`, '--archive', this.archive];
+    const child = spawn(TACHO, ['hub', ...where, ...this.batches], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
@@ -63,8 +70,8 @@ class HubProcess {
   }
 }
 
-const startedHub = async (t: TestContext, archive: string): Promise<HubProcess> => {
-  const hub = new HubProcess(t, archive, await freePort());
+const startedHub = async (t: TestContext, archive: string, batches = BATCHES): Promise<HubProcess> => {
+  const hub = new HubProcess(t, archive, await freePort(), batches);
   await hub.start();
   return hub;
 };
@@ -142,25 +149,28 @@ async function assertAll(hub: HubProcess, rows: number): Promise<void> {
   for (const table of TABLES) assert.deepEqual(rowsIn(hub.folder, table), upTo(rows), table);
 }
 
-test('a hub that is killed again and again: nothing is lost, nothing is there twice', async (t) => {
-  const folder = temporaryFolder(t);
-  const hub = await startedHub(t, path.join(folder, 'archive'));
-  const writer = new Writer(t, { ...ORDERS, spool: path.join(folder, 'spool'), hubs: [hub.address] });
-  for (let n = 1; n <= 4; n++) {
-    await writer.reach(n * 500);
-    await hub.kill();
-    await sleep(n * 50);
-    await hub.start();
-  }
-  await writer.ended;
-  assert.ok(writer.allThere);
-  await assertAll(hub, ORDERS.rows);
-  assert.deepEqual(
-    fs.readdirSync(path.join(folder, 'spool')).filter((name) => !name.startsWith('.')),
-    [],
-    'what is stored has left the spool',
-  );
-});
+for (const batches of [{ idle: '0s', busy: '0s' }, BATCHES]) {
+  const how = batches.idle === '0s' ? 'each tick at once' : 'in batches';
+  test(`a hub that is killed again and again, ${how}: nothing is lost, nothing is there twice`, async (t) => {
+    const folder = temporaryFolder(t);
+    const hub = await startedHub(t, path.join(folder, 'archive'), batches);
+    const writer = new Writer(t, { ...ORDERS, spool: path.join(folder, 'spool'), hubs: [hub.address] });
+    for (let n = 1; n <= 4; n++) {
+      await writer.reach(n * 500);
+      await hub.kill();
+      await sleep(n * 50);
+      await hub.start();
+    }
+    await writer.ended;
+    assert.ok(writer.allThere);
+    await assertAll(hub, ORDERS.rows);
+    assert.deepEqual(
+      fs.readdirSync(path.join(folder, 'spool')).filter((name) => !name.startsWith('.')),
+      [],
+      'what is stored has left the spool',
+    );
+  });
+}
 
 test('an agent that is killed again and again: what it had written is there once', async (t) => {
   const folder = temporaryFolder(t);

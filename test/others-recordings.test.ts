@@ -49,7 +49,7 @@ test('verify by root writes only where the owner could, whatever links are there
   link(precious, node(folder, 'disk.csv.tmp'));
   fs.appendFileSync(node(folder, 'disk.csv'), 'garbage\n');
   const { code, out } = tacho(['verify', folder]);
-  assert.match(out, /healed: node=c1\/load\.csv 1 bad line/);
+  assert.match(out, /repaired: node=c1\/load\.csv 1 bad line/);
   assert.ok(code === 0 || code === 1);
   assert.deepEqual(fs.readdirSync(secret), ['precious']);
   assert.equal(fs.readFileSync(precious, 'utf8'), 'kept\n');
@@ -168,5 +168,5 @@ test('a recording of root’s with a node of somebody else’s is not touched', 
   assert.match(out, /node=c1 belongs to user number 65534/);
   assert.equal(fs.readFileSync(node(folder, 'load.csv'), 'utf8'), before);
   // looking changes nothing, so everybody may
-  assert.match(tacho(['verify', '--dry-run', folder]).out, /would heal: node=c1\/load\.csv/);
+  assert.match(tacho(['verify', '--dry-run', folder]).out, /would repair: node=c1\/load\.csv/);
 });

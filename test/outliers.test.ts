@@ -175,7 +175,7 @@ test('the same as CSV: a row a vote, a feature, a segment', () => {
 });
 
 test('a model: created once, used, disabled, deleted', () => {
-  const create = ['model', 'create', 'usual', folder, '--job-tag', 'kind:usual', '--note', 'all but the slow one'];
+  const create = ['model', 'create', 'usual', folder, '--tag', 'kind:usual', '--note', 'all but the slow one'];
   const model = json<Model>(create);
   assert.equal(model.jobs.length, 11);
   refused(create, 1, /there is a model "usual" already/, /tacho model delete usual/);
@@ -236,7 +236,7 @@ test('too few, and nothing of the kind, are said', () => {
   refused(['model', 'create', '../x', folder], 2, /cannot be the name of a model/);
   refused(['outliers', folder, '--methods', 'isolation-forrest'], 2, /did you mean isolation-forest/);
   refused(['outliers', folder, '--features', 'nothing'], 2, /none of the features nothing is known/);
-  refused(['outliers', folder, '--job-tag', 'kind:odd'], 1, /none of 12 jobs has the tag kind:odd/);
+  refused(['outliers', folder, '--tag', 'kind:odd'], 1, /none of 12 jobs has the tag kind:odd/);
   refused(['outliers', folder, '--floor', 'x'], 2, /--floor/);
   refused(['explore', 'bulds', folder], 2, /did you mean builds/);
   refused(['explore', 'builds', folder, '--metric', 'cpu'], 2, /the metric "cpu"/);

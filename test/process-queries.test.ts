@@ -506,7 +506,7 @@ test('operations, time line and comparison as they are typed', async () => {
     assert.match(narrow.join('\n'), /\nno room for "threads", "of job"; /);
     for (const line of narrow) assert.ok(line.length <= 70, line);
   }
-  assert.match(tacho(['operations', a, '--tag', 'colour']).err, /no process bears the tag colour/);
+  assert.match(tacho(['operations', a, '--op-tag', 'colour']).err, /no process has the tag colour/);
   const timeline = tacho(['timeline', a, '--by', 'operation']);
   assert.match(timeline.out, /\nop:copy +1+ +5\.0 s\nop:sim +1+ +28\.0 s\n/);
   const compared = tacho(['compare', a, b]);

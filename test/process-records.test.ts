@@ -323,9 +323,9 @@ test('what was recorded after tacho run was killed is taken over by verify', { s
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
   assert.match(
     tacho(['verify', '--dry-run', 'r'], { cwd }).out,
-    /would heal: .*events processes have recorded themselves/,
+    /would repair: .*events processes have recorded themselves/,
   );
-  assert.match(tacho(['verify', 'r'], { cwd }).out, /healed: .*events processes .*; taken over into node=/);
+  assert.match(tacho(['verify', 'r'], { cwd }).out, /repaired: .*events processes .*; taken over into node=/);
   assert.ok(!fs.existsSync(folder));
   const names = byTime(rows(recording, 'process_end')).map((row) => row.args);
   assert.deepEqual(names.slice(0, 2), ['late', 'last']);
@@ -393,7 +393,9 @@ test('tacho env for a TaskProlog prints lines that Slurm understands, and never 
   assert.match(none.stderr, /"perl" is not a shell that Tacho knows/);
   assert.equal(none.status, 2);
   const some = sh('tacho start -o r && tacho env slurm; tacho stop --format json >/dev/null');
-  assert.deepEqual(some.stdout.split('\n'), [
+  const [marks, ...lines] = some.stdout.split('\n');
+  assert.match(marks!, /^export TACHO_MARKS=\/dev\/shm\/tacho-mark-\d+-[0-9a-f]+\/marks$/);
+  assert.deepEqual(lines, [
     `export LD_PRELOAD=${path.join(path.dirname(TACHO), 'native/build/libtacho-record.so')}`,
     `export TACHO_RECORD=${recordsOf(path.join(cwd, 'r'))}/events`,
     'export ASAN_OPTIONS=verify_asan_link_order=0',

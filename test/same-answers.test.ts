@@ -77,8 +77,8 @@ const QUESTIONS: readonly Question[] = [
   { ask: 'ranks JOB --world 2', code: 1 },
   { ask: 'operations JOB' },
   { ask: 'operations TWO --format json' },
-  { ask: 'operations JOB --tag seq' },
-  { ask: 'operations JOB --tag op:build;seq:1 --format csv' },
+  { ask: 'operations JOB --op-tag seq' },
+  { ask: 'operations JOB --op-tag op:build;seq:1 --format csv' },
   { ask: 'compare TWO' },
   { ask: 'compare JOBS --by metric --format csv' },
   { ask: 'compare TWO --by process --format json' },
@@ -88,9 +88,9 @@ const QUESTIONS: readonly Question[] = [
   { ask: 'outliers JOBS --of operations --format json' },
   { ask: 'outliers JOBS --of processes --votes' },
   { ask: 'outliers JOBS --of threads --format json' },
-  { ask: 'outliers JOBS --job-tag case:1', code: 1 },
+  { ask: 'outliers JOBS --tag case:1', code: 1 },
   { ask: 'outliers TWO', code: 1 },
-  { ask: 'model create usual JOBS --tag op' },
+  { ask: 'model create usual JOBS --op-tag op' },
   { ask: 'model create usual JOBS', code: 1 },
   { ask: 'model list' },
   { ask: 'model show usual' },
@@ -109,7 +109,7 @@ const QUESTIONS: readonly Question[] = [
 
 /** Verbs of which there is nothing to ask a database. */
 const NOT_ASKED =
-  /^(run|start|stop|status|mark|fom|env|report|export|list|seal|verify|import|annotate|submit|watch|db|check|demo|completion|agent|notebook|hub|nodes|ls|job|slurm|token|serve|mcp|scale|index|advise|jobs|history|waste|hogs|load|uptime|sql|policy)$/;
+  /^(run|start|stop|status|mark|fom|env|report|export|list|seal|verify|import|annotate|submit|watch|db|check|demo|completion|agent|notebook|hub|nodes|ls|job|slurm|token|serve|mcp|scale|index|advise|jobs|history|waste|hogs|load|uptime|sql|policy|dask|top|show|plot|push)$/;
 
 test('every verb that asks about processes and jobs is in the list', () => {
   const asked = new Set(QUESTIONS.map(({ ask }) => ask.split(' ')[0]));
@@ -192,7 +192,7 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
     const all = tacho(['explore', 'sweep', '--db', db, '--format', 'json']);
     assert.equal(all.code, 0, all.err);
     assert.equal(JSON.parse(all.out).jobs, 8);
-    const some = tacho(['outliers', '--job-tag', 'exp_component:ocean', '--db', db, '--format', 'json', '--all']);
+    const some = tacho(['outliers', '--tag', 'exp_component:ocean', '--db', db, '--format', 'json', '--all']);
     assert.equal(JSON.parse(some.out).groups[0].rows, 4);
   });
 

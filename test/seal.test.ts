@@ -60,7 +60,7 @@ for (const parquet of [false, true]) {
       assert.deepEqual(summary(), measure(readTable(openRecording(folder).nodes[0]!, 'disk')));
       // the next seal goes through, also in the other form; verify tidies up after the first
       sealRecording(openRecording(folder), { parquet: !parquet });
-      assert.ok(verifyRecording(folder).every(({ outcome }) => outcome === 'healed'));
+      assert.ok(verifyRecording(folder).every(({ outcome }) => outcome === 'repaired'));
       assert.deepEqual(contents(folder), expected, `sealed again after "${steps[stop]}"`);
       assert.deepEqual(
         fs.readdirSync(path.join(folder, 'node=c1')).filter((name) => UNSEALED.test(name)),
@@ -158,7 +158,7 @@ test('a sealed table that is gone or damaged is told, also when it is small', as
   );
   assert.deepEqual(
     verifyRecording(folder).map(({ file, outcome }) => [file, outcome]),
-    [['node=c1/disk.csv.zst', 'left']],
+    [['node=c1/disk.csv.zst', 'not repaired']],
   );
   assert.ok(fs.readFileSync(`${file}.damaged`).equals(whole.subarray(0, -20)));
   fs.rmSync(path.join(folder, 'node=c1', 'load.csv.zst'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { unzstd } from './unzstd.ts';
+import { statedSize, unzstd } from './unzstd.ts';
 
 const plain = Buffer.from(Array.from({ length: 3000 }, (_, i) => (i * i) % 251));
 const options = { maxOutputLength: plain.length };
@@ -37,4 +37,14 @@ test('one decompressor does many texts, also after damaged ones, as Node does ea
 test('a size that is wrong or not known does not matter', () => {
   for (const size of [undefined, 0, 1, plain.length - 1, plain.length + 1])
     assert.deepEqual(unzstd(packed, size, options), plain, String(size));
+});
+
+test('the head of a frame says how long its text is', () => {
+  for (const size of [1, 255, 256, 3000, 70_000]) {
+    const text = Buffer.from(Array.from({ length: size }, (_, i) => (i * i) % 251));
+    const frame = zstdCompressSync(text);
+    if (frame.length >= 18) assert.equal(statedSize(frame), size);
+    assert.deepEqual(unzstd(frame, statedSize(frame), { maxOutputLength: size }), text);
+  }
+  assert.equal(statedSize(Buffer.from('this is no zstd frame at all')), undefined);
 });

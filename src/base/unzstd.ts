@@ -43,3 +43,23 @@ function unpackedTo(packed: Buffer, size: number): Buffer | undefined {
   kept = undefined;
   return undefined;
 }
+
+const MAGIC = 0xfd2fb528;
+
+/** How many bytes a text has, as the head of its only frame says (RFC 8878, 3.1.1.1); undefined: it does not. */
+export function statedSize(packed: Buffer): number | undefined {
+  if (packed.length < 18 || packed.readUInt32LE(0) !== MAGIC) return undefined;
+  const descriptor = packed[4]!;
+  const isSingle = (descriptor & 0x20) !== 0;
+  const at = 5 + (isSingle ? 0 : 1) + [0, 1, 2, 4][descriptor & 3]!;
+  switch (descriptor >> 6) {
+    case 0:
+      return isSingle ? packed[at] : undefined;
+    case 1:
+      return packed.readUInt16LE(at) + 256;
+    case 2:
+      return packed.readUInt32LE(at);
+    default:
+      return undefined;
+  }
+}

@@ -78,7 +78,7 @@ function givenBy(options: Record<string, unknown>, keys: readonly SettingKey[]):
   return given as Given;
 }
 
-const TABLE_LISTS = ['sources.enable', 'sources.disable'] as const;
+const TABLE_LISTS = ['sources.enable', 'sources.disable', 'sources.also'] as const;
 
 /** A table that does not exist would be left out, or recorded alone, without a word. */
 async function checkTables(

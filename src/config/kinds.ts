@@ -40,6 +40,17 @@ export const kinds = {
       throw usage(`"${value}" is not between 100ms and 1d`, 'an interval of 1s suits most jobs');
     },
   },
+  /** How long something may wait. */
+  pause: {
+    say: 'a duration from 0 to 60 s, such as "5s"',
+    placeholder: 'duration',
+    types: ['string', 'number'],
+    parse(value): number {
+      const seconds = parseDuration(String(value));
+      if (seconds >= 0 && seconds <= 60) return seconds;
+      throw usage(`"${value}" is not between 0s and 60s`);
+    },
+  },
   size: {
     say: 'a size such as "64MiB"',
     placeholder: 'size',
@@ -124,6 +135,15 @@ export const kinds = {
     parse(value): 'none' | 'munge' | 'token' {
       if (value === 'none' || value === 'munge' || value === 'token') return value;
       throw usage(`"${value}" is none of none, munge and token`);
+    },
+  },
+  access: {
+    say: '"token", "header" or "oidc"',
+    placeholder: 'way',
+    types: ['string'],
+    parse(value): 'token' | 'header' | 'oidc' {
+      if (value === 'token' || value === 'header' || value === 'oidc') return value;
+      throw usage(`"${value}" is none of token, header and oidc`);
     },
   },
 } as const satisfies Record<string, Kind<unknown>>;

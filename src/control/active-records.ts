@@ -3,7 +3,12 @@ import type { Environment } from '../jobs/schedulers/command.ts';
 import { openRecording } from '../recording/folder/open.ts';
 import type { Records } from '../sources/scope.ts';
 import { needSpeakable } from './active.ts';
+import { marksFileHere } from './marks-file.ts';
 import { refusal, tryLibraryHere } from './preload.ts';
+
+/** Where programs append marks for the recording that goes on here. */
+export const activeMarks = (env: Environment): string =>
+  marksFileHere(needSpeakable(env, 'there is nothing to mark', ''), env);
 
 /** Where processes of the recording that goes on here record themselves; a fault when they cannot. */
 export function activeRecords(env: Environment): Records {

@@ -34,6 +34,7 @@ export interface AgentsOptions {
   /** Tables that alone are wanted, and tables that are not. */
   only?: readonly string[];
   without?: readonly string[];
+  also?: readonly string[];
   /** A configuration that was named. */
   config?: string;
   /** A local agent records this process and its descendants as the job, and ends when it has gone. */
@@ -125,7 +126,7 @@ exit 1`;
   return ['sh', '-c', script, process.cwd(), recording, ...command];
 }
 
-function agentCommand({ recording, job, env, only, without, config, watchPid, tacho }: AgentsOptions): string[] {
+function agentCommand({ recording, job, env, only, without, also, config, watchPid, tacho }: AgentsOptions): string[] {
   const command = [...(tacho ?? [ours('tacho')]), 'agent', '--recording', recording];
   command.push('--interval', String(job.interval_seconds));
   if (job.scheduler !== 'none' && job.scheduler !== 'file') {
@@ -135,6 +136,7 @@ function agentCommand({ recording, job, env, only, without, config, watchPid, ta
   if (job.redacted) command.push('--redact');
   if (only !== undefined && only.length > 0) command.push('--only', only.join(','));
   if (without !== undefined && without.length > 0) command.push('--without', without.join(','));
+  if (also !== undefined && also.length > 0) command.push('--also', also.join(','));
   if (config !== undefined) command.push('--config', path.resolve(config));
   return command;
 }

@@ -17,9 +17,11 @@ export interface Mark {
   action: 'begin' | 'end' | 'fom';
   name: string;
   value?: number;
+  /** The process that marked it, where it did so itself. */
+  pid?: string;
 }
 
-const { action: ACTION, name: NAME, value: VALUE } = markerTable.at;
+const { action: ACTION, name: NAME, value: VALUE, pid: PID } = markerTable.at;
 
 /** Appends marks to the recording's folder of this node: one write each, so that several programs may mark at once. */
 export function writeMarks(
@@ -29,7 +31,7 @@ export function writeMarks(
   time = Date.now() * 1000,
 ): void {
   needOwn(recording);
-  const file = path.join(recording, folderHere(recording, env), `${markerTable.name}.csv`);
+  const file = markerFileHere(recording, env);
   const frame = new Frame(markerTable);
   const lines = new CsvText();
   marks.forEach((mark, i) => {
@@ -38,11 +40,12 @@ export function writeMarks(
     const r = frame.row();
     frame.texts[r * frame.textWidth + ACTION] = mark.action;
     frame.texts[r * frame.textWidth + NAME] = mark.name;
+    frame.texts[r * frame.textWidth + PID] = mark.pid ?? '';
     if (mark.value !== undefined) frame.numbers[r * frame.numberWidth + VALUE] = mark.value;
     lines.frame(frame);
   });
   try {
-    withHeader(file);
+    makeMarkerFile(file);
     const fd = openPlain(file, fs.constants.O_WRONLY | fs.constants.O_APPEND);
     try {
       fs.writeFileSync(fd, lines.bytes.subarray(0, lines.length));
@@ -52,28 +55,16 @@ export function writeMarks(
   } catch (error) {
     throw new Fault(`cannot write ${file}: ${reason(error)}`, { cause: error });
   }
-  wakeAgent(recording);
-}
-
-/** The agent on this node sees that, and takes a sample of the job: the edges of a phase are then exact. */
-function wakeAgent(recording: string): void {
-  try {
-    const now = new Date();
-    fs.utimesSync(recording, now, now);
-  } catch {
-    // somebody else's folder, or one that is only read: the next tick is near
-  }
 }
 
 /** The file appears with its header at once, whoever is first. */
-function withHeader(file: string): void {
+export function makeMarkerFile(file: string): void {
   if (fs.existsSync(file)) return;
-  const head = new CsvText();
-  head.line(header(markerTable));
+  const head = headerLine();
   const temporary = `${file}.${process.pid}.new`;
   const fd = openNew(temporary);
   try {
-    fs.writeFileSync(fd, head.bytes.subarray(0, head.length));
+    fs.writeFileSync(fd, head);
   } finally {
     fs.closeSync(fd);
   }
@@ -85,6 +76,29 @@ function withHeader(file: string): void {
     fs.rmSync(temporary, { force: true });
   }
 }
+
+function headerLine(): Buffer {
+  const head = new CsvText();
+  head.line(header(markerTable));
+  return Buffer.from(head.bytes.subarray(0, head.length));
+}
+
+/** A job without marks has no table of them. */
+export function removeUnusedMarkerFile(file: string): void {
+  try {
+    if (fs.readFileSync(file).equals(headerLine())) fs.rmSync(file);
+  } catch {
+    // it was not made, or it is kept as it is
+  }
+}
+
+/** A node's table of marks. */
+export const markerFile = (recording: string, node: string): string =>
+  path.join(recording, nodeFolder(node), `${markerTable.name}.csv`);
+
+/** The same of this node. */
+export const markerFileHere = (recording: string, env: Environment): string =>
+  path.join(recording, folderHere(recording, env), `${markerTable.name}.csv`);
 
 /** This node's folder; on a machine that is not recorded (a login node), the first node's. */
 function folderHere(recording: string, env: Environment): string {

@@ -1,6 +1,7 @@
 import { shellQuote } from '../base/quote.ts';
 import type { Environment } from '../jobs/schedulers/command.ts';
 import type { Records } from '../sources/scope.ts';
+import { MARKS_VARIABLE } from './marks-file.ts';
 import { injected, libraryOf } from './preload.ts';
 
 export const SHELLS = ['sh', 'bash', 'zsh', 'csh', 'fish', 'slurm'] as const;
@@ -16,9 +17,20 @@ export function shellNamed(program: string): Shell | undefined {
 
 /**
  * What a shell has to evaluate so that everything it starts from now on records itself. It also gets tacho_pause and
- * tacho_resume; both leave what others have put into LD_PRELOAD.
+ * tacho_resume; both leave what others have put into LD_PRELOAD. `marks` is where programs append marks.
  */
-export function shellCode(shell: Shell, env: Environment, records: Records): string {
+export function shellCode(shell: Shell, env: Environment, records: Records, marks: string): string {
+  return `${setCode(shell, MARKS_VARIABLE, marks)}${recordCode(shell, env, records)}`;
+}
+
+function setCode(shell: Shell, name: string, value: string): string {
+  if (shell === 'slurm') return lines([`export ${name}=${value}`]);
+  if (shell === 'csh') return lines([`setenv ${name} ${shellQuote(value)};`]);
+  if (shell === 'fish') return lines([`set --global --export ${name} ${fishQuote(value)}`]);
+  return lines([`export ${name}=${shellQuote(value)}`]);
+}
+
+function recordCode(shell: Shell, env: Environment, records: Records): string {
   const variables = injected(env, records);
   if (shell === 'slurm') return lines(Object.entries(variables).map(([name, value]) => `export ${name}=${value}`));
   if (shell === 'csh') return cshCode(env, variables);
@@ -28,10 +40,12 @@ export function shellCode(shell: Shell, env: Environment, records: Records): str
 
 /** What takes all of it back. */
 export function offCode(shell: Shell): string {
-  if (shell === 'slurm') return lines(['unset LD_PRELOAD', 'unset TACHO_RECORD', 'export TACHO_RECORD_OFF=1']);
-  if (shell === 'csh') return 'tacho_pause; unalias tacho_pause; unalias tacho_resume;\n';
-  if (shell === 'fish') return lines(['tacho_pause', 'functions --erase tacho_pause tacho_resume']);
-  return lines(['tacho_pause', 'unset -f tacho_pause tacho_resume']);
+  if (shell === 'slurm')
+    return lines(['unset LD_PRELOAD', 'unset TACHO_RECORD', `unset ${MARKS_VARIABLE}`, 'export TACHO_RECORD_OFF=1']);
+  if (shell === 'csh') return `tacho_pause; unalias tacho_pause; unalias tacho_resume; unsetenv ${MARKS_VARIABLE};\n`;
+  if (shell === 'fish')
+    return lines(['tacho_pause', 'functions --erase tacho_pause tacho_resume', `set --erase ${MARKS_VARIABLE}`]);
+  return lines(['tacho_pause', 'unset -f tacho_pause tacho_resume', `unset ${MARKS_VARIABLE}`]);
 }
 
 const lines = (all: readonly string[]): string => `${all.join('\n')}\n`;

@@ -24,6 +24,7 @@ import {
   stopAgents,
   whyMissing,
 } from './launch.ts';
+import { planMarks } from './marks-file.ts';
 import { planRecords } from './preload.ts';
 import { runningJob } from './running-job.ts';
 
@@ -39,6 +40,7 @@ export interface StartOptions extends JobOptions {
   limitSeconds: number;
   only?: readonly string[];
   without?: readonly string[];
+  also?: readonly string[];
   config?: string;
   /** Let processes record themselves (`tacho env`); default: yes. */
   processes?: boolean;
@@ -62,6 +64,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
   const facts = await jobFacts(env, options);
   const job: Job = {
     ...runningJob(facts, options.intervalSeconds),
+    marks_file: planMarks(),
     ...(options.processes === false ? {} : { process_records: planRecords(env) }),
   };
   const recording = newRecording(job, { ...options, name: defaultFolder(facts), say: options.say ?? (() => {}) });
@@ -72,7 +75,13 @@ export async function startRecording(env: Environment, options: StartOptions): P
     job,
     nodes: job.nodes,
     env,
-    ...stated({ only: options.only, without: options.without, config: options.config, tacho: options.tacho }),
+    ...stated({
+      only: options.only,
+      without: options.without,
+      also: options.also,
+      config: options.config,
+      tacho: options.tacho,
+    }),
     ...(local ? { watchPid: options.watchPid } : { endWith: options.watchPid }),
   };
   const note = { recording, begun: false, ...stated({ kills_before: countMemoryKills() }) };
@@ -83,6 +92,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     const missing = [{ node: job.nodes[0]!, words: [guard.unsampled] }];
     job.not_recorded = keptWords(missing);
     delete job.process_records;
+    delete job.marks_file;
     saveJob(recording, job);
     return { recording, job, missing };
   }

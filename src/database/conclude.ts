@@ -2,7 +2,8 @@ import * as path from 'node:path';
 import { summariesFrom } from '../history/make/summaries.ts';
 import type { RecordingSummaries } from '../history/tables/summary.ts';
 import { gather } from '../judge/facts/gather.ts';
-import { measuredRecordings } from '../judge/outliers/measured-job.ts';
+import { processFeaturesOfJob } from '../judge/outliers/features.ts';
+import { measuredFeatures } from '../judge/outliers/measured-features.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
@@ -37,6 +38,7 @@ export async function conclude(
   recording: Recording,
   set: ProcessSet,
   whole: NeedWhole,
+  origin: string,
   rules?: RuleSettings,
 ): Promise<Conclusions> {
   const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
@@ -45,11 +47,11 @@ export async function conclude(
     if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
   }
   const made = report(material, rules);
-  const place = path.resolve(recording.path);
+  const measured = measuredFeatures(recording);
   return {
     report: made,
-    measured: await measuredRecordings([recording])[0]!.measured(),
-    summaries: summariesFrom(made, material, place),
+    measured,
+    summaries: summariesFrom(made, material, origin, processFeaturesOfJob(set, measured)),
   };
 }
 

@@ -53,6 +53,12 @@ export interface JobFilter {
   name?: string;
   state?: string;
   tags?: Readonly<Record<string, string>>;
+  /** A node that it ran on. */
+  host?: string;
+  /** KEY=VALUE of an annotation, or a text that is in one. */
+  note?: string;
+  /** It ran at this moment: epoch microseconds. */
+  at?: number;
   /** Began at or after, before: epoch microseconds. */
   since?: number;
   until?: number;
@@ -71,6 +77,13 @@ export async function findJobs(database: Database, filter: JobFilter = {}): Prom
   if (filter.name !== undefined) where.push(`name = ${place(filter.name)}`);
   if (filter.state !== undefined) where.push(`state = ${place(filter.state)}`);
   if (filter.tags !== undefined) where.push(`tags @> ${place(JSON.stringify(filter.tags))}::jsonb`);
+  if (filter.host !== undefined)
+    where.push(`exists (select from tacho.job_hosts h where h.job = jobs.job and h.host = ${place(filter.host)})`);
+  if (filter.note !== undefined) where.push(noteCondition(filter.note, place));
+  if (filter.at !== undefined) {
+    const at = moment(filter.at);
+    where.push(`start_time <= ${at} and (end_time >= ${at} or end_time is null and state = 'running')`);
+  }
   if (filter.since !== undefined) where.push(`start_time >= ${moment(filter.since)}`);
   if (filter.until !== undefined) where.push(`start_time < ${moment(filter.until)}`);
   const limit = filter.limit === undefined ? '' : `limit ${place(filter.limit)}`;
@@ -82,6 +95,13 @@ export async function findJobs(database: Database, filter: JobFilter = {}): Prom
     values,
   );
   return rows.reverse().map((row) => storedJob(row, database.address));
+}
+
+function noteCondition(note: string, place: (value: unknown) => string): string {
+  const [, key, value] = /^([^=\s]+)=(.*)$/s.exec(note) ?? [];
+  if (key !== undefined) return `annotations @> ${place(JSON.stringify({ [key]: value }))}::jsonb`;
+  const text = `%${note.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  return `exists (select from jsonb_each_text(annotations) n where n.value ilike ${place(text)})`;
 }
 
 /** As every other source of processes tells of a job. */

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { isForeignLink, openNew } from '../base/plain-file.ts';
+import { isArchive } from '../import/epmt/archive.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
 
@@ -27,7 +28,8 @@ export function moveInto(
       const as = name + (n === 1 ? '' : `-${n}`);
       const to = path.join(into, as);
       if (fs.lstatSync(to, { throwIfNoEntry: false }) !== undefined) continue;
-      if (!fs.lstatSync(path.join(from, name)).isDirectory()) throw new Error('it is not a folder any more');
+      const stat = fs.lstatSync(path.join(from, name));
+      if (isArchive(name) ? !stat.isFile() : !stat.isDirectory()) throw new Error('it is not what it was any more');
       fs.renameSync(path.join(from, name), to);
       const moved = path.join(place, as);
       if (why !== undefined) write(`${to}.reason.txt`, why(moved));

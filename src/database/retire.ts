@@ -24,35 +24,52 @@ export interface RetireOptions {
 
 /** Removes jobs that ended long ago, oldest first. A job whose end is not known counts from its start. */
 export async function retire(database: Database, options: RetireOptions): Promise<Retired> {
-  const { rows } = await database.query<{ job: string; processes: number; threads: number }>(
+  const { rows } = await database.query<StoredSize>(
     `select job, processes, threads from tacho.jobs
       where coalesce(end_time, start_time) < timestamptz 'epoch' + $1::bigint * interval '1 microsecond'
       order by coalesce(end_time, start_time)`,
     [Math.round(options.before)],
   );
-  const retired: Retired = { jobs: 0, processes: 0, threads: 0 };
-  for (let from = 0; from < rows.length; ) {
+  const retired = await removeJobs(database, rows, options);
+  const accounted = await retireAccounted(database, options);
+  if (accounted > 0) retired.accounted = accounted;
+  return retired;
+}
+
+/** A job in the database, and how much it holds. */
+export interface StoredSize {
+  job: number | string;
+  processes: number;
+  threads: number;
+}
+
+/** Removes jobs with their processes, threads and summaries, some at a time. */
+export async function removeJobs(
+  database: Database,
+  jobs: readonly StoredSize[],
+  options: Pick<RetireOptions, 'dryRun' | 'progress'> = {},
+): Promise<Retired> {
+  const removed: Retired = { jobs: 0, processes: 0, threads: 0 };
+  for (let from = 0; from < jobs.length; ) {
     let to = from;
     let processes = 0;
-    while (to < rows.length && to - from < JOBS && (to === from || processes + rows[to]!.processes <= PROCESSES)) {
-      processes += rows[to++]!.processes;
+    while (to < jobs.length && to - from < JOBS && (to === from || processes + jobs[to]!.processes <= PROCESSES)) {
+      processes += jobs[to++]!.processes;
     }
-    const chunk = rows.slice(from, to);
+    const chunk = jobs.slice(from, to);
     if (options.dryRun !== true) {
       await database.query('delete from tacho.jobs where job = any($1::bigint[])', [chunk.map(({ job }) => job)]);
     }
     for (const one of chunk) {
-      retired.jobs++;
-      retired.processes += one.processes;
-      retired.threads += one.threads;
+      removed.jobs++;
+      removed.processes += one.processes;
+      removed.threads += one.threads;
     }
     options.progress?.(chunk.length);
     from = to;
   }
-  const accounted = await retireAccounted(database, options);
-  if (accounted > 0) retired.accounted = accounted;
-  if (retired.jobs > 0 && options.dryRun !== true) await forget(database);
-  return retired;
+  if (removed.jobs > 0 && options.dryRun !== true) await forget(database);
+  return removed;
 }
 
 /** What accounting knows goes at the same age; counted are those that were never recorded. */

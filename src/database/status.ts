@@ -17,6 +17,9 @@ export interface DatabaseStatus {
   threads?: number;
   models?: number;
   bytes?: number;
+  /** Bytes of each table without its indexes, and of each index; the largest first. */
+  tables?: { table: string; bytes: number; rows: number }[];
+  indexes?: { index: string; table: string; bytes: number }[];
   /** When the oldest and the newest job began, epoch microseconds. */
   oldest?: number;
   newest?: number;
@@ -50,7 +53,30 @@ export async function databaseStatus(database: Database): Promise<DatabaseStatus
   for (const [name, value] of Object.entries(numbers)) {
     if (value !== null) Object.assign(status, { [name]: Number(value) });
   }
+  status.tables = await sizesOf(
+    database,
+    `select relname as table, pg_table_size(oid) as bytes, greatest(reltuples, 0) as rows from pg_class
+      where relnamespace = 'tacho'::regnamespace and relkind = 'r' order by 2 desc, 1`,
+  );
+  status.indexes = await sizesOf(
+    database,
+    `select i.relname as index, t.relname as table, pg_relation_size(i.oid) as bytes
+      from pg_index join pg_class i on i.oid = indexrelid join pg_class t on t.oid = indrelid
+      where t.relnamespace = 'tacho'::regnamespace order by 3 desc, 1`,
+  );
   status.read_only = read_only === true;
   status.may_submit = allowed === true && !status.read_only;
   return status;
+}
+
+/** Numbers of this size come as text. */
+async function sizesOf<T>(database: Database, sql: string): Promise<T[]> {
+  const { rows } = await database.query<Record<string, string | number>>(sql);
+  const isNumber = (name: string): boolean => name === 'bytes' || name === 'rows';
+  return rows.map(
+    (row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [name, isNumber(name) ? Number(value) : value]),
+      ) as T,
+  );
 }

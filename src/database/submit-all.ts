@@ -12,6 +12,8 @@ const FEW = 4;
 export interface SubmitAllOptions extends SubmitOptions {
   /** Told of every recording as soon as its fate is known. */
   tell?: (result: SubmitResult) => void;
+  /** Which of them are archives or folders of EPMT. */
+  archives?: ReadonlySet<string>;
 }
 
 /** Submits recordings. One that is refused does not keep the others back; trouble with the database ends it. */
@@ -26,7 +28,7 @@ export async function submitAll(
     while (next < folders.length) {
       const place = next++;
       if (place === FEW) longRun();
-      results[place] = await submitFolder(database, folders[place]!, options);
+      results[place] = await submitOne(database, folders[place]!);
       options.tell?.(results[place]);
     }
   };
@@ -35,6 +37,10 @@ export async function submitAll(
   opening.catch(() => {});
   // the rest of the program is loaded while the database answers
   const { submitFolder } = await import('./submit-folder.ts');
+  const submitOne = async (database: Database, input: string): Promise<SubmitResult> =>
+    options.archives?.has(input) === true
+      ? (await import('./submit-archive.ts')).submitArchive(database, input, options)
+      : submitFolder(database, input, options);
   const first = await opening;
   shortRun();
   const open = [first];

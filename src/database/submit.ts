@@ -22,8 +22,8 @@ import { storeSummaries } from './store-summaries.ts';
 import { SUBMITTING } from './submitting.ts';
 
 export interface Submitted {
-  /** stored: it is new there. present: it was there already, and nothing was changed. replaced: as asked, or it has ended since. */
-  outcome: 'stored' | 'present' | 'replaced';
+  /** planned: it would be stored. stored: it is new there. present: it was there already, and nothing was changed. replaced: as asked, or it has ended since. */
+  outcome: 'stored' | 'present' | 'replaced' | 'planned';
   /** The job's number in the database. */
   job: number;
   processes: number;
@@ -50,6 +50,10 @@ export interface SubmitOptions {
   incomplete?: boolean;
   /** The rules as the configuration has them. */
   rules?: RuleSettings;
+  /** Only say what would be stored. */
+  dryRun?: boolean;
+  /** Where the job came from, if not from the folder of its recording. */
+  origin?: string;
 }
 
 /**
@@ -71,6 +75,8 @@ export async function submitRecording(
   for (const trouble of troublesOf(recording)) whole(trouble);
   const set = readProcesses([recording], (_, damage) => needReadable(damage, whole));
   for (const trouble of set.troubles) troubles.add(trouble);
+  if (options.dryRun === true)
+    return { outcome: 'planned', job: Number.NaN, processes: set.length, threads: Number.NaN, troubles: [...troubles] };
   if (set.length > MANY_PROCESSES) longRun();
   return database.transaction(async () => {
     await database.query(`select pg_advisory_xact_lock_shared($1), (${QUICK_COMPRESSION})`, [SUBMITTING]);
@@ -81,7 +87,7 @@ export async function submitRecording(
     if (present !== undefined && stays(present)) return sinceThen(present.submitted, recording);
     if (present !== undefined) await database.query('delete from tacho.jobs where job = $1', [present.submitted.job]);
     const kept = present === undefined || options.replace === true ? recording : withWords(recording, present);
-    const { job, threads } = await store(database, kept, set, whole, troubles, options.rules);
+    const { job, threads } = await store(database, kept, set, whole, troubles, options);
     return {
       outcome: present === undefined ? 'stored' : 'replaced',
       job,
@@ -198,10 +204,10 @@ async function store(
   set: ProcessSet,
   whole: NeedWhole,
   troubles: Set<string>,
-  rules: RuleSettings | undefined,
+  { rules, origin = path.resolve(recording.path) }: SubmitOptions,
 ): Promise<{ job: number; threads: number }> {
   await storeUsers(database, recording.job, set);
-  const job = await storeJob(database, recording, set);
+  const job = await storeJob(database, recording, set, origin);
   const number = { columns: ['job'], write: (to) => to.bigint(job) } satisfies Written;
   // the database stores while more of the program is loaded, and more is read and worked out
   const { threads, operations, conclude } = await beside(
@@ -223,7 +229,7 @@ async function store(
     copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]),
     async (pause) => {
       await pause();
-      return conclude(recording, set, whole, rules);
+      return conclude(recording, set, whole, origin, rules);
     },
   );
   await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]).ended;
@@ -265,7 +271,7 @@ async function storeUsers(database: Database, job: Job, set: ProcessSet): Promis
 }
 
 /** The job, with what its processes say; what follows from the rest comes later in the same transaction. */
-async function storeJob(database: Database, recording: Recording, set: ProcessSet): Promise<number> {
+async function storeJob(database: Database, recording: Recording, set: ProcessSet, origin: string): Promise<number> {
   const { job } = recording;
   const [cluster, id, restart, start] = keyOf(job);
   const text = (value: string | undefined): string | null => (value === undefined ? null : storable(value));
@@ -297,7 +303,7 @@ async function storeJob(database: Database, recording: Recording, set: ProcessSe
     ['cpu_time', cpu],
     ['metrics', [...set.metrics.keys()].map(storable)],
     ['troubles', []],
-    ['recording', storable(path.resolve(recording.path))],
+    ['recording', storable(origin)],
   ];
   const places = columns.map(([, , as], i) => (as === 'moment' ? moment(`$${i + 1}`) : `$${i + 1}`));
   const { rows } = await database.query<{ job: string }>(

@@ -12,6 +12,7 @@ import { connect, type Database } from './connect.ts';
 import { moveInto } from './move-aside.ts';
 import { needSchema } from './schema.ts';
 import { needJob, type Submitted } from './submit.ts';
+import { submitArchive } from './submit-archive.ts';
 import { submitFolder } from './submit-folder.ts';
 import { isAway, isDatabaseTrouble } from './trouble.ts';
 
@@ -35,15 +36,17 @@ export interface WatchOptions {
   rules?: RuleSettings;
   /** Where stored recordings go; undefined: they stay. */
   done?: string;
+  /** Only say what would be stored or refused. */
+  dryRun?: boolean;
   signal?: AbortSignal;
   tell(event: WatchEvent): void;
 }
 
 export type WatchEvent =
   | { what: 'stored' | 'present'; path: string; moved?: string; id: string; submitted: Submitted }
+  | { what: 'planned'; path: string; id: string; why?: string }
   | { what: 'failed'; path: string; moved: string; why: string }
   | { what: 'trouble'; why: string; hint: string | undefined; again: number }
-  | { what: 'ignored'; path: string }
   | { what: 'back' };
 
 /** Submits what appears in a folder. Looks at it again and again: on network file systems nobody tells of changes. */
@@ -62,18 +65,13 @@ export async function watch(options: WatchOptions): Promise<void> {
     options.tell({ what: 'trouble', why: error.message, hint: error.hint, again: pause });
     await sleep(pause, undefined, signal === undefined ? {} : { signal }).catch(() => {});
   }
-  const archives = new Set<string>();
   try {
     while (!signal?.aborted) {
       try {
-        for (const archive of archivesIn(options.folder)) {
-          if (!archives.has(archive)) options.tell({ what: 'ignored', path: archive });
-          archives.add(archive);
-        }
-        for (const folder of changedFolders(options, known)) {
+        for (const folder of [...changedArchives(options, known), ...changedFolders(options, known)]) {
           if (signal?.aborted) break;
           try {
-            if (!(await hasEnded(folder))) continue;
+            if (!isArchive(folder) && !(await hasEnded(folder))) continue;
             database ??= await opened(options.address);
             if (pause > 0) options.tell({ what: 'back' });
             pause = 0;
@@ -102,12 +100,17 @@ export async function watch(options: WatchOptions): Promise<void> {
   }
 }
 
-/** Archives of EPMT, which must be imported before they can be submitted. */
-const archivesIn = (folder: string): string[] =>
+/** Archives of EPMT that nobody writes to any more, and that have not been submitted. */
+const changedArchives = ({ folder, settle }: WatchOptions, known: ReadonlyMap<string, string>): string[] =>
   fs
     .readdirSync(folder)
     .filter(isArchive)
-    .map((name) => path.join(folder, name));
+    .map((name) => path.join(folder, name))
+    .filter((file) => known.get(file) !== faceOf(file))
+    .filter((file) => {
+      const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+      return stat?.isFile() === true && Date.now() - stat.mtimeMs >= settle;
+    });
 
 async function opened(address: string): Promise<Database> {
   const database = await connect(address);
@@ -181,7 +184,14 @@ async function submitOne(
   options: WatchOptions,
   known: Map<string, string>,
 ): Promise<void> {
-  const result = await submitFolder(database, folder, stated({ rules: options.rules }));
+  const submit = isArchive(folder) ? submitArchive : submitFolder;
+  const result = await submit(database, folder, stated({ rules: options.rules, dryRun: options.dryRun }));
+  if (options.dryRun === true) {
+    known.set(folder, faceOf(folder));
+    const why = 'refused' in result ? result.refused.message : undefined;
+    options.tell({ what: 'planned', path: folder, id: result.id, ...stated({ why }) });
+    return;
+  }
   if ('refused' in result) {
     const { message, hint } = result.refused;
     const why = hint === undefined ? message : `${message}\n${hint}`;

@@ -4,6 +4,10 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { operationsOf } from '../query/processes/operations.ts';
+import { readProcesses } from '../query/processes/processes.ts';
+import { readAllThreads } from '../query/processes/threads.ts';
+import { ranksOf } from '../query/ranks/ranks.ts';
 import { openRecording } from '../recording/folder/open.ts';
 import type { Batch } from '../recording/read/batch.ts';
 import { readTable } from '../recording/read/read.ts';
@@ -198,4 +202,58 @@ test('noise is even between 0 and 1, and normal around 0', () => {
   assert.ok(Math.abs(mean(even) - 0.5) < 0.01);
   assert.ok(Math.abs(mean(normal)) < 0.03);
   assert.ok(Math.abs(mean(normal.map((x) => x * x)) - 1) < 0.05);
+});
+
+test('processes record themselves: ranks with their threads, operations, and all within the job', async (t) => {
+  const recording = openRecording(
+    await writeDemo({ folder: folder(t), nodes: 2, gpus: 2, seconds: 600, interval: 10 }),
+  );
+  const { start, end } = recording.job;
+  const set = readProcesses([recording]);
+  // three of four cards are in use: a trainer and a loader each, 24 short ones at checkpoints; 12 and 16 others on a node
+  assert.equal(set.length, 2 * (1 + 12 + 16) + 3 * (2 + 24));
+  assert.ok(set.start.every((time) => time >= start) && set.end.every((time) => time <= end!));
+  const [world, ...others] = ranksOf(set, recording.job.steps);
+  assert.deepEqual([world!.size, world!.launcher, others], [3, 'srun', []]);
+  assert.deepEqual(
+    world!.ranks.map(({ rank, node, allowed_cpus }) => [rank, node, allowed_cpus]),
+    [
+      [0, 'node01', '0-31'],
+      [1, 'node01', '32-63'],
+      // its first card is idle
+      [2, 'node02', '32-63'],
+    ],
+  );
+  assert.deepEqual(
+    operationsOf(set)
+      .map(({ name }) => name)
+      .sort(),
+    // the batch script has no tags
+    ['', 'op:checkpoint', 'op:evaluate', 'op:input', 'op:stage', 'op:train'],
+  );
+  const threads = readAllThreads(recording, set);
+  const trainer = set.threads.indexOf(61);
+  const own = [...threads.process.keys()].filter((i) => threads.process[i] === trainer);
+  assert.equal(own.length, 61);
+  const cpu = own.reduce((sum, i) => sum + threads.cpu_time[i]!, 0);
+  assert.ok(Math.abs(cpu - set.cpu_time[trainer]!) < 61, `${cpu} µs in threads, ${set.cpu_time[trainer]} in all`);
+});
+
+test('the slower run is the same job a day later: loading and checkpoints take four times as long', async (t) => {
+  const size = { nodes: 1, gpus: 1, seconds: 1200, interval: 10 };
+  const [usual, slow] = [
+    openRecording(await writeDemo({ folder: folder(t), ...size })),
+    openRecording(await writeDemo({ folder: folder(t), ...size, slower: true })),
+  ];
+  assert.deepEqual([slow.job.name, slow.job.asked], [usual.job.name, usual.job.asked]);
+  assert.notEqual(slow.job.id, usual.job.id);
+  assert.equal(slow.job.start - usual.job.start, 86_400e6);
+  const { stretches } = tell(1200, 1, 1, true);
+  const longest = (phase: string) =>
+    Math.max(...stretches.filter((s) => s.phase === phase).map((s) => s.end - s.start));
+  assert.ok(Math.abs(longest('checkpoint') - (4 * 1200) / 12 / 24) < 1e-9);
+  // 12 checkpoints and the load
+  assert.equal((slow.job.end! - slow.job.start) / 1e6, 1390);
+  const written = ({ nodes }: typeof usual) => readTable(nodes[0]!, 'cgroup').numbers.get('io_written_bytes')!.at(-1)!;
+  assert.ok(Math.abs(written(slow) / written(usual) - 1) < 0.2);
 });

@@ -10,20 +10,36 @@ import { TableWriter } from '../recording/live/append.ts';
 import { sealRecording } from '../recording/sealed/seal.ts';
 import { marker } from '../sources/own/marker.ts';
 import { Frame } from '../table/frame.ts';
+import type { Table } from '../table/table.ts';
 import { cardFiller, cardsOf } from './cards.ts';
-import { agentFacts, type DemoSize, jobFacts, listed, nodeName, START } from './facts.ts';
+import {
+  agentFacts,
+  BOOT,
+  type DemoRun,
+  type DemoSize,
+  FIRST_RUN,
+  jobFacts,
+  listed,
+  nodeName,
+  SLOWER_RUN,
+} from './facts.ts';
 import { type Filler, hostTables } from './host-tables.ts';
-import { cgroupFiller, powerFiller, processFillers } from './job-tables.ts';
+import { cgroupFiller, nodeProcesses, powerFiller } from './job-tables.ts';
 import { machine } from './machine.ts';
 import { marks } from './markers.ts';
 import { noise } from './noise.ts';
+import { recordFrames } from './records.ts';
 import { type Story, tell } from './story.ts';
 
 export interface DemoOptions extends Partial<DemoSize> {
   folder: string;
   seed?: number;
+  /** The same job again, when storage is slow. */
+  slower?: boolean;
   /** Leave the files as the agents of a running job write them. */
   live?: boolean;
+  /** Without: processes are only sampled, and nothing is known of their CPUs. */
+  records?: boolean;
   /** Told after each step how many of how many values are written. */
   progress?: (values: number) => void;
   /** Ends the work; what was written is removed. */
@@ -54,24 +70,26 @@ export function demoSize(options: Partial<DemoSize>): DemoSize {
 }
 
 /** Values that a demo of this size has in the tables of GPUs and hosts. */
-export const valuesOf = (size: DemoSize): number =>
-  Math.round(size.seconds / size.interval) * size.nodes * (size.gpus * 15 + 60);
+export const valuesOf = (size: DemoSize, slower = false): number =>
+  Math.round(runSize(size, slower).seconds / size.interval) * size.nodes * (size.gpus * 15 + 60);
 
 /** Writes the recording of a synthetic training job; the same bytes each time. Returns the recording's path. */
 export async function writeDemo(options: DemoOptions): Promise<string> {
-  const { folder, seed = 1, live, progress, signal, ...asked } = options;
-  const size = demoSize(asked);
+  const { folder, seed = 1, slower = false, live, records = true, progress, signal, ...asked } = options;
+  const { story, ...size } = runSize(demoSize(asked), slower);
+  const run = slower ? SLOWER_RUN : FIRST_RUN;
+  // another day has another noise
+  const runSeed = slower ? seed + 1000 : seed;
   if (fs.existsSync(folder) && (!fs.statSync(folder).isDirectory() || fs.readdirSync(folder).length > 0)) {
     throw new Fault(`${folder} exists already`, { hint: 'choose another folder with -o, or move that one away' });
   }
-  const recording = createRecording(folder, jobFacts(size));
-  const story = tell(size.seconds, size.nodes, size.gpus);
+  const recording = createRecording(folder, jobFacts(size, run, ranksOf(size, story)));
   try {
     // sealing takes about as long as writing
     const part = live === true ? 1 : 0.5;
     const nodeValues = valuesOf({ ...size, nodes: 1 });
     for (let node = 0; node < size.nodes; node++) {
-      await writeNode(recording, story, seed, size, node, live === true, (values) => {
+      await writeNode(recording, { story, run, seed: runSeed, size, live: live === true, records }, node, (values) => {
         signal?.throwIfAborted();
         progress?.(values * part);
       });
@@ -103,15 +121,22 @@ function partOf(whole: number, most: number): number {
   return part;
 }
 
+interface RunOptions {
+  story: Story;
+  run: DemoRun;
+  seed: number;
+  size: DemoSize;
+  live: boolean;
+  records: boolean;
+}
+
 async function writeNode(
   recording: string,
-  story: Story,
-  seed: number,
-  size: DemoSize,
+  { story, run, seed, size, live, records: isRecorded }: RunOptions,
   node: number,
-  live: boolean,
   progress: (values: number) => void,
 ): Promise<void> {
+  const { start } = run;
   const folder = path.join(recording, nodeFolder(nodeName(node)));
   fs.mkdirSync(folder, { mode: 0o700 });
   const { interval } = size;
@@ -128,7 +153,7 @@ async function writeNode(
     powerFiller(state, cards, seed, node, step),
     cgroupFiller(state, seed, node, step),
   ];
-  const seldom = processFillers(state, cards, { seed, node, leak, start: START, every: made * step });
+  const processes = nodeProcesses(state, cards, { seed, node, leak, start, every: made * step, bound: isRecorded });
   // what is sealed at once need not be rolled
   const options = live ? {} : { rollSeconds: Number.POSITIVE_INFINITY, rollBytes: Number.POSITIVE_INFINITY };
   const open = (filler: Filler, made: number, written: number): Stream => ({
@@ -138,7 +163,7 @@ async function writeNode(
     made,
     written,
   });
-  const streams = [...often.map((f) => open(f, 1, steps)), ...seldom.map((f) => open(f, made, stride))];
+  const streams = [...often.map((f) => open(f, 1, steps)), ...processes.fillers.map((f) => open(f, made, stride))];
 
   const clock = noise(seed, 'clock', node);
   const ticks = Math.round(size.seconds / interval);
@@ -148,7 +173,7 @@ async function writeNode(
       tick === 0
         ? 0
         : Math.round(180 + Math.abs(clock.normal()) * 140 + (clock.uniform() < 0.01 ? 2500 * clock.uniform() : 0));
-    const time = START + Math.round(tick * interval * 1e6) + late;
+    const time = start + Math.round(tick * interval * 1e6) + late;
     for (let at = tick === 0 ? 0 : (tick - 1) * steps + 1; at <= tick * steps; at++) {
       state.advance(at * step);
       for (const stream of streams) {
@@ -163,21 +188,50 @@ async function writeNode(
       await breathe();
     }
   }
-  const marking = node === 0 ? writeMarks(folder, story, seed) : undefined;
+  processes.finish(size.seconds);
+  const idleBefore = story.cast.idle.gpu >= 0 && node > story.cast.idle.node ? 1 : 0;
+  const records = !isRecorded
+    ? []
+    : recordFrames(processes.members, {
+        ...{ story, seed, node, start, boot: BOOT },
+        firstRank: node * size.gpus - idleBefore,
+        ranks: ranksOf(size, story),
+      });
+  const events = [
+    ...records.map((frame) => [frame.table, [frame]] as const),
+    ...(node === 0 ? [[marker.table, marks(story, seed, start)] as const] : []),
+  ];
   let written = 0;
-  for (const writer of [...streams.map((s) => s.writer), ...(marking === undefined ? [] : [marking])]) {
+  for (const writer of [
+    ...streams.map((s) => s.writer),
+    ...events.map(([table, frames]) => writeEvents(folder, table, frames)),
+  ]) {
     await writer.close();
     if (writer.trouble)
       throw new Fault(`cannot write ${writer.file}: ${writer.trouble.why}`, { hint: 'choose another place with -o' });
     written += writer.bytesWritten;
   }
-  const tables = streams.map((s) => listed(s.table, s.written === steps ? undefined : s.written * step));
-  replaceJson(path.join(folder, 'agent.json'), agentFacts(size, node, tables, written));
+  const tables = [
+    ...streams.map((s) => listed(s.table, s.written === steps ? undefined : s.written * step)),
+    ...records.map(({ table }) => listed(table)),
+  ];
+  replaceJson(path.join(folder, 'agent.json'), agentFacts(size, run, node, tables, written));
 }
 
-/** Marks are set on the first node, as a job script does. */
-function writeMarks(folder: string, story: Story, seed: number): TableWriter {
-  const writer = new TableWriter(folder, marker.table, { rollSeconds: Number.POSITIVE_INFINITY });
-  for (const frame of marks(story, seed, START)) writer.append(frame);
+/** What happened at a moment of its own: marks, which are set on the first node as a job script does, and processes. */
+function writeEvents(folder: string, table: Table, frames: Iterable<Frame>): TableWriter {
+  const writer = new TableWriter(folder, table, { rollSeconds: Number.POSITIVE_INFINITY });
+  for (const frame of frames) writer.append(frame);
   return writer;
+}
+
+/** A rank for each card in use. */
+const ranksOf = ({ nodes, gpus }: DemoSize, { cast }: Story): number =>
+  nodes * gpus - (gpus > 0 && cast.idle.gpu >= 0 ? 1 : 0);
+
+/** The slower run takes longer; its time limit is the same. */
+export function runSize(size: DemoSize, slower: boolean): DemoSize & { limit: number; story: Story } {
+  const story = tell(size.seconds, size.nodes, size.gpus, slower);
+  const seconds = slower ? Math.floor(story.seconds / size.interval) * size.interval : size.seconds;
+  return { ...size, seconds, limit: size.seconds * 1.5, story: { ...story, seconds } };
 }

@@ -6,8 +6,20 @@ import { CARD } from './cards.ts';
 import { COMMAND, USER } from './job-tables.ts';
 import { NODE } from './machine.ts';
 
+/** A run of the job. */
+export interface DemoRun {
+  id: string;
+  /** Epoch microseconds. */
+  start: number;
+}
+
 /** The demo always begins at the same moment, so that it is the same each time: Monday, 2 March 2026, 08:00 UTC. */
-export const START = Date.UTC(2026, 2, 2, 8) * 1000;
+export const FIRST_RUN: DemoRun = { id: '48213', start: Date.UTC(2026, 2, 2, 8) * 1000 };
+/** The same job again a day later, when storage is slow. */
+export const SLOWER_RUN: DemoRun = { id: '48377', start: Date.UTC(2026, 2, 3, 8) * 1000 };
+
+/** When the nodes were booted. */
+export const BOOT = FIRST_RUN.start - 11 * 86_400e6;
 
 export interface DemoSize {
   nodes: number;
@@ -17,17 +29,22 @@ export interface DemoSize {
   interval: number;
 }
 
+/** The size of a run, and its time limit in seconds. */
+export interface RunSize extends DemoSize {
+  limit: number;
+}
+
 export const nodeName = (node: number): string => `node${String(node + 1).padStart(2, '0')}`;
 
 /** What the scheduler says of the job. */
-export function jobFacts(size: DemoSize): Job {
+export function jobFacts(size: RunSize, { id, start }: DemoRun, ranks: number): Job {
   const nodes = Array.from({ length: size.nodes }, (_, node) => nodeName(node));
-  const end = START + size.seconds * 1e6;
+  const end = start + Math.round(size.seconds * 1e6);
   const share = { cpus: NODE.allowedCpus, memory_bytes: NODE.memoryLimit, gpus: size.gpus };
   return {
     format: FORMAT,
     tacho: VERSION,
-    id: '48213',
+    id,
     cluster: 'demo',
     scheduler: 'slurm',
     name: 'train-mixture-70b',
@@ -42,13 +59,13 @@ export function jobFacts(size: DemoSize): Job {
       cpus: size.nodes * NODE.allowedCpus,
       memory_bytes: size.nodes * NODE.memoryLimit,
       gpus: size.nodes * size.gpus,
-      time_limit_seconds: size.seconds * 1.5,
+      time_limit_seconds: Math.round(size.limit),
     },
     nodes,
     per_node: Object.fromEntries(nodes.map((node) => [node, share])),
     interval_seconds: size.interval,
-    submit: START - 754e6,
-    start: START,
+    submit: start - 754e6,
+    start,
     end,
     state: 'completed',
     exit_code: 0,
@@ -56,7 +73,7 @@ export function jobFacts(size: DemoSize): Job {
       {
         id: 'batch',
         name: 'batch',
-        start: START,
+        start,
         end,
         state: 'COMPLETED',
         nodes: nodes.slice(0, 1),
@@ -66,11 +83,11 @@ export function jobFacts(size: DemoSize): Job {
       {
         id: '0',
         name: COMMAND[0]!,
-        start: START + 1e6,
+        start: start + 1e6,
         end: end - 1e6,
         state: 'COMPLETED',
         nodes,
-        tasks: size.nodes * size.gpus,
+        tasks: Math.max(1, ranks),
         exit_code: 0,
       },
     ],
@@ -83,13 +100,14 @@ export function jobFacts(size: DemoSize): Job {
 /** What the agent of a node says of itself. */
 export function agentFacts(
   size: DemoSize,
+  { id, start }: DemoRun,
   node: number,
   tables: AgentRecord['tables'],
   bytesWritten: number,
 ): AgentRecord {
   const ticks = Math.round(size.seconds / size.interval);
-  const last = START + (ticks - 1) * size.interval * 1e6;
-  const end = START + size.seconds * 1e6;
+  const last = start + (ticks - 1) * size.interval * 1e6;
+  const end = start + Math.round(size.seconds * 1e6);
   return {
     format: FORMAT,
     tacho: VERSION,
@@ -97,8 +115,8 @@ export function agentFacts(
     pid: 39_000 + node,
     step: '0',
     interval_seconds: size.interval,
-    start: START - 180_000,
-    first_sample: START,
+    start: start - 180_000,
+    first_sample: start,
     last_sample: last,
     end,
     end_reason: 'stopped',
@@ -110,7 +128,7 @@ export function agentFacts(
       cpus: NODE.cpus,
       sockets: NODE.sockets,
       memory_bytes: NODE.memory,
-      boot_time: START - 11 * 86_400e6,
+      boot_time: BOOT,
       gpus: Array.from({ length: size.gpus }, (_, gpu) => ({
         gpu: String(gpu),
         vendor: CARD.vendor,
@@ -122,7 +140,7 @@ export function agentFacts(
       allowed_cpus: NODE.allowedCpus,
       memory_limit_bytes: NODE.memoryLimit,
     },
-    scope: { members: 'cgroup', cgroup: '/slurm/uid_20417/job_48213', cgroup_shared: false },
+    scope: { members: 'cgroup', cgroup: `/slurm/uid_20417/job_${id}`, cgroup_shared: false },
     tables,
     unmeasured: [],
     ticks,

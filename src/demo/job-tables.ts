@@ -66,8 +66,11 @@ export function cgroupFiller(machine: Machine, seed: number, node: number, inter
   };
 }
 
-interface Process {
+/** A process that runs as long as the job. */
+export interface Process {
   pid: number;
+  /** When the kernel started it, epoch microseconds. */
+  birth: number;
   name: string;
   command: string;
   parent: number;
@@ -77,6 +80,10 @@ interface Process {
   memory: number;
   /** The card it works on; undefined: none. */
   card: number | undefined;
+  /** The card of its rank: of a loader that of its trainer. */
+  rank: number | undefined;
+  /** CPUs that it is bound to. */
+  bound: string;
   leaks: boolean;
   user: number;
   system: number;
@@ -89,20 +96,31 @@ interface Process {
   wait: (mean: number) => number;
 }
 
+/** The processes of a node, what samples them, and what they used from the last sample to the end of the job. */
+export interface NodeProcesses {
+  members: readonly Process[];
+  fillers: Filler[];
+  finish(second: number): void;
+}
+
 /** The processes of the job on one node: a trainer for each card in use, and a loader of data for each trainer. */
-export function processFillers(
+export function nodeProcesses(
   machine: Machine,
   cards: readonly Card[],
-  options: { seed: number; node: number; leak: boolean; start: number; every: number },
-): Filler[] {
+  options: { seed: number; node: number; leak: boolean; start: number; every: number; bound: boolean },
+): NodeProcesses {
   const n = noise(options.seed, 'process', options.node);
   const root = 40_000 + Math.floor(n.uniform() * 20_000);
   const used = cards.map((_, gpu) => gpu).filter((gpu) => !cards[gpu]!.idle);
   const share = 1 / used.length;
   const command = COMMAND.join(' ');
+  const birth = (pid: number): number => options.start + Math.round((pid - root) / 10) * 10_000;
+  const each = Math.max(1, Math.floor(NODE.allowedCpus / Math.max(1, cards.length)));
   const all = [
     make(n, {
       pid: root,
+      birth: birth(root),
+      bound: `0-${NODE.allowedCpus - 1}`,
       name: 'slurm_script',
       command: 'bash ./train.sbatch',
       cores: 0.0001,
@@ -112,6 +130,9 @@ export function processFillers(
     ...used.map((card) =>
       make(n, {
         pid: root + 20 + card,
+        birth: birth(root + 20 + card),
+        bound: `${card * each}-${card * each + each - 1}`,
+        rank: card,
         parent: root,
         name: 'python3',
         command,
@@ -124,6 +145,9 @@ export function processFillers(
     ...used.map((card, i) =>
       make(n, {
         pid: root + 400 + card,
+        birth: birth(root + 400 + card),
+        bound: `${card * each}-${card * each + each - 1}`,
+        rank: card,
         parent: root + 20 + card,
         name: 'pt_data_worker',
         command,
@@ -134,20 +158,22 @@ export function processFillers(
       }),
     ),
   ];
-  const began = (pid: number): string => String(Math.floor(options.start / 1000) + (pid - root) * 10);
-  return [
+  let sampled = 0;
+  const fillers: Filler[] = [
     {
       table: pick(processTable, SAMPLED),
       fill(frame, second) {
         const seconds = second === 0 ? 0 : options.every;
+        sampled = second;
         for (const process of all) {
           const texts = [
             String(process.pid),
-            began(process.pid),
+            String(process.birth / 1000),
             process.name,
             process.command,
             USER.name,
             process.cores > 0.01 ? 'R' : 'S',
+            options.bound ? process.bound : '',
           ];
           add(frame, texts, live(process, machine, seconds, second, n, options.leak));
         }
@@ -164,15 +190,21 @@ export function processFillers(
       },
     },
   ];
+  const finish = (second: number): void => {
+    for (const process of all) live(process, machine, second - sampled, second, n, options.leak);
+  };
+  return { members: all, fillers, finish };
 }
 
 function make(
   n: Noise,
-  facts: Partial<Process> & Pick<Process, 'pid' | 'name' | 'command' | 'cores' | 'memory' | 'threads'>,
+  facts: Partial<Process> &
+    Pick<Process, 'pid' | 'birth' | 'bound' | 'name' | 'command' | 'cores' | 'memory' | 'threads'>,
 ): Process {
   return {
     parent: 1,
     card: undefined,
+    rank: undefined,
     leaks: false,
     user: 0,
     system: 0,

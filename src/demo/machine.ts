@@ -65,8 +65,9 @@ export function machine(story: Story, seed: number, node: number, interval: numb
       self.phase = phase;
       self.cores = near(CORES[phase] * (straggler ? 0.93 : 1), 0.03);
       self.waiting = near(phase === 'checkpoint' ? 3.1 : phase === 'load' ? 1.4 : 0.05, 0.25);
-      self.read = Math.round(near(DISK_READ[phase] * interval, 0.2) / PAGE) * PAGE;
-      self.written = Math.round(near(DISK_WRITE[phase] * interval, 0.2) / PAGE) * PAGE;
+      const storage = phase === 'load' || phase === 'checkpoint' ? story.storage : 1;
+      self.read = Math.round(near((DISK_READ[phase] * interval) / storage, 0.2) / PAGE) * PAGE;
+      self.written = Math.round(near((DISK_WRITE[phase] * interval) / storage, 0.2) / PAGE) * PAGE;
       self.fabric = Math.round(near(FABRIC[phase] * interval, 0.1));
       // programs grow to their size while they load, then breathe a little
       if (n.uniform() < 0.5) walk += Math.round(n.normal() * 200) * PAGE;

@@ -13,7 +13,7 @@ export function* marks(story: Story, seed: number, start: number): Generator<Fra
     // two marks are never set in the same moment
     last = Math.max(last + 150, start + Math.round(second * 1e6) + Math.floor(n.uniform() * 120));
     frame.clear(last);
-    add(frame, [action, name], [value]);
+    add(frame, [action, name, ''], [value]);
     return frame;
   };
   for (const { phase, name, start: begin, end } of story.stretches) {

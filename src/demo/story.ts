@@ -22,6 +22,8 @@ export interface Cast {
 
 export interface Story {
   seconds: number;
+  /** How much longer storage takes than usual. */
+  storage: number;
   stretches: readonly Stretch[];
   cast: Cast;
 }
@@ -33,22 +35,31 @@ const CHECKPOINT = 25 / 600;
 const EVALUATION = 100 / 600;
 const LOAD = 90 / 600;
 
-/** The same story, told in so many seconds with so many nodes and cards. */
-export function tell(seconds: number, nodes: number, gpus: number): Story {
+/** Storage of the second, slower run takes so much longer. */
+const SLOW_STORAGE = 4;
+
+/** How long a phase takes where storage is slow: data is read, or a checkpoint written. */
+const waitsForStorage = (phase: Phase): boolean => phase === 'load' || phase === 'checkpoint';
+
+/** The same story, told in so many seconds with so many nodes and cards; where storage is slow, it takes longer. */
+export function tell(seconds: number, nodes: number, gpus: number, isSlow = false): Story {
   const epoch = seconds / EPOCHS;
-  const stretches: Stretch[] = [{ phase: 'load', name: 'load', start: 0, end: LOAD * epoch }];
+  const storage = isSlow ? SLOW_STORAGE : 1;
+  const usual: Stretch[] = [{ phase: 'load', name: 'load', start: 0, end: LOAD * epoch }];
   for (let n = 1; n <= EPOCHS; n++) {
     const begin = n === 1 ? LOAD * epoch : (n - 1) * epoch;
     const end = n * epoch;
     const evaluated = n % 3 === 0;
     const trained = end - (CHECKPOINT + (evaluated ? EVALUATION : 0)) * epoch;
-    stretches.push({ phase: 'train', name: `epoch ${n}`, start: begin, end: trained });
+    usual.push({ phase: 'train', name: `epoch ${n}`, start: begin, end: trained });
     if (evaluated)
-      stretches.push({ phase: 'evaluate', name: `evaluation ${n}`, start: trained, end: end - CHECKPOINT * epoch });
-    stretches.push({ phase: 'checkpoint', name: `checkpoint ${n}`, start: end - CHECKPOINT * epoch, end });
+      usual.push({ phase: 'evaluate', name: `evaluation ${n}`, start: trained, end: end - CHECKPOINT * epoch });
+    usual.push({ phase: 'checkpoint', name: `checkpoint ${n}`, start: end - CHECKPOINT * epoch, end });
   }
+  const stretches = storage === 1 ? usual : slowed(usual, storage);
   return {
-    seconds,
+    seconds: stretches.at(-1)!.end,
+    storage,
     stretches,
     // in small demos one node may play two parts
     cast: {
@@ -57,6 +68,16 @@ export function tell(seconds: number, nodes: number, gpus: number): Story {
       leak: nodes > 2 ? Math.floor(nodes / 2) : -1,
     },
   };
+}
+
+function slowed(usual: readonly Stretch[], factor: number): Stretch[] {
+  let start = 0;
+  return usual.map((stretch) => {
+    const end = start + (stretch.end - stretch.start) * (waitsForStorage(stretch.phase) ? factor : 1);
+    const slow = { ...stretch, start, end };
+    start = end;
+    return slow;
+  });
 }
 
 /** A reader of the story: call it with times that never go back. */

@@ -19,6 +19,8 @@ export class TestHub {
   /** Answers a request instead of the hub: a status and words. */
   instead: ((path: string, body: Buffer) => [number, string] | undefined) | undefined;
   session: string | undefined;
+  /** Seconds for which agents shall collect samples. */
+  batch: number | undefined;
   authorizations: (string | undefined)[] = [];
   private readonly server = http.createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -96,6 +98,7 @@ export class TestHub {
       const now = filed.have.get(table) ?? have;
       reply.have.push([id, table, now.part, now.bytes]);
     }
+    if (this.batch !== undefined) reply.batch = this.batch;
     return reply;
   }
 }

@@ -190,6 +190,16 @@ export function blink(): Material {
   );
 }
 
+/** A table with a curve of two hours, in steps of 80 s. */
+function withCurve(
+  [name, statistics]: [string, TableStatistics],
+  column: string,
+  at: (step: number) => number | null,
+): [string, TableStatistics] {
+  const values = Array.from({ length: 90 }, (_, i) => at(i));
+  return [name, { ...statistics, curves: { [column]: { from: START, step: 80e6, values } } }];
+}
+
 /** Two hours of training on 8 × 8 GPUs: c3 is slow, c6 GPU 5 is idle, the time limit is generous. */
 export function training(): Material {
   const wall = 7200;
@@ -234,8 +244,9 @@ export function training(): Material {
     );
     return node(name, agent(name, lived), [
       table('loadavg', [series(lived, {}, { load1: level(lived, 12 + n / 10, 19) })]),
-      cgroup(lived, 11 + n / 10, 180 * GIB),
-      table('gpu', gpus),
+      withCurve(cgroup(lived, 11 + n / 10, 180 * GIB), 'memory_current_bytes', (i) => (90 + i) * GIB),
+      // while a checkpoint is written nothing is computed; once nobody looked
+      withCurve(table('gpu', gpus), 'utilization_percent', (i) => (i % 10 === 9 ? 20 : i > 40 && i < 47 ? null : 95)),
       table('process', ranks),
       table('network', [
         series(

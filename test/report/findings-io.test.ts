@@ -193,3 +193,59 @@ test('slow-file-system: requests that take longer and longer', () => {
   assert.ok(!ids(disk(30, 1 * MIB)).includes('slow-file-system'), 'the job asks for more at once');
   assert.equal(report(single()).checks.find(({ id }) => id === 'slow-file-system')?.outcome, 'skipped');
 });
+
+test('slow-file-system: others that keep the disk busy while the job’s own calls stay as they were', () => {
+  const disk = (own: number): Material => {
+    const told = add(
+      single(),
+      table('disk', [
+        series(
+          HOUR,
+          { disk: 'sda' },
+          { writes: count(HOUR, 3600 * 900), write_ms: count(HOUR, 3600 * 900 * 20), written_bytes: count(HOUR, 1e12) },
+          { class: 'disk' },
+        ),
+      ]),
+    );
+    told.series = ((column: TableColumn) => {
+      const isLate = (i: number): boolean => i >= 60;
+      const value = (i: number): number => {
+        if (column.table === 'process') return column.name === 'write_calls' ? 40 : isLate(i) ? own : 40 * 4096;
+        if (column.name === 'writes') return isLate(i) ? 900 : 40;
+        if (column.name === 'written_bytes') return isLate(i) ? 900 * MIB : 40 * 4096;
+        return isLate(i) ? 900 * 30 : 40 * 2;
+      };
+      return [steps(column, value, column.table === 'disk' ? { disk: 'sda' } : { pid: '6', start: '1' })];
+    }) as never;
+    return told;
+  };
+  assert.match(
+    finding(disk(40 * 4096), 'slow-file-system').evidence[0]!.text,
+    /; others moved 900 MiB a second there, the job’s own calls stayed as they were$/,
+  );
+  assert.ok(!ids(disk(900 * MIB)).includes('slow-file-system'), 'it is the job that asks for more');
+});
+
+test('slow-file-system: slow all the time, beside earlier jobs of the same folder', () => {
+  const jobs = (each: readonly number[], where = 'c1'): Material => {
+    const figures = (ms: number) => ({
+      writes: count(HOUR, 3600 * 40),
+      write_ms: count(HOUR, 3600 * 40 * ms),
+      written_bytes: count(HOUR, 3600 * 40 * 4096),
+    });
+    const told = add(single(), table('disk', [series(HOUR, { disk: 'sda' }, figures(40), { class: 'disk' })]));
+    told.series = () => [];
+    told.past = (name) =>
+      each.map((ms, i) => ({ job: `${name} ${i}`, node: where, series: series(HOUR, { disk: 'sda' }, figures(ms)) }));
+    return told;
+  };
+  const { text, evidence } = finding(jobs([2, 3, 4]), 'slow-file-system');
+  assert.equal(text, 'The file system was slow on c1: writes to sda took 40 ms, in earlier jobs 3 ms');
+  assert.equal(
+    evidence[0]!.text,
+    'c1: writes to sda: 3 ms each in 3 earlier jobs of the same folder, 40 ms in this one',
+  );
+  assert.ok(!ids(jobs([2, 3])).includes('slow-file-system'), 'two jobs are too few');
+  assert.ok(!ids(jobs([20, 30, 40])).includes('slow-file-system'), 'it is always like that');
+  assert.ok(!ids(jobs([2, 3, 4], 'c2')).includes('slow-file-system'), 'the disk of another node is another disk');
+});

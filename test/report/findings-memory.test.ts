@@ -67,6 +67,32 @@ test('process-limit: a process that failed with its address space used up', () =
   assert.ok(!ids(near(0.97 * GIB, { ...failed, exitcode: 0 })).includes('process-limit'), 'it did not fail');
 });
 
+test('process-limit: a process that failed far below a limit that its parent does not have', () => {
+  const below = (limitOfParent: Record<string, ReturnType<typeof level>>): Material => {
+    const told = withLimits(
+      [
+        { pid: 5, from: 0, to: 60, exename: 'bash', exitcode: 0, source: 'record' },
+        { ...solve, ppid: 5, from: 1, to: 50, ended: 'exit', exitcode: 1, exitsignal: 0 },
+      ],
+      { virtual_limit_bytes: level(lived, GIB), virtual_bytes: level(lived, 20 * MIB) },
+    );
+    const start = String(START / 1000);
+    told.nodes[0]!.tables.get('process')!.series.push(
+      series(lived, { pid: '5', start }, { virtual_bytes: level(lived, MIB), ...limitOfParent }),
+    );
+    told.processes!.sampled_birth.fill(START);
+    return told;
+  };
+  const { text, severity, confidence } = finding(below({}), 'process-limit');
+  assert.deepEqual([severity, confidence], ['info', 'low']);
+  assert.equal(
+    text,
+    'solve -n 4 (pid 6) on c1 failed under a limit of 1.0 GiB of address space: an allocation may have been refused',
+  );
+  // what the whole job inherited tells nothing
+  assert.ok(!ids(below({ virtual_limit_bytes: level(lived, GIB) })).includes('process-limit'));
+});
+
 test('memory-figures: resident sets that count shared memory several times', () => {
   const told = single({ memory: 4 });
   const { columns } = told.nodes[0]!.tables.get('cgroup')!.series[0]!;

@@ -145,6 +145,8 @@ test('the rank that died first is named, not those that its launcher ended', () 
   );
   assert.equal(evidence[0]!.text, 'rank 2 (solver) on c2, pid 12: was ended by SIGSEGV at 2026-11-15 20:49:53 UTC');
   assert.equal(evidence[0]!.value, 11);
+  const then = finding(died, 'job-failed');
+  assert.deepEqual([then.severity, then.text], ['info', 'The job ended by SIGSEGV after a rank had died']);
   const aborted = ranks(many(2, (i) => ({ exitcode: i === 1 ? 3 : 0, to: 50 })));
   assert.equal(finding(aborted, 'rank-died').severity, 'warning', 'the script went on');
   assert.match(finding(aborted, 'rank-died').text, /rank 1 on c1 ended with exit code 3 after 49.0 s$/);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Material } from '../../src/query/material.ts';
 import type { Marker } from '../../src/recording/read/markers.ts';
 import { finding, outcome, single } from '../made/findings.ts';
+import { testJob, testSet } from '../made/processes.ts';
 import { agent, cgroup, job, material, node, START, span } from '../made/report-jobs.ts';
 import { count, series, table } from '../made/report-statistics.ts';
 
@@ -117,4 +118,35 @@ test('single CPUs of the job on which nothing ran', () => {
   assert.equal(evidence[0]!.text, 'c1: 2 of 4 CPUs idle (less than 2 % of the time), the busiest 95 % busy');
   assert.equal(outcome(told([0.5, 0.5, 0.5, 0.4]), 'core-idle')?.outcome, 'fine');
   assert.equal(outcome(told([0.95, 0.01, 0.95, 0], '0-7'), 'core-idle')?.outcome, 'skipped');
+});
+
+test('CPUs of the job that are barred to all processes that worked, whoever else uses them', () => {
+  const told = (allowed: string, threads: number, cpu = 3500): Material => {
+    const lived = span(3600);
+    const cpus = [0, 1, 2, 3].map((i) => series(lived, { cpu: String(i) }, { busy_ms: count(lived, 3400e3) }));
+    const start = String(START / 1000);
+    const sampled = [
+      series(lived, { pid: '5', start }, {}, { name: 'bash', allowed_cpus: '0-3' }),
+      series(lived, { pid: '6', start }, {}, { name: 'solve', allowed_cpus: allowed }),
+    ];
+    const processes = testSet(
+      [
+        { pid: 5, from: 0, to: 3600, cpu: 1, exename: 'bash', threads: 1, source: 'record' },
+        { pid: 6, ppid: 5, from: 0, to: 3600, cpu, exename: 'solve', threads, source: 'record' },
+      ],
+      [testJob()],
+    );
+    return material(
+      job(3600, { asked: { nodes: 1, cpus: 4 } }),
+      [node('c1', agent('c1', lived), [cgroup(lived, 1.9, 2 ** 30), table('cpu', cpus), table('process', sampled)])],
+      { processes },
+    );
+  };
+  const { text, evidence, confidence } = finding(told('0,2', 1), 'core-idle');
+  assert.equal(text, 'The job did not use 2 CPUs of its own: 1 and 3 on c1');
+  assert.equal(evidence[0]!.text, 'c1: 2 of 4 CPUs barred to all processes that worked, the busiest 94 % busy');
+  assert.equal(confidence, 'high');
+  assert.equal(outcome(told('0-3', 1), 'core-idle')?.outcome, 'fine');
+  // of several threads only the first one's CPUs are known: OMP_PROC_BIND gives each its own
+  assert.equal(outcome(told('0', 4, 14000), 'core-idle')?.outcome, 'fine');
 });

@@ -194,5 +194,5 @@ test('the verb: formats, jobs, and what it cannot do', async () => {
   assert.match(await reportCard([folder], { format: 'markdown' }), /^# 17 train: completed/);
   assert.match(await reportCard([path.dirname(folder)], { job: '17' }), /^17 train +COMPLETED/);
   await assert.rejects(reportCard([folder], { job: '18' }), { exit: 2, message: 'no recording of job 18 here' });
-  await assert.rejects(reportCard([folder], { format: 'pdf' as 'html' }), { exit: 2 });
+  await assert.rejects(reportCard([folder], { format: 'png' as 'html' }), { exit: 2 });
 });

@@ -24,7 +24,7 @@ test('examples/slurm-cluster ends with each user’s report', { skip: whyNot() }
       ['3', 'tacho-c', 'c3'],
     ],
   );
-  assert.match(stdout, /c2 +tacho-b +\d+ +meminfo .* live/);
+  assert.match(stdout, /^\d+ +tacho-b +c2 +\d+ .* live$/m);
   for (const [i, user] of ['tacho-a', 'tacho-b', 'tacho-c'].entries()) {
     const own = new RegExp(`^drwx------ ${user} +user=${user}/job=\\d+/node=c${i + 1}$`, 'm');
     assert.match(stdout, own);

@@ -125,7 +125,8 @@ export function addedUp({ recording }: Recorded, column: string): number {
 /** What job.c printed of itself. */
 export const ownFigures = (out: string) =>
   JSON.parse(out.trim().split('\n').at(-1)!) as Record<
-    'cpu' | 'user' | 'system' | 'waited' | 'minor' | 'switches' | 'children' | 'rss' | 'began' | 'ended',
+    | ('cpu' | 'user' | 'system' | 'waited' | 'minor' | 'major' | 'switches' | 'forced' | 'rss')
+    | ('children' | 'children_user' | 'read' | 'read_calls' | 'write_calls' | 'began' | 'ended'),
     number
   >;
 

@@ -12,6 +12,9 @@
  *   job share MEBIBYTES N SECONDS    N children read the memory that their parent shares with them
  *   job leak MEBIBYTES SECONDS       takes so much memory each second
  *   job write FILE MEBIBYTES         writes so much, in pieces of 64 KiB
+ *   job read FILE                    reads all of it, in pieces of 64 KiB
+ *   job touch FILE                   drops it from the cache, maps it and looks at each page
+ *   job nap N                        sleeps N times for a millisecond
  *   job clock SECONDS                sleeps, and tells when it began and ended
  */
 #define _GNU_SOURCE
@@ -49,6 +52,21 @@ static double waited_seconds(void)
     if (file != NULL)
         fclose(file);
     return (double)waited / 1e9;
+}
+
+/* What it read and wrote by system calls, as the kernel counts it. */
+struct transfers { unsigned long long read, written, read_calls, write_calls; };
+
+static struct transfers transfers_so_far(void)
+{
+    struct transfers moved = { 0, 0, 0, 0 };
+    FILE *file = fopen("/proc/self/io", "r");
+    if (file == NULL || fscanf(file, "rchar: %llu wchar: %llu syscr: %llu syscw: %llu", &moved.read, &moved.written,
+                            &moved.read_calls, &moved.write_calls) != 4)
+        moved = (struct transfers){ 0, 0, 0, 0 };
+    if (file != NULL)
+        fclose(file);
+    return moved;
 }
 
 static void burn(clockid_t clock, double seconds)
@@ -203,6 +221,25 @@ int main(int count, char **words)
                 return 3;
         fsync(file);
         close(file);
+    } else if (strcmp(verb, "read") == 0) {
+        static char piece[65536];
+        int file = open(words[2], O_RDONLY);
+        while (file >= 0 && read(file, piece, sizeof piece) > 0)
+            ;
+        close(file);
+    } else if (strcmp(verb, "touch") == 0) {
+        int file = open(words[2], O_RDONLY);
+        off_t bytes = lseek(file, 0, SEEK_END);
+        posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+        char *mapped = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, file, 0);
+        if (mapped == MAP_FAILED || madvise(mapped, (size_t)bytes, MADV_RANDOM) != 0)
+            return 3;
+        volatile char sum = 0;
+        for (off_t i = 0; i < bytes; i += 4096)
+            sum += mapped[i];
+    } else if (strcmp(verb, "nap") == 0) {
+        for (int i = 0; i < (int)first; i++)
+            pause_for(0.001);
     } else if (strcmp(verb, "clock") == 0) {
         pause_for(first);
     } else {
@@ -210,13 +247,16 @@ int main(int count, char **words)
         return 2;
     }
     double waited = waited_seconds();
+    struct transfers moved = transfers_so_far();
     struct rusage own, children;
     getrusage(RUSAGE_SELF, &own);
     getrusage(RUSAGE_CHILDREN, &children);
-    printf("{\"cpu\":%.6f,\"user\":%.6f,\"system\":%.6f,\"waited\":%.6f,\"minor\":%ld,\"switches\":%ld,\"children\":%.6f,\"rss\":%ld,\"began\":%.6f,\"ended\":%.6f}\n",
-        seconds_of(CLOCK_PROCESS_CPUTIME_ID), seconds_in(own.ru_utime), seconds_in(own.ru_stime), waited,
-        own.ru_minflt, own.ru_nivcsw + own.ru_nvcsw,
-        (double)(children.ru_utime.tv_sec + children.ru_stime.tv_sec) + (double)(children.ru_utime.tv_usec + children.ru_stime.tv_usec) / 1e6,
-        own.ru_maxrss * 1024, began, seconds_of(CLOCK_REALTIME));
+    printf("{\"cpu\":%.6f,\"user\":%.6f,\"system\":%.6f,\"waited\":%.6f,\"minor\":%ld,\"major\":%ld,"
+           "\"switches\":%ld,\"forced\":%ld,\"children\":%.6f,\"children_user\":%.6f,\"rss\":%ld,"
+           "\"read\":%llu,\"read_calls\":%llu,\"write_calls\":%llu,\"began\":%.6f,\"ended\":%.6f}\n",
+        seconds_in(own.ru_utime) + seconds_in(own.ru_stime), seconds_in(own.ru_utime), seconds_in(own.ru_stime),
+        waited, own.ru_minflt, own.ru_majflt, own.ru_nvcsw, own.ru_nivcsw,
+        seconds_in(children.ru_utime) + seconds_in(children.ru_stime), seconds_in(children.ru_utime),
+        own.ru_maxrss * 1024L, moved.read, moved.read_calls, moved.write_calls, began, seconds_of(CLOCK_REALTIME));
     return 0;
 }

@@ -1,5 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import {
   addedUp,
@@ -200,7 +201,9 @@ export const jobs: readonly TruthJob[] = [
       return found ?? [];
     },
   },
-  { name: 'work of the job', quick: true, run: work },
+  { name: 'work of the job', quick: true, run: (ground) => [...work(ground), ...files(ground)] },
+  { name: 'two programs on one CPU', run: crowd },
+  { name: 'whole node', run: node },
   { name: 'ranks', run: ranks },
   { name: 'fio', run: fio },
   { name: 'iperf3 over veth', run: iperf },
@@ -234,27 +237,130 @@ function work(ground: Ground): Figure[] {
   ];
 }
 
+/** Files, page faults, switches and waiting of the job, beside what the programs that work print of themselves. */
+function files(ground: Ground): Figure[] {
+  const job = 'work of the job';
+  const file = path.join(ground.folder, 'work');
+  fs.writeFileSync(file, Buffer.alloc(64 * MIB, 1), { flush: true });
+  const read = record(ground, [ground.job, 'read', file]);
+  const touched = record(ground, [ground.job, 'touch', file]);
+  const napped = record(ground, [ground.job, 'nap', '2000']);
+  const [reader, toucher, napper] = [read, touched, napped].map(({ out }) => ownFigures(out));
+  const exact = { share: ONE_PERCENT, beside: 0 };
+  const [io, usage] = ['/proc/self/io', 'getrusage'];
+  fs.rmSync(file, { force: true });
+  return [
+    {
+      job,
+      what: 'read by calls, bytes',
+      tacho: read.report.work?.read_calls_bytes,
+      truth: reader!.read,
+      by: io,
+      ...exact,
+    },
+    { job, what: 'calls that read', tacho: read.report.work?.read_calls, truth: reader!.read_calls, by: io, ...exact },
+    { job, what: 'major faults', tacho: touched.report.work?.major_faults, truth: toucher!.major, by: usage, ...exact },
+    {
+      job,
+      what: 'voluntary switches',
+      tacho: napped.report.work?.voluntary_switches,
+      truth: napper!.switches,
+      by: usage,
+      ...exact,
+    },
+  ];
+}
+
+/** Two programs that share one CPU, and the length of the job. */
+function crowd(ground: Ground): Figure[] {
+  if (!needs(ground, 'two programs on one CPU', 'taskset')) return [];
+  const job = 'two programs on one CPU';
+  const script = `${ground.job} spin 1.5 & ${ground.job} spin 1.5; wait`;
+  const { report, out } = record(ground, ['taskset', '-c', '0', 'sh', '-c', script]);
+  const each = out.trim().split('\n').map(ownFigures);
+  const clock = record(ground, [ground.job, 'clock', '4']);
+  const { began, ended } = ownFigures(clock.out);
+  const wall = clock.report.summary;
+  const split = { share: ONE_PERCENT, beside: 0.04 };
+  const clocked = { job: 'length of a job', by: 'its own clock', share: ONE_PERCENT, beside: 0 };
+  return [
+    {
+      job,
+      what: 'waiting, s',
+      tacho: report.work?.waiting_seconds,
+      truth: sumOf(each.map(({ waited }) => waited)),
+      by: 'schedstat',
+      ...split,
+    },
+    {
+      job,
+      what: 'forced switches',
+      tacho: report.work?.involuntary_switches,
+      truth: sumOf(each.map(({ forced }) => forced)),
+      by: 'getrusage',
+      share: ONE_PERCENT,
+      // its shell, and what a program does before and after it looks at itself
+      beside: 10,
+    },
+    { ...clocked, what: 'duration, s', tacho: wall.wall_seconds, truth: ended - began },
+    {
+      ...clocked,
+      what: 'core-hours',
+      tacho: wall.core_hours,
+      truth: ((ended - began) * os.availableParallelism()) / 3600,
+    },
+  ];
+}
+
+/** How busy the whole node was, beside /proc/stat at the beginning and at the end of the command. */
+function node(ground: Ground): Figure[] {
+  const stat = 'head -n 1 /proc/stat';
+  const { report, out } = record(ground, ['sh', '-c', `${stat}; ${ground.job} spin 4 2 >/dev/null; ${stat}`]);
+  const [before, after] = out
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).slice(1).map(Number));
+  const spent = after!.map((ticks, i) => ticks - before![i]!);
+  // guest time is in user time already
+  const all = sumOf(spent.slice(0, 8));
+  const idle = spent[3]! + spent[4]!;
+  return [
+    {
+      job: 'whole node',
+      what: 'CPU use',
+      tacho: report.nodes[0]?.node_cpu_utilization,
+      truth: (all - idle) / all,
+      by: '/proc/stat',
+      share: 0.03,
+      beside: 0,
+    },
+  ];
+}
+
 /** Two ranks that share one CPU: each writes to a file what the kernel tells it of itself, and how much it wrote. */
 function ranks(ground: Ground): Figure[] {
   if (!needs(ground, 'ranks', 'mpirun.mpich', 'taskset')) return [];
-  const each = `exec >${ground.folder}/rank.$PMI_RANK; ${ground.job} write ${ground.folder}/data.$PMI_RANK $((8 + 8 * PMI_RANK)); ${ground.job} hold 100 0.1; exec ${ground.job} spin $((1 + PMI_RANK))`;
+  // the shell is in the rank, too: it prints its own memory, and its CPU time is in what the program prints that it becomes
+  const shell = `while read a b c; do [ "$a" = VmHWM: ] && echo "{\\"rss\\":$((b * 1024))}"; done </proc/$$/status`;
+  const each = `exec >${ground.folder}/rank.$PMI_RANK; ${shell}; ${ground.job} write ${ground.folder}/data.$PMI_RANK $((8 + 8 * PMI_RANK)); ${ground.job} hold 100 0.1; exec ${ground.job} spin $((1 + PMI_RANK))`;
   const { report } = record(ground, ['taskset', '-c', '0', 'mpirun.mpich', '-n', '2', 'sh', '-c', each]);
   const [world] = report.ranks?.largest ?? [];
   return [0, 1].flatMap((number): Figure[] => {
     const rank = world?.ranks.find((one) => one.rank === number);
     const printed = fs.readFileSync(path.join(ground.folder, `rank.${number}`), 'utf8');
-    const [writes, holds, spins] = printed.trim().split('\n').map(ownFigures) as [
+    const [script, writes, holds, spins] = printed.trim().split('\n').map(ownFigures) as [
+      ReturnType<typeof ownFigures>,
       ReturnType<typeof ownFigures>,
       ReturnType<typeof ownFigures>,
       ReturnType<typeof ownFigures>,
     ];
     const job = `rank ${number} of 2`;
-    // its shell is in it, too, and what a program uses before and after it looks at itself
-    const bound = { by: 'getrusage', share: ONE_PERCENT, beside: 0.04 };
+    // what a program uses after it looked at itself is missing there
+    const bound = { by: 'getrusage', share: ONE_PERCENT, beside: 0.01 };
     const bytes = (8 + 8 * number) * MIB + Buffer.byteLength(printed);
     return [
-      { job, what: 'CPU time, s', tacho: rank?.cpu_seconds, truth: writes.cpu + holds.cpu + spins.cpu, ...bound },
-      { job, what: 'user, s', tacho: rank?.user_seconds, truth: writes.user + holds.user + spins.user, ...bound },
+      { job, what: 'CPU time, s', tacho: rank?.cpu_seconds, truth: spins.cpu + spins.children, ...bound },
+      { job, what: 'user, s', tacho: rank?.user_seconds, truth: spins.user + spins.children_user, ...bound },
       {
         job,
         what: 'waiting, s',
@@ -267,11 +373,11 @@ function ranks(ground: Ground): Figure[] {
         job,
         what: 'peak, bytes',
         tacho: rank?.memory_peak_bytes,
-        truth: holds.rss,
-        by: 'getrusage',
-        share: ONE_PERCENT,
         // its shell is there meanwhile
-        beside: 4 * MIB,
+        truth: holds.rss + script.rss,
+        by: 'getrusage, status',
+        share: ONE_PERCENT,
+        beside: 0,
       },
       {
         job,
@@ -311,7 +417,18 @@ function fio(ground: Ground): Figure[] {
   const write = record(ground, ['fio', ...common, '--rw=write', '--bs=256k', '--end_fsync=1']);
   const read = record(ground, ['fio', ...common, '--rw=randread', '--bs=16k', '--invalidate=1']);
   fs.rmSync(file, { force: true });
-  return [told('write', write), told('read', read)];
+  const ofJob = (figure: Figure, tacho: number | undefined): Figure => ({
+    ...figure,
+    what: `${figure.what} (job)`,
+    tacho,
+  });
+  const [written, fetched] = [told('write', write), told('read', read)];
+  return [
+    written,
+    ofJob(written, write.report.work?.written_disk_bytes),
+    fetched,
+    ofJob(fetched, read.report.work?.read_disk_bytes),
+  ];
 }
 
 /** Bytes through a network of its own, as containers have one, as iperf3 counts them. */

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { START } from '../../src/demo/facts.ts';
+import { FIRST_RUN } from '../../src/demo/facts.ts';
 
 /** Bytes: more than is read in any other second. */
 const BURST = 7e10;
@@ -36,7 +36,7 @@ export function disturb(folder: string): void {
       const read = head!.split(',').indexOf('read_bytes');
       const moved = lines.flatMap((line) => {
         const [, time] = /^(\d{16})(?=,)/.exec(line)!;
-        const second = Math.floor((Number(time) - START) / 1e6);
+        const second = Math.floor((Number(time) - FIRST_RUN.start) / 1e6);
         if (second < n * 3) return [];
         const by = MOVED[n]!.get(second) ?? (second === 500 + n ? 0.62 : 0);
         const cells = line.split(',');

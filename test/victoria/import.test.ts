@@ -21,7 +21,14 @@ let original: string;
 before(async () => {
   if (skip) return;
   const place = temporary();
-  original = await writeDemo({ folder: path.join(place, 'demo'), nodes: 2, gpus: 1, seconds: 120, live: true });
+  original = await writeDemo({
+    folder: path.join(place, 'demo'),
+    nodes: 2,
+    gpus: 1,
+    seconds: 120,
+    live: true,
+    records: false,
+  });
   victoria = await startVictoria();
   await pushRecordings(victoria.url, place);
 });

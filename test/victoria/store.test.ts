@@ -28,9 +28,23 @@ const ID = '48213';
 before(async () => {
   if (skip) return;
   const place = temporary();
-  folder = await writeDemo({ folder: path.join(place, 'demo'), nodes: 2, gpus: 2, seconds: 900, live: true });
+  folder = await writeDemo({
+    folder: path.join(place, 'demo'),
+    nodes: 2,
+    gpus: 2,
+    seconds: 900,
+    live: true,
+    records: false,
+  });
   disturb(folder);
-  const other = await writeDemo({ folder: path.join(place, 'other'), nodes: 1, gpus: 1, seconds: 300, live: true });
+  const other = await writeDemo({
+    folder: path.join(place, 'other'),
+    nodes: 1,
+    gpus: 1,
+    seconds: 300,
+    live: true,
+    records: false,
+  });
   const job = path.join(other, 'job.json');
   fs.writeFileSync(job, fs.readFileSync(job, 'utf8').replaceAll(ID, '48300'));
   victoria = await startVictoria(['-dedup.minScrapeInterval=1ms']);
@@ -175,7 +189,7 @@ function leaves(value: unknown, at = '', found = new Map<string, unknown>()): Ma
   return found;
 }
 
-/** What cannot be the same: where it lies, and what is told by processes' arguments and states, which no store is given. */
+/** What cannot be the same: where it lies, and what comes from arguments and states of processes, which no store is given. */
 const OTHERWISE =
   /^\.recording$|\.command$|^\.programs\.|^\.summary\.processes$|text$|reason$|rss_growth$|\.longest$|\.processes\.\d+\.(seconds|cpus_busy)$/;
 
@@ -240,10 +254,24 @@ test('an id that was used again is two jobs, each with its own samples', { skip 
   const own = await startVictoria(['-dedup.minScrapeInterval=1ms']);
   t.after(() => own.remove());
   const place = temporaryFolder(t);
-  const first = await writeDemo({ folder: path.join(place, 'first'), nodes: 1, gpus: 1, seconds: 120, live: true });
+  const first = await writeDemo({
+    folder: path.join(place, 'first'),
+    nodes: 1,
+    gpus: 1,
+    seconds: 120,
+    live: true,
+    records: false,
+  });
   await pushRecordings(own.url, place);
   fs.rmSync(first, { recursive: true });
-  const second = await writeDemo({ folder: path.join(place, 'second'), nodes: 1, gpus: 1, seconds: 60, live: true });
+  const second = await writeDemo({
+    folder: path.join(place, 'second'),
+    nodes: 1,
+    gpus: 1,
+    seconds: 60,
+    live: true,
+    records: false,
+  });
   moveBy(second, 130e6);
   fs.rmSync(path.join(place, '.sinks'), { recursive: true, force: true });
   await pushRecordings(own.url, place);
@@ -286,14 +314,28 @@ test('an id that was used again is two jobs, also when nobody saw the first one 
   const own = await startVictoria(['-dedup.minScrapeInterval=1ms']);
   t.after(() => own.remove());
   const place = temporaryFolder(t);
-  const first = await writeDemo({ folder: path.join(place, 'first'), nodes: 1, gpus: 1, seconds: 60, live: true });
+  const first = await writeDemo({
+    folder: path.join(place, 'first'),
+    nodes: 1,
+    gpus: 1,
+    seconds: 60,
+    live: true,
+    records: false,
+  });
   for (const file of fs.globSync(['job.json', 'node=*/agent.json'], { cwd: first })) {
     const { end: _, ...record } = JSON.parse(fs.readFileSync(path.join(first, file), 'utf8'));
     fs.writeFileSync(path.join(first, file), JSON.stringify(record));
   }
   await pushRecordings(own.url, place);
   fs.rmSync(first, { recursive: true });
-  const second = await writeDemo({ folder: path.join(place, 'second'), nodes: 1, gpus: 1, seconds: 30, live: true });
+  const second = await writeDemo({
+    folder: path.join(place, 'second'),
+    nodes: 1,
+    gpus: 1,
+    seconds: 30,
+    live: true,
+    records: false,
+  });
   moveBy(second, 1000e6);
   fs.rmSync(path.join(place, '.sinks'), { recursive: true, force: true });
   await pushRecordings(own.url, place);
@@ -310,7 +352,14 @@ test('of what the nodes of a job say of it, the earliest start and the latest en
   const own = await startVictoria(['-dedup.minScrapeInterval=1ms']);
   t.after(() => own.remove());
   const place = temporaryFolder(t);
-  const whole = await writeDemo({ folder: path.join(place, 'whole'), nodes: 2, gpus: 1, seconds: 60, live: true });
+  const whole = await writeDemo({
+    folder: path.join(place, 'whole'),
+    nodes: 2,
+    gpus: 1,
+    seconds: 60,
+    live: true,
+    records: false,
+  });
   const { job } = openRecording(whole);
   const nodes = fs.readdirSync(whole).filter((name) => name.startsWith('node='));
   // each agent pushes the job as it knows it: the first asked the scheduler, which tells whole seconds

@@ -1,8 +1,13 @@
+import { stated } from '../../base/stated.ts';
 import { gather } from '../../judge/facts/gather.ts';
+import { type Features, processFeaturesOfJob } from '../../judge/outliers/features.ts';
+import { readKept } from '../../judge/outliers/kept-features.ts';
+import { isSampled, reportFeatures } from '../../judge/outliers/measured-features.ts';
 import { report } from '../../judge/report.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import type { Material } from '../../query/material.ts';
+import { readColumns } from '../../query/processes/processes.ts';
 import { isFleet } from '../../recording/folder/fleet.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { silentEnd } from '../../recording/folder/silent-end.ts';
@@ -29,7 +34,16 @@ export function summariesOf(opened: Recording, options: SummariesOptions = {}): 
   const material = gather(whole, { now });
   if (isFleet(whole.job))
     return { jobs: [], job_nodes: [], node_hours: nodeHoursOf(material, recording), findings: [] };
-  return summariesFrom(report(material, options.rules), material, recording, options.nodeHours);
+  const made = report(material, options.rules);
+  return summariesFrom(made, material, recording, featuresOf(whole, made, material), options.nodeHours);
+}
+
+/** What the job is compared with others by: kept with the recording, or from what was just read. */
+function featuresOf(whole: Recording, made: Report, { processes }: Material): Features {
+  const kept = readKept(whole);
+  if (kept !== undefined) return kept.job;
+  const measured = isSampled(whole) ? reportFeatures(made) : new Map();
+  return processFeaturesOfJob(processes ?? readColumns([whole]), measured);
 }
 
 /** The same of a job whose report is at hand. */
@@ -37,12 +51,16 @@ export function summariesFrom(
   made: Report,
   material: Material,
   recording: string,
+  features: Features,
   nodeHours = true,
 ): RecordingSummaries {
   return {
-    jobs: [summaryOfJob(made, material, recording)],
+    jobs: [{ ...summaryOfJob(made, material, recording), ...stated({ features: jsonOf(features) }) }],
     job_nodes: summariesOfNodes(made, recording),
     node_hours: nodeHours ? nodeHoursOf(material, recording) : [],
     findings: summariesOfFindings(made, recording),
   };
 }
+
+const jsonOf = (features: Features): string | undefined =>
+  features.size === 0 ? undefined : JSON.stringify(Object.fromEntries(features));

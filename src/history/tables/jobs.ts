@@ -78,6 +78,7 @@ export const jobsTable = defineTable({
     text('notes', 'Annotations of the job as a JSON object.'),
     hours('core_hours_wasted', 'Core-hours × (1 − cpu_use): what was reserved and not used.'),
     hours('gpu_hours_wasted', 'GPU-hours × (1 − gpu_use).'),
+    text('features', 'What tacho outliers compares it by, as a JSON object: sums over its processes, and peaks.'),
     byteHours('memory_byte_hours_wasted', 'Memory that was asked for and never used × hours.'),
   ],
 });

@@ -43,6 +43,12 @@ export function listInputs(paths: readonly string[]): string[] {
   });
 }
 
+/** What EPMT left in a place, among whatever else is there. */
+export function epmtJobs(place: string): string[] {
+  if (isArchive(place)) return fs.statSync(place, { throwIfNoEntry: false })?.isFile() === true ? [place] : [];
+  return jobsIn(place).filter((job) => isArchive(job) || fs.existsSync(path.join(job, METADATA)));
+}
+
 function jobsIn(input: string): string[] {
   let entries: fs.Dirent[];
   try {
@@ -53,6 +59,8 @@ function jobsIn(input: string): string[] {
     return [input];
   }
   if (entries.some(({ name }) => name === METADATA || name === RUNNING)) return [input];
+  // papiex wrote here, and what says which job it was is not there: whoever reads it says so
+  if (entries.some(({ name }) => isOfPapiex(name))) return [input];
   return entries
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .flatMap((entry) => {

@@ -1,3 +1,4 @@
+import * as path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
 import { stated } from '../../base/stated.ts';
@@ -72,9 +73,10 @@ export async function importJob(files: JobFiles, options: ImportOptions): Promis
     nodes.map((node) => node.name),
     rows,
   );
+  const kept = { ...job, imported: { from: `EPMT, ${path.basename(input)}`, notes } };
   return {
     input,
-    recording: writeRecording(place, job, nodes, input),
+    recording: writeRecording(place, kept, nodes, input),
     job: job.id,
     nodes: job.nodes,
     processes: nodes.reduce((sum, node) => sum + node.processes.rows, 0),

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { before, test } from 'node:test';
+import { VERSION } from '../src/base/version.ts';
+import { temporary } from './make-recording.ts';
+
+const HERE = path.join(import.meta.dirname, '..');
+const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
+const lacks = has('cc') && has('dpkg-deb') ? false : 'needs gcc and dpkg-deb';
+const NAME = `tacho-${VERSION}-linux-${process.arch}`;
+let dist: string;
+
+const run = (program: string, args: readonly string[], cwd = dist): string =>
+  execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+before(() => {
+  if (lacks) return;
+  dist = temporary();
+  // the runner of all tests has made one
+  const { RELEASE_UNDER_TEST: made } = process.env;
+  if (made === undefined) run('sh', [path.join(HERE, 'scripts/release'), '--quick', dist]);
+  else fs.symlinkSync(path.join(made, `${NAME}.tar.gz`), path.join(dist, `${NAME}.tar.gz`));
+  run('sh', [path.join(HERE, 'scripts/make-packages'), '--quick', dist], HERE);
+});
+
+/** Tacho as a package has put it somewhere, where no Node is to be found. */
+const version = (program: string): string =>
+  execFileSync(program, ['--version'], { env: { PATH: '/nonexistent' }, encoding: 'utf8' });
+
+test('the Debian package has the program, its manual pages and units, and runs', { skip: lacks }, () => {
+  const deb = fs.readdirSync(dist).find((name) => name.endsWith('.deb'))!;
+  assert.match(run('dpkg-deb', ['--field', deb]), new RegExp(`Package: tacho\nVersion: ${VERSION}\nArchitecture: a`));
+  const listed = run('dpkg-deb', ['--contents', deb]);
+  assert.match(listed, / root\/root .* \.\/usr\/bin\/tacho -> \/opt\/tacho\/tacho\n/);
+  assert.match(listed, / \.\/usr\/share\/man\/man1\/tacho-outliers\.1\.gz\n/);
+  assert.match(listed, / \.\/usr\/lib\/systemd\/system\/tacho-agent\.service\n/);
+  run('dpkg-deb', ['--extract', deb, path.join(dist, 'installed')]);
+  assert.equal(version(path.join(dist, 'installed/opt/tacho/tacho')), `${VERSION}\n`);
+  fs.rmSync(path.join(dist, 'installed'), { recursive: true });
+});
+
+test('the npm package says what it is for, and runs', { skip: lacks }, () => {
+  run('tar', ['-xzf', `tacho-${VERSION}.tgz`]);
+  const {
+    name,
+    version: said,
+    bin,
+    os,
+    cpu,
+  } = JSON.parse(fs.readFileSync(path.join(dist, 'package/package.json'), 'utf8'));
+  assert.deepEqual([name, said, os, cpu], ['tacho', VERSION, ['linux'], [process.arch]]);
+  assert.equal(version(path.join(dist, 'package', bin.tacho)), `${VERSION}\n`);
+  fs.rmSync(path.join(dist, 'package'), { recursive: true });
+});
+
+test('the RPM has the same', { skip: lacks || (has('rpmbuild') ? false : 'needs rpm') }, () => {
+  const rpm = fs.readdirSync(dist).find((name) => name.endsWith('.rpm'))!;
+  const listed = run('rpm', ['-qlp', rpm]);
+  for (const file of ['/opt/tacho/tacho', '/usr/bin/tacho', '/usr/lib/systemd/system/tacho-hub.service'])
+    assert.match(listed, new RegExp(`^${file}$`, 'm'));
+});
+
+test('module file, Spack recipe and container file name this version and its checksum', { skip: lacks }, () => {
+  const module = path.join(dist, 'modulefiles/tacho', VERSION);
+  const recipe = path.join(dist, 'spack/package.py');
+  assert.match(fs.readFileSync(module, 'utf8'), new RegExp(`^set root /opt/${NAME}$`, 'm'));
+  const sum = createHash('sha256')
+    .update(fs.readFileSync(path.join(dist, `${NAME}.tar.gz`)))
+    .digest('hex');
+  assert.ok(fs.readFileSync(recipe, 'utf8').includes(`version("${VERSION}", sha256="${sum}")`));
+  if (has('python3')) run('python3', ['-c', 'import ast, sys; ast.parse(open(sys.argv[1]).read())', recipe]);
+  for (const file of [module, recipe]) assert.doesNotMatch(fs.readFileSync(file, 'utf8'), /@[A-Z]+@/);
+  const container = fs.readFileSync(path.join(HERE, 'packaging/container/Containerfile'), 'utf8');
+  assert.match(container, new RegExp(`^COPY dist/tacho-${VERSION}-linux-x64/ /opt/tacho/$`, 'm'));
+  // every instruction of it is one
+  const instructions = container.split('\n').filter((line) => /^\S/.test(line) && !line.startsWith('#'));
+  for (const line of instructions) assert.match(line, /^(FROM|RUN|COPY|ENTRYPOINT|CMD|ENV|LABEL|USER|WORKDIR|EXPOSE) /);
+});
