@@ -48,6 +48,20 @@ function cpuSeconds(): number {
   return fields.reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
 }
 
+/**
+ * Property tests try the same values in every run, so that a failure can be repeated. SEED=random tries others, and
+ * RUNS=2000 more of them.
+ */
+async function setProperties(files: readonly string[]): Promise<void> {
+  if (!files.some((file) => fs.readFileSync(file, 'utf8').includes("'fast-check'"))) return;
+  const { default: fc } = await import('fast-check');
+  const { SEED = '1', RUNS } = process.env;
+  fc.configureGlobal({
+    ...(SEED === 'random' ? {} : { seed: Number(SEED) }),
+    ...(RUNS === undefined ? {} : { numRuns: Number(RUNS) }),
+  });
+}
+
 function work(files: readonly string[]): void {
   const report = (message: Report): void => void process.send!(message);
   const own = new Map(files.map((file) => [path.resolve(file), file]));
@@ -106,5 +120,7 @@ function work(files: readonly string[]): void {
 if (import.meta.main) {
   // for this process: what tests start has its own ways
   enableCompileCache(path.join(process.env.XDG_CACHE_HOME!, 'tacho-test'));
-  work(process.argv.slice(2));
+  const files = process.argv.slice(2);
+  await setProperties(files);
+  work(files);
 }

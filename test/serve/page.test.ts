@@ -57,6 +57,7 @@ test('a selected row has small charts below, and what is shown can be exported',
   assert.equal(await row.getAttribute('aria-selected'), 'true');
   await page.reload();
   await page.locator('.strip h2', { hasText: 'train-mixture-70b' }).waitFor();
+  await page.locator('.strip .panel').nth(3).waitFor();
   assert.deepEqual(
     await page.locator('.strip .panel').evaluateAll((all) => all.map((one) => one.getAttribute('data-chart'))),
     ['cpu', 'memory', 'gpu', 'read'],

@@ -157,7 +157,8 @@ const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const word = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' && value !== '(null)' ? value : undefined;
 /** Since 23.11 a state is a list of words. */
-const words = (value: unknown): string => (Array.isArray(value) ? value.join(' ') : (word(value) ?? ''));
+const words = (value: unknown): string =>
+  (Array.isArray(value) ? value : [value]).flatMap((one) => word(one) ?? []).join(' ');
 
 /** A plain number, digits, or {set, infinite, number}; undefined: it is not set, or without an end. */
 function amount(value: unknown): number | undefined {
