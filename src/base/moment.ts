@@ -41,15 +41,11 @@ export function parseMoment(text: string, now = Date.now() * 1000): number {
   return at;
 }
 
+/** Year, month (1…12), day, hour, minute, second. */
+export type CalendarFields = [number, number, number, number, number, number];
+
 function fromParts(found: RegExpExecArray): number {
-  const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0)) as CalendarFields;
   const fraction = Number((found[7] ?? '').padEnd(6, '0').slice(0, 6));
   const zoned = found[8];
   // a day of the calendar, not one that JavaScript carries into the next month

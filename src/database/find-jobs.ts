@@ -21,11 +21,9 @@ export interface StoredJob extends ProcessJob {
   troubles: string[];
 }
 
-interface JobRow {
+interface JobRow extends Omit<StoredJob, keyof ProcessJob | 'job'> {
   job: string;
-  cluster: string;
   id: string;
-  restart: number;
   name: string;
   user_name: string;
   nodes: string[];
@@ -34,13 +32,6 @@ interface JobRow {
   state: JobState;
   exit_code: number | null;
   tags: Record<string, string>;
-  annotations: Record<string, string>;
-  processes: number;
-  threads: number;
-  cpu_time: number;
-  metrics: string[];
-  thread_metrics: string[];
-  troubles: string[];
 }
 
 const microseconds = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint`;

@@ -1,4 +1,5 @@
 import { defineTable, gauge, text } from '../../table/table.ts';
+import { jobEnding, jobKeys } from './columns.ts';
 
 /** One row per finding of a job. */
 export const findingsTable = defineTable({
@@ -6,15 +7,9 @@ export const findingsTable = defineTable({
   help: 'One row per finding of a job. Its time is the start of the job.',
   scope: 'job',
   events: true,
-  keys: [
-    { name: 'job', help: 'Id of the job.' },
-    { name: 'cluster', help: 'Cluster, where the scheduler has named one.' },
-    { name: 'user', help: 'Who ran it.' },
-    { name: 'finding', help: 'Id of the rule that found it.' },
-  ],
+  keys: [...jobKeys, { name: 'finding', help: 'Id of the rule that found it.' }],
   columns: [
-    gauge('end_time', 'epoch', 'When the job ended; empty while it runs.'),
-    gauge('restart', 'count', 'How often the scheduler had restarted the job before.'),
+    ...jobEnding,
     text('severity', 'info, advice, warning or critical.'),
     text('confidence', 'low, medium or high.'),
     text('kind', 'waste or trouble.'),

@@ -1,4 +1,5 @@
 import { defineTable, gauge, text } from '../../table/table.ts';
+import { jobEnding, jobKeys } from './columns.ts';
 
 /** One row per job and node. */
 export const jobNodesTable = defineTable({
@@ -6,15 +7,9 @@ export const jobNodesTable = defineTable({
   help: 'One row per job and node. Its time is the start of the job.',
   scope: 'job',
   events: true,
-  keys: [
-    { name: 'job', help: 'Id of the job.' },
-    { name: 'cluster', help: 'Cluster, where the scheduler has named one.' },
-    { name: 'user', help: 'Who ran it.' },
-    { name: 'node', help: 'Node.' },
-  ],
+  keys: [...jobKeys, { name: 'node', help: 'Node.' }],
   columns: [
-    gauge('end_time', 'epoch', 'When the job ended; empty while it runs.'),
-    gauge('restart', 'count', 'How often the scheduler had restarted the job before.'),
+    ...jobEnding,
     gauge('cpus', 'count', 'CPUs of the job on this node.'),
     gauge('cpu_seconds', 'seconds', 'CPU time of the job on this node.', 'float', 3),
     gauge('cpu_use', 'share', 'Part of these CPUs that was busy, 0 to 1.', 'float', 6),

@@ -1,3 +1,4 @@
+import type { CalendarFields } from '../../base/moment.ts';
 import { timeInZone, type Zone } from '../../base/zone.ts';
 import { parseTres } from '../../jobs/schedulers/slurm.ts';
 import { usedBytes } from '../../jobs/schedulers/slurm-ending.ts';
@@ -21,14 +22,7 @@ export function momentIn(zone: Zone, text: string | undefined): number | undefin
   if (/^\d{9,11}$/.test(text)) return Number(text) * 1e6;
   const found = MOMENT.exec(text);
   if (found === null) return undefined;
-  const [year, month, day, hour, minute, second] = found.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [year, month, day, hour, minute, second] = found.slice(1, 7).map(Number) as CalendarFields;
   const wall = Date.UTC(year, month - 1, day, hour, minute, second) * 1000;
   if (new Date(wall / 1000).getUTCDate() !== day) return undefined;
   const offset = found[7];

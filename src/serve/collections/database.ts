@@ -8,40 +8,28 @@ import { postgres } from '../../history/ask/dialect.ts';
 import { askJobs } from '../../history/ask/select-jobs.ts';
 import { linkProcesses } from '../../query/processes/tree.ts';
 import type { Job } from '../../recording/folder/job.ts';
-import type { JobList, ListedJob } from '../api.ts';
-import { type Collection, type Entry, idOf, type OpenJob } from './collection.ts';
+import type { ListedJob } from '../api.ts';
+import { type Entry, idOf, type OpenJob } from './collection.ts';
 import { KeptList } from './kept-list.ts';
+import { ListedCollection } from './listed-collection.ts';
 import { listedJob } from './listed-job.ts';
 import { OpenJobs } from './open-jobs.ts';
 
 /** The jobs that were submitted to a database: their reports and processes. Samples are not in it. */
-export class DatabaseCollection implements Collection {
+export class DatabaseCollection extends ListedCollection {
   readonly #address: string;
-  readonly #jobs = new OpenJobs((entry) => this.#read(entry));
-  readonly #list = new KeptList(() => this.#rows());
+  protected override readonly jobs = new OpenJobs((entry) => this.#read(entry));
+  protected override readonly kept = new KeptList(() => this.#rows());
   #connected: Promise<Database> | undefined;
   /** A connection answers one question after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(address: string) {
+    super();
     this.#address = address;
   }
 
-  async list(): Promise<JobList> {
-    const { rows, troubles } = await this.#list.get();
-    return { jobs: rows, pending: 0, troubles };
-  }
-
-  async open(id: string): Promise<OpenJob | undefined> {
-    const row = await this.#list.find((each) => each.id === id);
-    return row === undefined ? undefined : this.#jobs.get({ id, path: row.path });
-  }
-
-  changed({ entry }: OpenJob): void {
-    this.#jobs.forget(entry);
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await (await this.#connected)?.close();
   }
 

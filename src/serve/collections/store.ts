@@ -7,9 +7,10 @@ import { downloadJob } from '../../query/store/download.ts';
 import { listStored } from '../../query/store/list.ts';
 import { findJobs } from '../../query/store/records.ts';
 import type { Listed } from '../../recording/folder/list.ts';
-import type { JobList, ListedJob } from '../api.ts';
-import { type Collection, type Entry, idOf, type OpenJob } from './collection.ts';
+import type { ListedJob } from '../api.ts';
+import { type Entry, idOf, type OpenJob } from './collection.ts';
 import { KeptList } from './kept-list.ts';
+import { ListedCollection } from './listed-collection.ts';
 import { OpenJobs } from './open-jobs.ts';
 import { openedJob } from './opened.ts';
 
@@ -19,32 +20,17 @@ const MOST = 4;
 const LIVE_MS = 2000;
 
 /** The jobs in a VictoriaMetrics that Tacho pushed to. */
-export class StoreCollection implements Collection {
+export class StoreCollection extends ListedCollection {
   readonly #store: Store;
-  readonly #jobs: OpenJobs;
-  readonly #list: KeptList<ListedJob>;
+  protected override readonly jobs: OpenJobs;
+  protected override readonly kept: KeptList<ListedJob>;
 
   constructor(address: string, rules?: RuleSettings) {
+    super();
     this.#store = openStore(address);
-    this.#jobs = new OpenJobs((entry) => this.#download(entry, rules), { most: MOST, liveMs: LIVE_MS });
-    this.#list = new KeptList(async () => (await listStored(this.#store)).map(rowOf));
+    this.jobs = new OpenJobs((entry) => this.#download(entry, rules), { most: MOST, liveMs: LIVE_MS });
+    this.kept = new KeptList(async () => (await listStored(this.#store)).map(rowOf));
   }
-
-  async list(): Promise<JobList> {
-    const { rows, troubles } = await this.#list.get();
-    return { jobs: rows, pending: 0, troubles };
-  }
-
-  async open(id: string): Promise<OpenJob | undefined> {
-    const row = await this.#list.find((each) => each.id === id);
-    return row === undefined ? undefined : this.#jobs.get({ id, path: row.path });
-  }
-
-  changed({ entry }: OpenJob): void {
-    this.#jobs.forget(entry);
-  }
-
-  async close(): Promise<void> {}
 
   async #download(entry: Entry, rules?: RuleSettings): Promise<OpenJob> {
     const name = entry.path.slice(entry.path.lastIndexOf('#') + 1);
