@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { formatBytes } from '../src/base/size.ts';
 import { VERSION } from '../src/base/version.ts';
+import { PNG_FILES } from '../src/charts/png.ts';
 import { writeDemo } from '../src/demo/demo.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../test/made/epmt-archive.ts';
 import { buildWeb } from './build-web.ts';
@@ -20,6 +21,7 @@ import { bundle, DUCKDB_PACKAGE, PARTS } from './bundle.ts';
  *     lib/job.cjs …           parts of it that run inside jobs or are quick, with their compiled code
  *     web/                    the page of tacho serve
  *     lib/duckdb/             the library of DuckDB, which only who asks the history loads (docs/decisions/duckdb.md)
+ *     lib/png/                what draws pictures: a WebAssembly module and two fonts, loaded by tacho plot
  *     native/build/           the small C programs
  *     python/                 the Python package and the notebooks
  *     packaging/              units for systemd, hooks for Slurm
@@ -36,7 +38,7 @@ const STARTS = 15;
 const LATER = [
   ...['@duckdb/node-api', '@fastify/swagger', '@modelcontextprotocol/sdk', 'fastify', 'fastify-type-provider-zod'],
   'openid-client',
-  ...['echarts', 'preact'],
+  ...['echarts', 'preact', '@resvg/resvg-wasm', '@expo-google-fonts/arimo'],
 ];
 
 const at = (...names: string[]): string => path.join(ROOT, ...names);
@@ -57,6 +59,8 @@ await bundle({ folder: at('lib'), version: VERSION, home: '..', duckdb: './duckd
 for (const name of ['tacho', 'scripts/start-node', 'scripts/unrecorded']) fs.copyFileSync(from(name), at(name));
 fs.mkdirSync(at('lib/duckdb'));
 for (const name of ['duckdb.node', 'libduckdb.so']) fs.copyFileSync(from(DUCKDB_PACKAGE, name), at('lib/duckdb', name));
+fs.mkdirSync(at('lib/png'));
+for (const [name, file] of Object.entries(PNG_FILES)) fs.copyFileSync(from('node_modules', file), at('lib/png', name));
 fs.copyFileSync(process.execPath, at('bin/node'));
 // names of functions that nobody looks up: 16 MB
 spawnSync('strip', [at('bin/node')]);
@@ -127,10 +131,21 @@ function licences(): void {
   };
   const texts = [...Object.keys(dependencies), ...LATER, `node-linux-${process.arch}`].map((name) => {
     const folder = from('node_modules', name);
-    const file = fs.readdirSync(folder).find((each) => /^licen[sc]e/i.test(each));
-    return `== ${name} ==\n\n${file === undefined ? '' : fs.readFileSync(path.join(folder, file), 'utf8')}\n`;
+    const files = fs.readdirSync(folder).filter((each) => /^licen[sc]e/i.test(each));
+    const all = files.map((file) => fs.readFileSync(path.join(folder, file), 'utf8'));
+    return `== ${name} ==\n\n${all.length === 0 ? licenceNamed(folder) : all.join('\n')}\n`;
   });
   fs.writeFileSync(at('LICENSES-OF-PACKAGES'), texts.join('\n'));
+}
+
+/** Of a package without a file of it: its name, and where the sources are. */
+function licenceNamed(folder: string): string {
+  const { license, repository } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
+    license?: string;
+    repository?: string | { url: string };
+  };
+  const sources = typeof repository === 'string' ? repository : (repository?.url ?? '');
+  return `${license ?? 'unknown'}; sources: ${sources}\n`;
 }
 
 function startUp(): number {

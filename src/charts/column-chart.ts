@@ -1,4 +1,4 @@
-import type { Material } from '../query/material.ts';
+import type { Material, NodeMaterial } from '../query/material.ts';
 import type { Column, Table, TableColumn } from '../table/table.ts';
 import { type Unit, units } from '../table/unit.ts';
 import type { ChartUnit, JobChart } from './job-charts.ts';
@@ -27,8 +27,13 @@ function shownIn(unit: Unit, kind: Column['kind']): Shown {
   return { unit: shown.unit, factor: shown.factor * factor };
 }
 
+/** Nodes whose agents have said which tables they write. */
+export interface Described {
+  nodes: readonly Pick<NodeMaterial, 'agent'>[];
+}
+
 /** The tables of a recording, as its nodes describe them. */
-export function tablesOf({ nodes }: Pick<Material, 'nodes'>): Table[] {
+export function tablesOf({ nodes }: Described): Table[] {
   const tables = new Map<string, Table>();
   for (const { agent } of nodes) for (const table of agent?.tables ?? []) tables.set(table.name, table);
   return [...tables.values()];

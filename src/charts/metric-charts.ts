@@ -2,7 +2,7 @@ import { usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import type { Material } from '../query/material.ts';
 import type { Column, Table } from '../table/table.ts';
-import { columnChart, isDrawable, tablesOf } from './column-chart.ts';
+import { columnChart, type Described, isDrawable, tablesOf } from './column-chart.ts';
 import type { Drawing } from './draw.ts';
 import { columnsOf, JOB_CHARTS, type JobChart } from './job-charts.ts';
 
@@ -34,6 +34,13 @@ function needTable(material: Pick<Material, 'nodes'>, name: string): Table {
     `${meant === undefined ? '' : `did you mean ${meant}? `}There are: ${known.join(', ')}`,
   );
 }
+
+/** The tables whose columns can be drawn over time, by name. */
+export const drawableTables = (material: Described): string[] =>
+  tablesOf(material)
+    .filter((table) => table.columns.some((column) => isDrawable(table, column)))
+    .map(({ name }) => name)
+    .sort();
 
 function usual(table: Table, drawable: readonly Column[]): readonly Column[] {
   const charted = new Set(JOB_CHARTS.flatMap(columnsOf));

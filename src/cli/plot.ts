@@ -4,9 +4,11 @@ import { type Command, Option } from 'commander';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { pageWidth } from '../base/page-width.ts';
 import type { Drawing } from '../charts/draw.ts';
+import type { ChartTheme } from '../charts/option.ts';
 import type { Lane } from '../charts/plot/option.ts';
 import type { Material } from '../query/material.ts';
 import type { Recording } from '../recording/folder/open.ts';
+import type { Graphics } from '../show/terminal/graphics.ts';
 import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { type SeriesOptions, seriesFilter, seriesOptions } from './series-options.ts';
 import { type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
@@ -23,13 +25,18 @@ interface Options extends SpanOptions, SeriesOptions {
   freq: number;
   save?: string;
   ascii?: boolean;
+  blocks?: boolean;
   format: 'text' | 'json';
 }
 
 /** Pixels of SVG, and points of PDF, in an inch. */
 const SVG_INCH = 96;
 const PDF_INCH = 72;
-const FORMATS = ['.svg', '.pdf'] as const;
+/** Dots of PNG in an inch: enough for print. */
+const PNG_INCH = 192;
+const FORMATS = ['.svg', '.png', '.pdf'] as const;
+/** Pixels of the charts' own letters in a line of the terminal: where its letters are larger, so is the chart. */
+const LINE_PIXELS = 18;
 /** Longer ones are given by --freq or a shorter time. */
 const MOST_STEPS = 200_000;
 const LINE_STEPS = 1500;
@@ -49,7 +56,13 @@ const records = (text: string): number => {
 export function define(command: Command): void {
   seriesOptions(spanOptions(command))
     .usage('KIND [RECORDING…] [options]')
-    .addArgument(command.createArgument('<kind>', 'what is drawn').choices(KINDS))
+    // checked by plot itself, which can say more
+    .addArgument(
+      command
+        .createArgument('<kind>', 'what is drawn')
+        .choices(KINDS)
+        .argParser((text) => text),
+    )
     .argument('[recordings...]', JOBS_ARGUMENT)
     .option('--table <name>', 'the table, e.g. gpu (lines, boxes, heatmap, bars)')
     .option('--metric <names>', 'its columns, separated by commas; a unique beginning is enough', (text) =>
@@ -59,7 +72,8 @@ export function define(command: Command): void {
     .option('--width <inches>', 'width of the file', inches, 20)
     .option('--height <inches>', 'height of the file (default: as the chart needs)', inches)
     .option('--freq <n>', 'samples in each box', records, 15)
-    .option('--save <file>', 'write it to this file: .svg or .pdf')
+    .option('--save <file>', 'write it to this file: .svg, .png or .pdf')
+    .option('--blocks', 'in the terminal: block characters, also where it shows pictures')
     .option('--ascii', 'in the terminal: ASCII instead of block characters')
     .addOption(
       new Option('-f, --format <format>', 'text: the chart; json: its values')
@@ -76,26 +90,25 @@ bars     the mean of each
 gantt    when processes ran
 scaling  speed-up of several runs against their size (see tacho scale)
 
-Without --save the chart is drawn in the terminal.
+Without --save the chart is drawn in the terminal: as a picture where the terminal says that
+it shows them (kitty's graphics or sixel), else as block characters.
 
 Examples:
   tacho plot lines 4711 --table gpu --metric power,memory_used --save gpu.svg
   tacho plot boxes 4711 --table gpu --metric power --freq 60
-  tacho plot heatmap tacho-4711 --table cpu --metric busy --save cores.pdf
+  tacho plot heatmap tacho-4711 --table cpu --metric busy --save cores.png
   tacho plot scaling run-1 run-2 run-4 --save scaling.svg
 `,
     )
     .action(plot);
 }
 
-async function plot(kind: Kind, paths: string[], options: Options): Promise<void> {
+async function plot(kind: string, paths: string[], options: Options): Promise<void> {
+  if (!isKind(kind)) throw await notKind(kind, options);
   const { save } = options;
   const extension = save === undefined ? undefined : path.extname(save).toLowerCase();
   if (extension !== undefined && !(FORMATS as readonly string[]).includes(extension))
-    throw usage(
-      `a chart cannot be saved as "${save}"`,
-      `name it .svg or .pdf${extension === '.png' ? '; most programs turn .svg into .png (rsvg-convert, Inkscape, a browser)' : ''}`,
-    );
+    throw usage(`a chart cannot be saved as "${save}"`, 'name it .svg, .png or .pdf');
   if (kind === 'scaling') return plotScaling(paths, options);
   const { findRecordings } = await import('./find-recordings.ts');
   const { isOfJob } = await import('../jobs/found/of-job.ts');
@@ -103,8 +116,7 @@ async function plot(kind: Kind, paths: string[], options: Options): Promise<void
   const found = options.job === undefined ? all : all.filter(({ job }) => isOfJob(job.id, options.job!));
   if (found.length === 0) throw usage(`no recording of job ${options.job} here`, 'tacho list shows what there is');
   if (kind === 'gantt') return plotProcesses(paths, found, options);
-  if (options.table === undefined)
-    throw usage(`tacho plot ${kind} needs --table`, 'for example --table gpu --metric utilisation');
+  if (options.table === undefined) throw usage(`tacho plot ${kind} needs --table`, await tableHint(found[0]!));
   const { gather } = await import('../judge/facts/gather.ts');
   const shown: Shown[] = [];
   for (const recording of found) {
@@ -113,6 +125,24 @@ async function plot(kind: Kind, paths: string[], options: Options): Promise<void
     for (const drawing of await drawingsOf(kind, material, options)) shown.push({ drawing, material, title });
   }
   await writeDrawings(kind, shown, options);
+}
+
+const isKind = (text: string): text is Kind => (KINDS as readonly string[]).includes(text);
+
+/** The first word may be a recording: then its kind is missing. */
+async function notKind(word: string, options: Options): Promise<Fault> {
+  const { findRecordings } = await import('./find-recordings.ts');
+  const [recording] = await findRecordings([word]).catch((): Recording[] => []);
+  if (recording === undefined)
+    return usage(`'${word}' is invalid for argument 'kind'`, `allowed choices are ${KINDS.join(', ')}`);
+  const table = options.table === undefined ? '--table NAME' : `--table ${options.table}`;
+  const kinds = `tacho plot needs the kind of chart: tacho plot lines ${word} ${table}, or one of ${KINDS.join(', ')}`;
+  return usage(kinds, options.table === undefined ? await tableHint(recording) : undefined);
+}
+
+async function tableHint(recording: Recording): Promise<string> {
+  const { drawableTables } = await import('../charts/metric-charts.ts');
+  return `tables of job ${recording.job.id}: ${drawableTables(recording).join(', ')}`;
 }
 
 interface Shown {
@@ -174,63 +204,103 @@ async function writeDrawings(kind: Kind, shown: readonly Shown[], options: Optio
     process.stdout.write(`${JSON.stringify(values, null, 2)}\n`);
     return;
   }
-  if (options.save === undefined) {
-    const text = await import('../show/plot-text.ts');
-    const texts = shown.map((each) => {
-      const { drawing, material } = each;
-      const page = { width: pageWidth(), isUnicode: options.ascii !== true && isUtf8(), start: material.job.start };
-      const { unit } = drawing.chart;
-      if (kind === 'boxes')
-        return text.boxesText(
-          `${titled(each)}, ${options.freq} samples a box`,
-          unit,
-          boxesOf(drawing, options.freq),
-          page,
-        );
-      if (kind === 'bars') return text.barsText(`${titled(each)}, mean`, unit, barsOf(drawing), page);
-      return kind === 'heatmap' ? text.heatText(drawing, page) : text.linesText(drawing, page);
-    });
-    process.stdout.write(texts.join('\n'));
+  await put(options, {
+    async text() {
+      const text = await import('../show/plot-text.ts');
+      const texts = shown.map((each) => {
+        const { drawing, material } = each;
+        const page = { width: pageWidth(), isUnicode: options.ascii !== true && isUtf8(), start: material.job.start };
+        const { unit } = drawing.chart;
+        if (kind === 'boxes')
+          return text.boxesText(
+            `${titled(each)}, ${options.freq} samples a box`,
+            unit,
+            boxesOf(drawing, options.freq),
+            page,
+          );
+        if (kind === 'bars') return text.barsText(`${titled(each)}, mean`, unit, barsOf(drawing), page);
+        return kind === 'heatmap' ? text.heatText(drawing, page) : text.linesText(drawing, page);
+      });
+      return texts.join('\n');
+    },
+    async picture(width, theme) {
+      const [{ chartSvg, optionSvg, stacked }, { makeChartData }, { heatHeight }] = await Promise.all([
+        import('../charts/plot/start.ts'),
+        import('../charts/make-chart-data.ts'),
+        import('../charts/heat-height.ts'),
+      ]);
+      const rowsHigh = (rows: number): number => Math.max(200, rows * 18 + 80);
+      const heights = shown.map(({ drawing }) =>
+        options.height !== undefined
+          ? (options.height * SVG_INCH) / shown.length
+          : kind === 'heatmap'
+            ? heatHeight(drawing.series.length) + 30
+            : kind === 'bars'
+              ? rowsHigh(drawing.series.length)
+              : 380,
+      );
+      const pictures = shown.map((each, i) => {
+        const { drawing, material } = each;
+        const look = { theme, start: material.job.start, title: titled(each), unit: drawing.chart.unit };
+        if (kind === 'boxes') return optionSvg(boxesOption(boxesOf(drawing, options.freq), look), width, heights[i]!);
+        if (kind === 'bars') return optionSvg(barsOption(barsOf(drawing), look), width, heights[i]!);
+        const data = { ...makeChartData(drawing, kind === 'heatmap' ? 'heat' : 'lines'), title: titled(each) };
+        return chartSvg(data, look, { width, height: heights[i]! });
+      });
+      return {
+        svg: stacked(pictures, width, heights),
+        width,
+        height: heights.reduce((sum, each) => sum + each, 0),
+      };
+    },
+  });
+}
+
+/** Sizes in pixels of SVG. */
+interface Picture {
+  svg: string;
+  width: number;
+  height: number;
+}
+
+/** A chart in its two forms; only the one that is wanted is made. */
+interface Plotted {
+  text(): Promise<string>;
+  picture(width: number, theme: ChartTheme): Promise<Picture>;
+}
+
+/** In the file, as a picture where the terminal shows them, else as text. */
+async function put(options: Options, chart: Plotted): Promise<void> {
+  const { LIGHT, DARK } = await import('../charts/option.ts');
+  if (options.save !== undefined)
+    return savePicture(options.save, await chart.picture(options.width * SVG_INCH, LIGHT));
+  const graphics = await graphicsFor(options);
+  if (graphics === undefined) {
+    process.stdout.write(await chart.text());
     return;
   }
-  const [{ chartSvg, optionSvg, stacked }, { makeChartData }, { LIGHT }, { heatHeight }] = await Promise.all([
+  const [{ pixelsOf }, { kittyText, sixelText }] = await Promise.all([
     import('../charts/plot/start.ts'),
-    import('../charts/make-chart-data.ts'),
-    import('../charts/option.ts'),
-    import('../charts/heat-height.ts'),
+    import('../show/terminal/graphics.ts'),
   ]);
-  const width = options.width * SVG_INCH;
-  const rowsHigh = (rows: number): number => Math.max(200, rows * 18 + 80);
-  const heights = shown.map(({ drawing }) =>
-    options.height !== undefined
-      ? (options.height * SVG_INCH) / shown.length
-      : kind === 'heatmap'
-        ? heatHeight(drawing.series.length) + 30
-        : kind === 'bars'
-          ? rowsHigh(drawing.series.length)
-          : 380,
-  );
-  const pictures = shown.map((each, i) => {
-    const { drawing, material } = each;
-    const look = { theme: LIGHT, start: material.job.start, title: titled(each), unit: drawing.chart.unit };
-    if (kind === 'boxes') return optionSvg(boxesOption(boxesOf(drawing, options.freq), look), width, heights[i]!);
-    if (kind === 'bars') return optionSvg(barsOption(barsOf(drawing), look), width, heights[i]!);
-    const data = { ...makeChartData(drawing, kind === 'heatmap' ? 'heat' : 'lines'), title: titled(each) };
-    return chartSvg(data, look, { width, height: heights[i]! });
-  });
-  const height = heights.reduce((sum, each) => sum + each, 0);
-  await savePicture(options.save, stacked(pictures, width, heights), width, height);
+  const { cell, kind, isDark } = graphics;
+  const wide = cell.width * (process.stdout.columns || 80);
+  const { svg } = await chart.picture(wide / Math.max(1, cell.height / LINE_PIXELS), isDark ? DARK : LIGHT);
+  const pixels = await pixelsOf(svg, wide);
+  process.stdout.write(`${kind === 'kitty' ? kittyText(pixels.png) : sixelText(pixels)}\n`);
+}
+
+async function graphicsFor({ ascii, blocks }: Options): Promise<Graphics | undefined> {
+  if (ascii === true || blocks === true) return undefined;
+  const { askGraphics } = await import('../show/terminal/graphics.ts');
+  return askGraphics(process.stdin, process.stdout);
 }
 
 /** Whether this terminal shows more than ASCII. */
 const isUtf8 = (): boolean => /utf-?8/i.test(process.env.LC_ALL || process.env.LC_CTYPE || process.env.LANG || '');
 
-async function savePicture(file: string, svg: string, width: number, height: number): Promise<void> {
-  const { pdfOf } = await import('../charts/pdf.ts');
-  const points = PDF_INCH / SVG_INCH;
-  const bytes = file.toLowerCase().endsWith('.pdf')
-    ? pdfOf([{ svg, width: width * points, height: height * points }])
-    : svg;
+async function savePicture(file: string, { svg, width, height }: Picture): Promise<void> {
+  const bytes = await fileBytes(path.extname(file).toLowerCase(), { svg, width, height });
   try {
     fs.writeFileSync(file, bytes);
   } catch (error) {
@@ -239,6 +309,17 @@ async function savePicture(file: string, svg: string, width: number, height: num
   process.stderr.write(
     `${file}: ${Number((width / SVG_INCH).toFixed(1))} × ${Number((height / SVG_INCH).toFixed(1))} inches\n`,
   );
+}
+
+async function fileBytes(extension: string, { svg, width, height }: Picture): Promise<string | Uint8Array> {
+  if (extension === '.png') {
+    const { pixelsOf } = await import('../charts/plot/start.ts');
+    return (await pixelsOf(svg, (width / SVG_INCH) * PNG_INCH)).png;
+  }
+  if (extension !== '.pdf') return svg;
+  const { pdfOf } = await import('../charts/pdf.ts');
+  const points = PDF_INCH / SVG_INCH;
+  return pdfOf([{ svg, width: width * points, height: height * points }]);
 }
 
 async function plotProcesses(paths: string[], found: readonly Recording[], options: Options): Promise<void> {
@@ -257,28 +338,25 @@ async function plotProcesses(paths: string[], found: readonly Recording[], optio
     process.stdout.write(`${JSON.stringify(lanes, null, 2)}\n`);
     return;
   }
-  if (options.save === undefined) {
-    const { timelineText } = await import('../show/process/timeline.ts');
-    const hidden = members.length - rows.length;
-    process.stdout.write(
-      timelineText(set, rows, { by: 'process', width: pageWidth(), stream: process.stdout, hidden }),
-    );
-    return;
-  }
-  const [{ optionSvg }, { ganttOption }, { LIGHT }] = await Promise.all([
-    import('../charts/plot/start.ts'),
-    import('../charts/plot/option.ts'),
-    import('../charts/option.ts'),
-  ]);
-  const { job } = found[0]!;
-  const from = Math.min(job.start, ...lanes.map(({ runs }) => runs[0]![0]));
-  const to = Math.max(job.end ?? 0, ...lanes.map(({ runs }) => runs.at(-1)![1]));
-  const [width, height] = [
-    options.width * SVG_INCH,
-    (options.height ?? Math.max(2, (lanes.length * 20 + 80) / SVG_INCH)) * SVG_INCH,
-  ];
-  const look = { theme: LIGHT, start: job.start, title: `Processes of ${job.id}, the longest first`, unit: '' };
-  await savePicture(options.save, optionSvg(ganttOption(lanes, from, to, look), width, height), width, height);
+  await put(options, {
+    async text() {
+      const { timelineText } = await import('../show/process/timeline.ts');
+      const hidden = members.length - rows.length;
+      return timelineText(set, rows, { by: 'process', width: pageWidth(), stream: process.stdout, hidden });
+    },
+    async picture(width, theme) {
+      const [{ optionSvg }, { ganttOption }] = await Promise.all([
+        import('../charts/plot/start.ts'),
+        import('../charts/plot/option.ts'),
+      ]);
+      const { job } = found[0]!;
+      const from = Math.min(job.start, ...lanes.map(({ runs }) => runs[0]![0]));
+      const to = Math.max(job.end ?? 0, ...lanes.map(({ runs }) => runs.at(-1)![1]));
+      const height = (options.height ?? Math.max(2, (lanes.length * 20 + 80) / SVG_INCH)) * SVG_INCH;
+      const look = { theme, start: job.start, title: `Processes of ${job.id}, the longest first`, unit: '' };
+      return { svg: optionSvg(ganttOption(lanes, from, to, look), width, height), width, height };
+    },
+  });
 }
 
 async function plotScaling(paths: string[], options: Options): Promise<void> {
@@ -290,14 +368,16 @@ async function plotScaling(paths: string[], options: Options): Promise<void> {
     process.stdout.write(`${JSON.stringify(study, null, 2)}\n`);
     return;
   }
-  if (options.save === undefined) {
-    const { studyText } = await import('../show/scale/study-text.ts');
-    process.stdout.write(studyText(made.study, { stream: process.stdout }));
-    return;
-  }
-  const { studySvg } = await import('../show/scale/svg.ts');
-  const height = options.height ?? (options.width * 440) / 720;
-  const [width, high] = [options.width * SVG_INCH, height * SVG_INCH];
-  const svg = studySvg(made.study).replace(/width="720" height="440"/, `width="${width}" height="${high}"`);
-  await savePicture(options.save, svg, width, high);
+  await put(options, {
+    async text() {
+      const { studyText } = await import('../show/scale/study-text.ts');
+      return studyText(made.study, { stream: process.stdout });
+    },
+    async picture(width) {
+      const { studySvg } = await import('../show/scale/svg.ts');
+      const height = options.height === undefined ? (width * 440) / 720 : options.height * SVG_INCH;
+      const svg = studySvg(made.study).replace(/width="720" height="440"/, `width="${width}" height="${height}"`);
+      return { svg, width, height };
+    },
+  });
 }

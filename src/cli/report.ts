@@ -76,7 +76,8 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: ReportOptions) => {
-      if (options.output !== undefined || options.format === 'pdf') return writeReport(paths, options);
+      if (options.output !== undefined || options.format === 'pdf' || isPage(options))
+        return writeReport(paths, options);
       const parts = reportParts(paths, { ...options, stream: process.stdout });
       // what is asked for may be wrong for all of them: that is said before anything is printed
       const isAll = [options.step, options.marker, options.from, options.to].every((each) => each === undefined);
@@ -85,13 +86,15 @@ Examples:
     });
 }
 
-/** The whole report in a file, or a PDF in a pipe. */
+/** Whether it is a page with charts and processes. */
+const isPage = ({ format, short }: ReportOptions): boolean => format === 'html' && short !== true;
+
+/** The whole report in a file or on standard output: what is not made bit by bit. */
 async function writeReport(paths: string[], { output, ...options }: ReportOptions): Promise<void> {
   const isPdf = options.format === 'pdf';
-  if (output === undefined && process.stdout.isTTY)
+  if (output === undefined && isPdf && process.stdout.isTTY)
     throw usage('a PDF is not for a terminal', 'name a file: -o job.pdf');
-  const isHtml = options.format === 'html' && options.short !== true;
-  const text = await (isHtml
+  const text = await (isPage(options)
     ? htmlFile(paths, options)
     : reportCard(paths, isPdf ? { ...options, format: 'text' } : options));
   const bytes = isPdf ? (await import('../show/report/pdf.ts')).reportPdf(text) : text;
@@ -106,7 +109,7 @@ async function writeReport(paths: string[], { output, ...options }: ReportOption
   }
 }
 
-/** The report of one recording as a page with all that it shows, for a file; of several, or of jobs kept elsewhere, without scripts. */
+/** The report of one recording as a page with all that it shows; of several, or of jobs kept elsewhere, without scripts. */
 async function htmlFile(paths: readonly string[], options: ReportOptions): Promise<string> {
   const openers = new Map<Report, OpenRecording>();
   const reports = await listOf(

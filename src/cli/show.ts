@@ -8,7 +8,7 @@ import { type SeriesOptions, seriesFilter, seriesOptions } from './series-option
 import { type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 
 interface Options extends SpanOptions, SeriesOptions {
-  table: string;
+  table?: string;
   columns?: string[];
   interval?: number;
   format: 'text' | 'json' | 'csv';
@@ -20,7 +20,7 @@ const USUAL_ROWS = 20;
 export function define(command: Command): void {
   seriesOptions(spanOptions(command))
     .argument('[recording]', 'a recording or the id of a job (default: the current folder)', '.')
-    .requiredOption('--table <name>', 'the table, e.g. cpu, gpu, cgroup')
+    .option('--table <name>', 'the table, e.g. cpu, gpu, cgroup (needed)')
     .option('-c, --columns <names>', 'only these columns, separated by commas', (text) => text.split(','))
     .option(
       '-i, --interval <duration>',
@@ -53,6 +53,14 @@ Examples:
             .join(', ')}`,
         );
       const recording = await openFound(found[0]!);
+      const { table: tableName } = options;
+      if (tableName === undefined) {
+        const { drawableTables } = await import('../charts/metric-charts.ts');
+        throw usage(
+          'tacho show needs --table',
+          `tables of job ${recording.job.id}: ${drawableTables(recording).join(', ')}`,
+        );
+      }
       await askForSteps([recording], query);
       const [{ gather }, { draw, extentOf }, { filtered, metricCharts }, shown] = await Promise.all([
         import('../judge/facts/gather.ts'),
@@ -61,7 +69,7 @@ Examples:
         import('../show/interval-table.ts'),
       ]);
       const material = gather(recording, query);
-      const charts = metricCharts(material, options.table, options.columns);
+      const charts = metricCharts(material, tableName, options.columns);
       const { range, job } = material;
       const [from, to] = extentOf(material, {
         ...(range?.from === undefined ? {} : { from: range.from }),
@@ -81,10 +89,10 @@ Examples:
         return drawing === undefined ? [] : [filtered(drawing, seriesFilter(options))];
       });
       if (drawings.every(({ series }) => series.length === 0))
-        throw new Fault(`nothing of this was recorded in table ${options.table}`, {
+        throw new Fault(`nothing of this was recorded in table ${tableName}`, {
           hint: 'leave out --node, --gpu, --key or the time to see what there is',
         });
-      const table = shown.intervalTable(job.id, options.table, drawings);
+      const table = shown.intervalTable(job.id, tableName, drawings);
       if (options.format === 'json') process.stdout.write(shown.intervalJson(table));
       else if (options.format === 'csv') process.stdout.write(shown.intervalCsv(table));
       else {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -52,6 +53,10 @@ test('the report of a job is one file with charts, findings and processes, and a
   assert.equal(await page.getByText(/Copy link|Share this job|Neighbours|All jobs|Draw another column/).count(), 0);
   assert.deepEqual([...new Set(requests.map((url) => url.split('#')[0]))], [pathToFileURL(file).href]);
   assert.deepEqual(complaints, []);
+});
+
+test('standard output gets the same file', { skip }, () => {
+  assert.equal(ran(['report', demo, '--format', 'html']), fs.readFileSync(file, 'utf8'));
 });
 
 test('the threads of a process are in the file', { skip }, async (t) => {

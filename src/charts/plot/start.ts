@@ -27,4 +27,5 @@ export function stacked(pictures: readonly string[], width: number, heights: rea
   return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}">${parts.join('')}</svg>`;
 }
 
+export { pixelsOf } from '../png.ts';
 export { chartSvg } from '../svg.ts';

@@ -44,3 +44,47 @@ test('a look takes what was written since the last one', async () => {
   assert.deepEqual(follower.look().gpus[0]?.utilization_percent, 80);
   follower.close();
 });
+
+/** A node on which these rows of processes are written; state R, no CPU time where nothing else is said. */
+async function followed(rows: readonly (Record<string, number | string> & { time: number })[]) {
+  const folder = path.join(temporary(), 'tacho-20');
+  const place = path.join(folder, 'node=c1');
+  fs.mkdirSync(place, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1'], start: START })));
+  const agent = agentOf('c1', [processTable]);
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify({ ...agent, scope: { members: 'tree' } }));
+  const none = { name: 'sh', user: 'ada', state: 'S', ppid: 1, user_ms: 0, system_ms: 0, rss_bytes: 1000 };
+  const times = { children_user_ms: 0, children_system_ms: 0 };
+  await appendRows(
+    place,
+    processTable,
+    rows.map((row) => ({ ...none, ...times, start: String(START / 1000), ...row, time: START + row.time * 1e6 })),
+  );
+  const follower = new NodeFollower(openRecording(folder).nodes[0]!);
+  const now = follower.look();
+  follower.close();
+  return now;
+}
+
+test('children that came and went between samples are in the CPUs of the job', async () => {
+  // a shell that waits for one short child after the other: it uses nothing itself
+  const rows = Array.from({ length: 10 }, (_, i) => ({ time: i, pid: '17', children_user_ms: i * 800 }));
+  const { cpu, processes } = await followed(rows);
+  assert.equal(cpu, 0.8);
+  assert.deepEqual(
+    processes.map((each) => each.cpu),
+    [0],
+  );
+});
+
+test('the end of a child whose samples were counted is no peak', async () => {
+  const sampled = Array.from({ length: 20 }, (_, i) => ({ time: i, pid: '18', ppid: 17, user_ms: i * 1000 }));
+  const { cpu } = await followed([
+    { time: 0, pid: '17' },
+    ...sampled,
+    { time: 20, pid: '17', children_user_ms: 20_000 },
+    { time: 20, pid: '18', ppid: 17, user_ms: 19_000, state: 'X' },
+  ]);
+  // the second after its last sample, in five
+  assert.equal(cpu, 0.2);
+});

@@ -74,7 +74,7 @@ const FOLLOWED: Readonly<
   },
   [processTable.name]: {
     key: ['pid', 'start'],
-    numbers: ['user_ms', 'system_ms', 'rss_bytes'],
+    numbers: ['user_ms', 'system_ms', 'rss_bytes', 'ppid', 'children_user_ms', 'children_system_ms'],
     texts: ['name', 'user', 'state'],
   },
   [cpuTable.name]: { key: ['cpu'], numbers: ['busy_ms'], texts: [] },
@@ -83,6 +83,8 @@ const FOLLOWED: Readonly<
 
 class TableTail {
   readonly rows = new Map<string, Kept>();
+  /** What is told of each row that is new. */
+  onRow: ((id: string, kept: Kept) => void) | undefined;
   private readonly tail: Tail;
   private readonly folder: string;
   private readonly table: string;
@@ -153,12 +155,12 @@ class TableTail {
     }
     const said = new Map<string, string>(old?.texts);
     for (const name of texts) if (at(name) !== '') said.set(name, at(name));
-    this.rows.set(id, {
-      time,
-      cells,
-      texts: said,
+    const kept = {
+      ...{ time, cells, texts: said },
       ...(old === undefined ? {} : { before: { time: old.time, cells: old.cells } }),
-    });
+    };
+    this.rows.set(id, kept);
+    this.onRow?.(id, kept);
   }
 }
 
@@ -174,13 +176,73 @@ const sumKnown = (values: readonly (number | undefined)[]): number | undefined =
   return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
 };
 
+/** CPUs of children that came and went between samples are seen for so long: at least this, at least two samples; seconds. */
+const REAPED_WINDOW = { seconds: 5, samples: 2 };
+
+/**
+ * CPU time of short processes, which rates of samples lack: the kernel adds what a child used to the process that waited for its end. Less
+ * what samples had of it, that is what it used after its last sample, or all of it.
+ */
+class ReapedNow {
+  private readonly window: number;
+  private begin: number | undefined;
+  /** Milliseconds, oldest first. */
+  private grown: { time: number; ms: number }[] = [];
+  /** Of the tick that is being read: what children's times grew by, by process. */
+  private readonly growing = new Map<number, number>();
+  private tick = 0;
+  /** What sampled children of a process had used at their ends and is not taken from its children's time yet. */
+  private readonly sampled = new Map<number, number>();
+
+  constructor(interval: number) {
+    this.window = Math.max(REAPED_WINDOW.seconds, REAPED_WINDOW.samples * interval) * 1e6;
+  }
+
+  take(id: string, { time, cells, texts, before }: Kept): void {
+    this.begin ??= time;
+    // the rows of a tick come in any order
+    if (time !== this.tick) this.settle();
+    this.tick = time;
+    const used = (at: ReadonlyMap<string, number>, who: string): number =>
+      (at.get(`${who}user_ms`) ?? 0) + (at.get(`${who}system_ms`) ?? 0);
+    const grown = before === undefined ? 0 : used(cells, 'children_') - used(before.cells, 'children_');
+    const [pid, start] = id.split(' ').map(Number) as [number, number];
+    if (grown > 0) this.growing.set(pid, grown);
+    // what a new process used before its first sample is in no rate
+    if (before === undefined && start * 1000 >= this.begin) this.grown.push({ time, ms: used(cells, '') });
+    const parent = cells.get('ppid');
+    if (texts.get('state') === 'X' && parent !== undefined)
+      this.sampled.set(parent, (this.sampled.get(parent) ?? 0) + used(cells, '') + used(cells, 'children_'));
+  }
+
+  /** CPUs busy until a moment; undefined: no child has ended unseen. */
+  cpu(until: number): number | undefined {
+    this.settle();
+    this.grown = this.grown.filter(({ time }) => until - time < this.window);
+    if (this.grown.length === 0 || this.begin === undefined) return undefined;
+    const span = Math.min(this.window, Math.max(1e6, until - this.begin));
+    return this.grown.reduce((sum, { ms }) => sum + ms, 0) / (span / 1000);
+  }
+
+  private settle(): void {
+    for (const [pid, grown] of this.growing) {
+      const sampled = Math.min(grown, this.sampled.get(pid) ?? 0);
+      if (sampled > 0) this.sampled.set(pid, this.sampled.get(pid)! - sampled);
+      this.grown.push({ time: this.tick, ms: grown - sampled });
+    }
+    this.growing.clear();
+  }
+}
+
 /** Follows one node. */
 export class NodeFollower {
   private readonly node: NodeRecording;
   private readonly tables = new Map<string, TableTail>();
+  private readonly reaped: ReapedNow;
 
   constructor(node: NodeRecording) {
     this.node = node;
+    this.reaped = new ReapedNow(node.agent?.interval_seconds ?? 1);
   }
 
   look(): NodeNow {
@@ -192,7 +254,7 @@ export class NodeFollower {
       processTable.name,
     ];
     for (const name of names) {
-      if (!this.tables.has(name)) this.tables.set(name, new TableTail(this.node.folder, name));
+      if (!this.tables.has(name)) this.tables.set(name, this.follow(name));
       this.tables.get(name)!.look();
     }
     const rowsOf = (name: string): ReadonlyMap<string, Kept> => this.tables.get(name)?.rows ?? new Map<string, Kept>();
@@ -216,7 +278,7 @@ export class NodeFollower {
       };
     }
     const [cpu, memory] = [
-      sumKnown(processes.map((each) => each.cpu)),
+      sumKnown([...processes.map((each) => each.cpu), this.reaped.cpu(last)]),
       sumKnown(processes.map((each) => each.memory_bytes)),
     ];
     if (processes.length > 0)
@@ -234,6 +296,12 @@ export class NodeFollower {
 
   close(): void {
     for (const tail of this.tables.values()) tail.close();
+  }
+
+  private follow(name: string): TableTail {
+    const tail = new TableTail(this.node.folder, name);
+    if (name === processTable.name) tail.onRow = (id, kept) => this.reaped.take(id, kept);
+    return tail;
   }
 
   private gpusOf(rows: ReadonlyMap<string, Kept>): GpuNow[] {
