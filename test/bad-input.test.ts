@@ -53,7 +53,11 @@ const cases: Case[] = [
   { args: 'plot lines runs/sampled', code: 2, says: ['tacho plot lines needs --table', 'tables of job', 'disk, load'] },
   { args: 'plot runs/sampled', code: 2, says: ['needs the kind of chart', 'lines, boxes', 'disk, load'] },
   { args: 'plot runs/sampled --table load', code: 2, says: ['tacho plot lines runs/sampled --table load'] },
-  { args: 'plot lines . --table load --save a.gif', code: 2, says: ['cannot be saved as "a.gif"', '.svg, .png or .pdf'] },
+  {
+    args: 'plot lines . --table load --save a.gif',
+    code: 2,
+    says: ['cannot be saved as "a.gif"', '.svg, .png or .pdf'],
+  },
   { args: 'plot boxes . --table load --freq 0', code: 2, says: ['"0" is no number of records', '--freq 15'] },
   { args: 'plot lines . --table load --width 0', code: 2, says: ['"0" is no size in inches'] },
   { args: 'plot lines runs/sampled --table load --node c9', code: 1, says: ['nothing of load.load1 was recorded'] },

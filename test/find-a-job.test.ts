@@ -179,7 +179,10 @@ describe('in a database', { skip: whyNoPostgres() }, () => {
       const here = ask(`report ${path.join(top, 'stored', 'tacho-4799')} --format ${format}`);
       // of a recording the page also has charts and processes behind the report
       const plain = (text: string): string =>
-        (/<article[\s\S]*<\/article>/.exec(text)?.[0] ?? text).replaceAll(/postgres:[^\s"<]*|[^\s"<>]*stored\/tacho-4799/g, 'PLACE');
+        (/<article[\s\S]*<\/article>/.exec(text)?.[0] ?? text).replaceAll(
+          /postgres:[^\s"<]*|[^\s"<>]*stored\/tacho-4799/g,
+          'PLACE',
+        );
       assert.equal(plain(there.out), plain(here.out), format);
     }
   });

@@ -22,7 +22,7 @@ const OTHERS_WORDS =
 const DATA = /^(export|db table)$/;
 /** One answer, or a sentence about each thing; no table. */
 const SENTENCES =
-  /^(run|start|stop|report|top|plot|serve|mcp|seal|verify|index|annotate|submit|watch|push|check|demo|import \w+|model (create|enable|disable|delete)|db (status|migrate|delete|retire|drop)|dask (attach|csv|start|stop|new-job|status|detach)|job (begin|end))$/;
+  /^(run|start|stop|report|top|plot|serve|mcp|seal|verify|index|annotate|submit|watch|push|check|demo|import \w+|model (create|enable|disable|delete)|db (status|migrate|delete|retire|drop)|dask (attach|csv|start|stop|new-job|status|detach)|job (begin|end)|share (make|revoke))$/;
 
 function* leaves(command: Command, words: readonly string[] = []): Generator<[name: string, command: Command]> {
   if (command.commands.length === 0) yield [words.join(' '), command];

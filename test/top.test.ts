@@ -22,10 +22,7 @@ async function running(folder: string, names = ['c1', 'c2', 'c3']): Promise<stri
     const place = path.join(recording, `node=${node}`);
     fs.mkdirSync(place);
     const { end: _end, end_reason: _reason, ...agent } = agentOf(node, [processTable], { start });
-    fs.writeFileSync(
-      path.join(place, 'agent.json'),
-      JSON.stringify({ ...agent, scope: { members: 'tree' } }),
-    );
+    fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify({ ...agent, scope: { members: 'tree' } }));
     const busy = [1, 3, 2][n % 3]!;
     const rows = Array.from({ length: 30 }, (_row, i) => ({
       ...{ time: now - (29 - i) * 1e6, pid: String(100 + n), start: String(Math.round(start / 1000)), ppid: 1 },
@@ -37,10 +34,11 @@ async function running(folder: string, names = ['c1', 'c2', 'c3']): Promise<stri
   return recording;
 }
 
-const nodesIn = (lines: readonly string[]): string[] =>
-  lines.flatMap((line) => /^[> ] (c\d)\b/.exec(line)?.[1] ?? []);
+const nodesIn = (lines: readonly string[]): string[] => lines.flatMap((line) => /^[> ] (c\d)\b/.exec(line)?.[1] ?? []);
 
-test('top fills a terminal of 80 × 24, sorts, opens a node, follows its size, and leaves all as it was', { skip }, async (t) => {
+test('top fills a terminal of 80 × 24, sorts, opens a node, follows its size, and leaves all as it was', {
+  skip,
+}, async (t) => {
   const cwd = temporaryFolder(t);
   await running(cwd);
   const command = `stty -a >before; '${TACHO}' top tacho-77 --interval 0.5s; echo "ended with $?"; stty -a >after`;
@@ -62,11 +60,17 @@ test('top fills a terminal of 80 × 24, sorts, opens a node, follows its size, a
   const small = await terminal.shows(/^processes of c3 /);
   assert.equal(small.length, 12);
   assert.match(small[11]!, /^processes of c3/);
-  assert.ok(small.every((line) => [...line].length <= 60), small.join('\n'));
+  assert.ok(
+    small.every((line) => [...line].length <= 60),
+    small.join('\n'),
+  );
   terminal.press('q');
   await terminal.shows(/ended with 0/);
   assert.equal(await terminal.ended(), 0);
-  assert.equal(fs.readFileSync(path.join(cwd, 'after'), 'utf8').replace(/rows.*?;.*?;/, ''), fs.readFileSync(path.join(cwd, 'before'), 'utf8').replace(/rows.*?;.*?;/, ''));
+  assert.equal(
+    fs.readFileSync(path.join(cwd, 'after'), 'utf8').replace(/rows.*?;.*?;/, ''),
+    fs.readFileSync(path.join(cwd, 'before'), 'utf8').replace(/rows.*?;.*?;/, ''),
+  );
   // the other screen was left, and the cursor is there again
   const [entered, left] = [terminal.output.lastIndexOf('\x1b[?1049h'), terminal.output.lastIndexOf('\x1b[?1049l')];
   assert.ok(entered >= 0 && left > entered);

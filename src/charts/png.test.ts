@@ -24,7 +24,12 @@ test('texts are drawn without any font of the machine, units and bold ones too',
     const { rgba } = await pixelsOf(svg, 60);
     return rgba.filter((value, i) => i % 4 === 0 && value < 128).length;
   };
-  const [none, micro, plain, bold] = [await dark(''), await dark('µ'), await dark('GiB/s'), await dark('GiB/s', 'bold')];
+  const [none, micro, plain, bold] = [
+    await dark(''),
+    await dark('µ'),
+    await dark('GiB/s'),
+    await dark('GiB/s', 'bold'),
+  ];
   assert.equal(none, 0);
   assert.ok(micro > 5, `${micro} pixels of µ`);
   assert.ok(bold > plain && plain > 30, `${plain} and ${bold} pixels`);

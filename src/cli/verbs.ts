@@ -53,6 +53,7 @@ export const verbs: readonly Verb[] = [
   { name: 'show', group: look, summary: 'print the values of a table for each interval', load: () => import('./show.ts') },
   { name: 'plot', group: look, summary: 'draw charts in the terminal, or save them as SVG, PNG or PDF', load: () => import('./plot.ts') },
   { name: 'serve', group: look, summary: 'show recordings in a browser', load: () => import('./serve.ts') },
+  { name: 'share', group: look, summary: 'make, list and revoke links to jobs of a served page', load: () => import('./share.ts') },
   { name: 'processes', group: look, summary: 'list what ran inside jobs, or show who started whom', load: () => import('./processes.ts') },
   { name: 'threads', group: look, summary: 'list the threads of a process', load: () => import('./threads.ts') },
   { name: 'ranks', group: look, summary: 'list the ranks of parallel programs (MPI, srun)', load: () => import('./ranks.ts') },

@@ -5,6 +5,7 @@ import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { shownHost } from '../trust/listen-address.ts';
 import { stateFolder } from './access/kept-token.ts';
 import { type AccessSettings, doorOf, type Listening } from './access/options.ts';
+import { noteServer } from './access/running-servers.ts';
 import { Shares } from './access/shares.ts';
 import type { Collection } from './collections/collection.ts';
 import { pageFolder } from './page-files.ts';
@@ -52,7 +53,15 @@ export async function startServing(
   const { port } = app.server.address() as { port: number };
   const here = `http://${shownHost(listening.host)}:${port}/`;
   const reached = origin === undefined ? here : `${origin.replace(/\/+$/, '')}/`;
-  return { url: token === undefined ? reached : `${reached}?token=${token}`, port, close };
+  if (token === undefined) return { url: reached, port, close };
+  const forget = noteServer(`${here}?token=${token}`);
+  return {
+    ...{ url: `${reached}?token=${token}`, port },
+    close() {
+      forget();
+      return close();
+    },
+  };
 }
 
 /** What a server that was killed has left. */

@@ -42,8 +42,7 @@ function drawn(text: string): string[][] {
     else if (all === '-') [x, top] = [0, top + 6];
     else
       for (let i = 0; i < Number(times ?? 1); i++, x++)
-        for (let bit = 0; bit < 6; bit++)
-          if (((bits!.charCodeAt(0) - 63) >> bit) & 1) rows[top + bit]![x] = colour;
+        for (let bit = 0; bit < 6; bit++) if (((bits!.charCodeAt(0) - 63) >> bit) & 1) rows[top + bit]![x] = colour;
   }
   return rows;
 }

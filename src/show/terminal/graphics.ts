@@ -34,10 +34,7 @@ export function graphicsIn(answer: string): Graphics | undefined {
 }
 
 /** Asks the terminal; what is typed meanwhile is lost. */
-export async function askGraphics(
-  input: NodeJS.ReadStream,
-  output: NodeJS.WriteStream,
-): Promise<Graphics | undefined> {
+export async function askGraphics(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Promise<Graphics | undefined> {
   // they print questions that they do not know, or cannot answer
   if (!input.isTTY || !output.isTTY || /^(?:dumb|linux|vt\d+)?$/.test(process.env.TERM ?? '')) return undefined;
   let answer = '';
