@@ -22,6 +22,7 @@ export const chartData = z.strictObject({
   step: z.number(),
   as: z.enum(['lines', 'band', 'heat']),
   count: z.number().describe('How many series there are.'),
+  limit: z.number().exactOptional().describe('What each series is held to.'),
   series: z.array(series),
   focus: z.array(series).exactOptional().describe('The series that were asked for by name, in front of the others.'),
   band: z.strictObject({ min: values, mean: values, max: values, sum: values }).exactOptional(),

@@ -1,3 +1,4 @@
+import { stated } from '../base/stated.ts';
 import type { Material, NodeMaterial } from '../query/material.ts';
 import { inMinutes } from '../query/series/from-overview.ts';
 import type { ColumnSeries } from '../query/series/series.ts';
@@ -16,6 +17,8 @@ export interface Drawing {
   step: number;
   steps: number;
   series: DrawnSeries[];
+  /** What every series is held to, where that is the same for all. */
+  limit?: number;
 }
 
 export interface DrawnSeries {
@@ -173,7 +176,14 @@ function drawColumn(
   });
   const series = source.sum === true ? summed(drawn, steps) : drawn;
   const isSome = ({ mean }: DrawnSeries): boolean => mean.some((value) => !Number.isNaN(value));
-  return { chart, source, from: begin, step, steps, series: series.filter(isSome) };
+  const limit = chart.limit === undefined ? undefined : sameValue(ask(chart.limit, part));
+  return { chart, source, from: begin, step, steps, series: series.filter(isSome), ...stated({ limit }) };
+}
+
+/** The one value that all series have all the time. */
+function sameValue(series: readonly ColumnSeries[]): number | undefined {
+  const values = new Set(series.flatMap(({ min, max }) => [...min, ...max].filter((value) => !Number.isNaN(value))));
+  return values.size === 1 ? [...values][0] : undefined;
 }
 
 const keyOf = (keys: Readonly<Record<string, string>>, names: string): string =>

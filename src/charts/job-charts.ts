@@ -66,6 +66,8 @@ export interface JobChart {
   about?: readonly string[];
   /** Its series add up to something that means something. */
   adds?: true;
+  /** What each of its series is held to, as another column of the same table says. */
+  limit?: TableColumn;
   /** The largest value that there can be. */
   top?: number;
   /** Who is unlike the others is what it is looked at for: a heat map is drawn first. */
@@ -113,7 +115,7 @@ export const JOB_CHARTS: readonly JobChart[] = [
   { id: 'pressure', group: 'Waiting', title: 'Time in which threads were held up', help: 'Part of the time in which at least one thread waited for CPU, memory or I/O.', unit: '%', key: 'resource', top: 100,
     about: ['cgroup (stalled)'], sources: [{ column: pressureTable.col.some_total_us, factor: 1e-4, scope: 'node' }] },
   { id: 'dask-executing', group: 'Dask', title: 'Executing tasks', help: 'Tasks that execute on each Dask worker.', unit: '', key: 'worker', adds: true, sources: [{ column: daskWorkerTable.col.executing, scope: 'job' }] },
-  { id: 'dask-memory', group: 'Dask', title: 'Memory of workers', help: 'Resident memory of each Dask worker.', about: ['dask_worker.limit_bytes'], unit: 'bytes', key: 'worker', adds: true, sources: [{ column: daskWorkerTable.col.memory_bytes, scope: 'job' }] },
+  { id: 'dask-memory', group: 'Dask', title: 'Memory of workers', help: 'Resident memory of each Dask worker, and the limit of a worker.', about: ['dask_worker.limit_bytes'], unit: 'bytes', key: 'worker', adds: true, limit: daskWorkerTable.col.limit_bytes, sources: [{ column: daskWorkerTable.col.memory_bytes, scope: 'job' }] },
   { id: 'dask-spilled', group: 'Dask', title: 'Results on disk', help: 'Results that each Dask worker has spilled to disk.', unit: 'bytes', key: 'worker', adds: true, sources: [{ column: daskWorkerTable.col.spilled_bytes, scope: 'job' }] },
 ];
 

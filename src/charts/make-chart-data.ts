@@ -1,3 +1,4 @@
+import { stated } from '../base/stated.ts';
 import type { ChartData, ChartSeries } from './chart-data.ts';
 import { bandOf, type Drawing, type DrawnSeries } from './draw.ts';
 import type { ChartSource } from './job-charts.ts';
@@ -16,7 +17,7 @@ export interface Focus {
 
 /** A drawing as it is sent. */
 export function makeChartData(drawing: Drawing, as?: ChartData['as'], focus?: Focus): ChartData {
-  const { chart, source, from, step, series } = drawing;
+  const { chart, source, from, step, series, limit } = drawing;
   const { min, mean, max, sum } = bandOf(drawing);
   const way = as ?? (series.length > MOST_LINES ? 'band' : 'lines');
   const focused =
@@ -33,6 +34,7 @@ export function makeChartData(drawing: Drawing, as?: ChartData['as'], focus?: Fo
     step,
     as: way,
     count: series.length,
+    ...stated({ limit }),
     series: way === 'band' ? [] : series.map((one) => sentSeries(one, way === 'heat')),
     ...(focused.length === 0 ? {} : { focus: focused.slice(0, MOST_FOCUSED).map((one) => sentSeries(one, false)) }),
     band: { min: shortValues(min), mean: shortValues(mean), max: shortValues(max), sum: shortValues(sum) },

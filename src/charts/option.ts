@@ -106,7 +106,8 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
   for (const [i, one] of (data.focus ?? []).entries()) series.push(...lineOf(data, one, i + 5, theme, false));
   const [first] = series as { markArea?: unknown; markLine?: unknown }[];
   if (first !== undefined && bands !== undefined && bands.length > 0) first.markArea = areas(look);
-  if (first !== undefined && look.limit !== undefined) first.markLine = limitLine(look.limit, data.unit, theme);
+  const limit = drawnLimit(data, look);
+  if (first !== undefined && limit !== undefined) first.markLine = limitLine(limit, data.unit, theme);
   return {
     ...base(theme),
     grid: { ...MARGINS.lines, ...FIXED },
@@ -383,10 +384,19 @@ function timeAxis(from: number, to: number, { theme, start, across }: ChartLook)
 /** Units of which nobody expects that they begin at 0. */
 const startsAtLeast = (unit: string): boolean => unit === '°C' || unit === 'MHz';
 
-function valueAxis(data: ChartData, { theme, limit }: ChartLook): NonNullable<EChartsOption['yAxis']> {
-  const { unit, band } = data;
-  const known = (band?.max ?? []).filter((value) => value !== null);
-  const most = Math.max(limit ?? 0, ...known);
+/** A limit so many times above all values would press them to the ground. */
+const FAR_ABOVE = 4;
+
+const greatestOf = ({ band }: ChartData): number => Math.max(0, ...(band?.max ?? []).filter((value) => value !== null));
+
+/** The limit of a finding, else that of the chart itself. */
+const drawnLimit = (data: ChartData, { limit }: ChartLook): number | undefined =>
+  limit ?? (data.limit !== undefined && data.limit <= FAR_ABOVE * greatestOf(data) ? data.limit : undefined);
+
+function valueAxis(data: ChartData, look: ChartLook): NonNullable<EChartsOption['yAxis']> {
+  const { theme } = look;
+  const { unit } = data;
+  const most = Math.max(drawnLimit(data, look) ?? 0, greatestOf(data));
   const ends =
     unit === '%' && most <= 100.5 && most > 5
       ? { min: 0, max: 100, interval: 50 }

@@ -3,7 +3,7 @@ import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
-import { type CompareBy, compare } from '../judge/compare/compare.ts';
+import { COMPARE_BY, type CompareBy, compare } from '../judge/compare/compare.ts';
 import { gather, gatherStored } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
@@ -38,7 +38,7 @@ export function define(command: Command): void {
       new Option(
         '-b, --by <what>',
         'what to look for the difference in (default: operations if there are tags, else processes)',
-      ).choices(['operation', 'process', 'metric']),
+      ).choices(COMPARE_BY),
     )
     .option('-n, --limit <n>', 'rows of each table; 0 is all (default: 12)', whole)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
@@ -49,6 +49,7 @@ Examples:
   tacho compare tacho-4711 tacho-4712                       why did the second take longer?
   tacho compare tacho-4711 tacho-4712 --by process          by command instead of by tag
   tacho compare runs/ --by metric --format csv > runs.csv   every job below runs/ in a column
+  tacho compare 4711 4712 --by prefix                       tasks of Dask
   tacho compare 4711 4712 --store http://vm:8428
 `,
     )

@@ -419,6 +419,45 @@ const ranks = z.strictObject({
 });
 export type RanksReport = z.infer<typeof ranks>;
 
+const daskPrefix = z.strictObject({
+  prefix: words.describe('The key without its token: the name that people know.'),
+  tasks: z.number().describe('Executions.'),
+  erred: z.number(),
+  lost: z.number().describe('Their worker went away while it had them.'),
+  recomputed: z.number().describe('Executions of keys that had been computed before.'),
+  seconds: seconds.describe('Of all executions together.'),
+  mean_seconds: seconds.exactOptional(),
+  median_seconds: seconds.exactOptional(),
+  max_seconds: seconds.exactOptional(),
+  transfer_seconds: seconds.describe('In which workers fetched what they need from other workers.'),
+  disk_seconds: seconds.describe('In which workers read spilled results for them.'),
+  bytes: bytes.describe('Results together.'),
+  cpu_seconds: optional(seconds, 'Their part of the CPU time of the workers.'),
+  memory_peak_bytes: optional(bytes, 'Of a worker while one of them ran.'),
+  memory_mean_bytes: bytes.exactOptional(),
+  gpu_peak_percent: z.number().exactOptional(),
+  gpu_mean_percent: z.number().exactOptional(),
+  gpu_memory_peak_bytes: bytes.exactOptional(),
+  shared: share.describe('Part of their time in which other tasks ran on the same worker.'),
+});
+
+const dask = z.strictObject({
+  tasks: z.number().describe('Executions that ended.'),
+  erred: z.number(),
+  lost: z.number(),
+  recomputed: z.number(),
+  graphs: z.number().describe('That clients submitted; not known (0) when the cluster was only asked.'),
+  workers: z.number(),
+  threads: optional(z.number(), 'Tasks that its workers may execute at once.'),
+  seconds: seconds.describe('From the start of the first task to the end of the last.'),
+  busy: optional(share, 'Part of their time in which threads of workers executed tasks.'),
+  spilled_peak_bytes: optional(bytes, 'Results on disk, of the worker that had most.'),
+  prefixes: z.array(daskPrefix).describe('Those that took most time, at most 200.'),
+  more_prefixes: optional(z.number(), 'So many prefixes are left out.'),
+});
+export type DaskReport = z.infer<typeof dask>;
+export type DaskPrefix = z.infer<typeof daskPrefix>;
+
 const flow = z.strictObject({
   what: words,
   scope: z.enum(['job', 'node']).describe('The job’s own, or everything on its nodes.'),
@@ -580,6 +619,7 @@ export const reportSchema = z
     records: optional(records, 'Set when processes recorded themselves.'),
     operations: optional(z.array(operation), 'Set when they bear tags: those that took longest.'),
     ranks: optional(ranks, 'Set when a launcher (mpirun, srun) started several ranks, and they recorded themselves.'),
+    dask: optional(dask, 'Set when tasks of a Dask cluster were recorded.'),
     flows: z.array(flow).describe('I/O and network.'),
     curves: optional(curves, 'What the job did over time; not there: it was too short for that.'),
     phases: z.array(phase).describe('Between `tacho mark begin` and `tacho mark end`.'),

@@ -3,6 +3,7 @@ import { largest, type Material, sum, wholeOf } from '../query/material.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { costOf } from './facts/cost.ts';
 import { curvesOf } from './facts/curves.ts';
+import { daskReport } from './facts/dask.ts';
 import { flowsOf } from './facts/flows.ts';
 import { gpusOf } from './facts/gpus.ts';
 import { nodesOf } from './facts/nodes.ts';
@@ -59,6 +60,7 @@ export function report(material: Material, settings?: RuleSettings): Report {
     ...(records === undefined ? {} : { records }),
     ...(operations === undefined ? {} : { operations }),
     ...(ranks === undefined ? {} : { ranks }),
+    ...stated({ dask: daskReport(material) }),
     flows: flowsOf(material),
     ...stated({ curves: curvesOf(material, nodes) }),
     phases: measuredPhases(material),

@@ -7,7 +7,7 @@ import { bandOf, draw, hasChart } from '../charts/draw.ts';
 import { chartOf, JOB_CHARTS } from '../charts/job-charts.ts';
 import { METRICS } from '../history/ask/metrics.ts';
 import { GROUPS } from '../history/ask/usage.ts';
-import { compare } from '../judge/compare/compare.ts';
+import { COMPARE_BY, compare } from '../judge/compare/compare.ts';
 import { commandOf } from '../query/processes/columns.ts';
 import { readColumns } from '../query/processes/processes.ts';
 import { joinColumns } from '../query/processes/set.ts';
@@ -102,8 +102,8 @@ export const TOOLS: readonly Tool[] = [
   tool(
     'compare',
     'Compare jobs',
-    'What differs between two to six jobs, ranked: which operations or programs explain the difference in time, and which metrics.',
-    { jobs: z.array(job).min(2).max(6), by: z.enum(['operation', 'process', 'metric']).optional() },
+    'What differs between two to six jobs, ranked: which operations or programs explain the difference in time, tasks of Dask by prefix, and which metrics differ.',
+    { jobs: z.array(job).min(2).max(6), by: z.enum(COMPARE_BY).optional() },
     async (jobs, { jobs: list, by }) => {
       const opened = [];
       for (const name of list) opened.push(await jobs.open(name));

@@ -1,5 +1,6 @@
 """Workflows for tests: python3 workflow.py ADDRESS NAME…"""
 import os
+import random
 import sys
 import time
 
@@ -75,6 +76,29 @@ def many_with_sampler(client, address):
     sampler = MemorySampler()
     with sampler.sample("many", client=client, interval=0.2):
         many(client, address)
+
+
+def wrong_clocks(dask_worker):
+    """Heartbeats whose answers come late: after each the worker takes the scheduler's clock for another one."""
+    from tornado.ioloop import PeriodicCallback
+
+    def heartbeat():
+        took = random.uniform(0.002, 1)
+        dask_worker._update_latency(took)
+        dask_worker.scheduler_delay = random.uniform(-took / 2, took / 2)
+
+    dask_worker.wrong_clock = PeriodicCallback(heartbeat, 50)
+    dask_worker.wrong_clock.start()
+
+
+def right_clocks(dask_worker):
+    dask_worker.wrong_clock.stop()
+
+
+def wrong_clock(client, address):
+    client.run(wrong_clocks)
+    client.gather(client.map(inc, range(100), seconds=0.01, pure=False))
+    client.run(right_clocks)
 
 
 def busy(client, address):

@@ -24,7 +24,7 @@ class Notes(SchedulerPlugin):
     name = ID
     def __init__(self, scheduler):
         self.scheduler, self.events, self.tasks, self.lost, self.graphs = scheduler, [], [], 0, 0
-        self.graph_of, self.worker_of, self.comm, self.closing, self.left = {}, {}, None, False, False
+        self.graph_of, self.worker_of, self.shifts, self.comm, self.closing, self.left = {}, {}, {}, None, False, False
         for ts in scheduler.tasks.values():
             if ts.processing_on is not None: self.worker_of[ts.key] = ts.processing_on.address
     def add(self, *event):
@@ -33,7 +33,9 @@ class Notes(SchedulerPlugin):
     def add_client(self, scheduler=None, client=None, **kw): self.add("client", time.time(), client)
     def remove_client(self, scheduler=None, client=None, **kw): self.add("client-gone", time.time(), client)
     def add_worker(self, scheduler=None, worker=None, **kw): self.add("worker", time.time(), worker)
-    def remove_worker(self, scheduler=None, worker=None, **kw): self.add("worker-gone", time.time(), worker)
+    def remove_worker(self, scheduler=None, worker=None, **kw):
+        self.shifts.pop(worker, None)
+        self.add("worker-gone", time.time(), worker)
     def restart(self, scheduler=None, **kw): self.graph_of, self.worker_of = {}, {}
     def update_graph(self, scheduler=None, client=None, keys=(), tasks=(), **kw):
         number, known = self.graphs, self.graph_of
@@ -68,11 +70,14 @@ class Notes(SchedulerPlugin):
                 if action == "compute": begin, end = s["start"], s["stop"]
                 elif action == "transfer": transfer = (transfer or 0) + s["stop"] - s["start"]
                 elif action[:4] == "disk": disk = (disk or 0) + s["stop"] - s["start"]
+            worker = kw.get("worker") or worker
+            shift = self.shifts.get(worker)
+            if shift and begin is not None: begin, end = begin + shift, end + shift
             error = None
             if outcome == 1: error = kw.get("exception_text") or ("retried" if finish != "erred" else None)
             if outcome == 1 and begin is None and finish == "erred": outcome = 2
             if len(self.tasks) < ${MOST_EVENTS}:
-                self.tasks.append((key if type(key) is str else key_text(key), kw.get("worker") or worker, begin, end or time.time(), transfer, disk, kw.get("nbytes"), kw.get("thread"), self.graph_of.get(key), outcome, error and error[:200]))
+                self.tasks.append((key if type(key) is str else key_text(key), worker, begin, end or time.time(), transfer, disk, kw.get("nbytes"), kw.get("thread"), self.graph_of.get(key), outcome, error and error[:200]))
             else: self.lost += 1
         if finish == "forgotten": self.graph_of.pop(key, None)
     async def close(self):
@@ -85,7 +90,10 @@ class Notes(SchedulerPlugin):
             for _ in range(40):
                 if self.left: break
                 await asyncio.sleep(0.01)
-    def samples(self, worker=None, about=None, rows=None, notes=None, **kw): self.add("rows", worker, about, rows, notes)
+    def samples(self, worker=None, about=None, rows=None, notes=None, shift=None, **kw):
+        if shift is None: self.add("rows", worker, about, rows, notes)
+        # of the tasks that this worker ends from now on
+        else: self.shifts[worker] = shift
 
 async def setup(scheduler):
     p = Notes(scheduler)

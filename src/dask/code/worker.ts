@@ -13,7 +13,7 @@ export interface SamplerOptions {
  * from sampling. GPUs and custom metrics have threads of theirs, as they may hang: then their values are missing.
  */
 export const samplerSource = ({ id, intervalSeconds, custom = '' }: SamplerOptions): string => `
-import os, sys, time, types, threading, socket
+import math, os, sys, time, types, threading, socket
 from distributed.diagnostics.plugin import WorkerPlugin
 ID = ${pythonText(id)}
 EVERY = ${intervalSeconds}
@@ -120,24 +120,70 @@ def open_gpus():
         except Exception: pass
     return None
 
+def host_of(address): return address.split("://")[-1].rsplit(":", 1)[0]
+
+# Dask adds its guess of the scheduler's clock to the times of a task. Each heartbeat guesses anew; one whose answer came late is
+# wrong by up to half of that time. Here the guess with the quickest answer counts, and every task gets that one.
+class Clock:
+    DRIFT = 1e-4
+    def __init__(self, worker):
+        self.worker, self.told, self.started = worker, 0.0, {}
+        self.guess, self.latency = worker.scheduler_delay, worker.latency
+        # one host has one clock
+        self.is_same = host_of(worker.address) == host_of(worker.scheduler.address)
+        self.offset, self.error, self.learned = 0.0 if self.is_same else self.guess, math.inf, time.monotonic()
+    def learn(self):
+        w = self.worker
+        if w.scheduler_delay == self.guess: return
+        # Dask keeps 5 % of the newest answer's time and 95 % of what it kept before
+        took, self.latency, self.guess = (w.latency - 0.95 * self.latency) / 0.05, w.latency, w.scheduler_delay
+        now = time.monotonic()
+        if self.is_same or not 0 < took / 2 < self.error + (now - self.learned) * self.DRIFT: return
+        self.offset, self.error, self.learned = self.guess, took / 2, now
+    def begins(self, key):
+        self.learn()
+        self.started[key] = self.guess
+    def shift(self, key):
+        # what the times of a task that ended lack
+        self.learn()
+        guess = self.started.pop(key)
+        if guess != self.guess:
+            # which guess Dask took is not known, but when it handed the task to its thread
+            task = self.worker.state.tasks.get(key)
+            for step in task.startstops if task is not None and task.start_time else ():
+                if step["action"] == "compute": guess = step["start"] - task.start_time
+        return self.offset - guess
+
 class Sampler(WorkerPlugin):
     name = ID
     def setup(self, worker):
         self.worker, self.rows, self.notes = worker, [], []
+        self.clock = Clock(worker)
         self.over = threading.Event()
         self.gpu_values, self.values = None, {}
         self.host, self.pid = socket.gethostname(), os.getpid()
         self.received, self.last_transfer, self.sent_at = 0, None, 0.0
         self.io_loop = worker.loop
         self.statm = os.open("/proc/self/statm", os.O_RDONLY)
-        s = worker.state
-        self.count_executing = (lambda: s.executing_count) if hasattr(s, "executing_count") else (lambda: len(s.executing))
-        self.count_fetching = (lambda: s.in_flight_tasks_count) if hasattr(s, "in_flight_tasks_count") else (lambda: len(s.in_flight_tasks))
+        # what spills keeps its sums there; looking through Dask's own properties for it would cost more than all the rest
+        self.slow = getattr(worker.data, "_slow_uncached", None)
+        self.ready, self.constrained = (getattr(heap, "_data", heap) for heap in (worker.state.ready, worker.state.constrained))
         self.run(self.sample_all)
         self.run(self.read_gpus)
     def teardown(self, worker):
         self.over.set()
         self.flush()
+    def transition(self, key, start, finish, **kw):
+        started = self.clock.started
+        if finish == "executing":
+            if key not in started: self.clock.begins(key)
+        elif key in started and finish not in ("long-running", "cancelled", "resumed"):
+            shift = self.clock.shift(key)
+            # the stream keeps the order: this comes before the end of the task
+            if shift != self.clock.told and self.worker.batched_stream is not None:
+                try: self.worker.batched_stream.send({"op": ID, "shift": shift})
+                except Exception: return
+                self.clock.told = shift
     def run(self, function, *args): threading.Thread(target=function, args=args, name="tacho", daemon=True).start()
     def note(self, text):
         if text not in self.notes and len(self.notes) < 20: self.notes.append(text[:300])
@@ -194,14 +240,12 @@ class Sampler(WorkerPlugin):
         w, s = self.worker, self.worker.state
         gpus, self.gpu_values = self.gpu_values, None
         values, self.values = self.values, {}
-        data = w.data
-        spilled = getattr(data, "spilled_total", None)
+        spilled = None if self.slow is None else self.slow.total_weight
         rss = int(os.pread(self.statm, 64, 0).split()[1]) * PAGE
-        keys = [key_text(k) for k in list(w.active_threads.values())]
-        managed = getattr(s, "nbytes", None)
-        row = [time.time() + w.scheduler_delay, keys, self.count_executing(), len(s.ready) + len(s.constrained),
-            self.count_fetching(), len(data), rss,
-            None if managed is None else managed if spilled is None else managed - spilled.memory,
+        keys = [k if type(k) is str else key_text(k) for k in list(w.active_threads.values())]
+        managed = s.nbytes
+        row = [time.time() + self.clock.offset, keys, len(s.executing), len(self.ready) + len(self.constrained),
+            len(s.in_flight_tasks), len(w.data), rss, managed if spilled is None else managed - spilled.memory,
             0 if spilled is None else spilled.disk, time.process_time_ns() // 1000, self.incoming(), w.transfer_outgoing_bytes_total, gpus, values or None]
         row.append((time.thread_time_ns() - began) // 1000)
         self.rows.append(row)
@@ -211,6 +255,7 @@ class Sampler(WorkerPlugin):
             self.io_loop.add_callback(self.flush)
     def flush(self):
         w = self.worker
+        self.clock.learn()
         if w.batched_stream is None or not (self.rows or self.notes): return
         rows, self.rows = self.rows, []
         if len(rows) > 10000: rows = rows[-10000:]

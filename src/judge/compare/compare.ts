@@ -6,6 +6,7 @@ import type { ProcessSet } from '../../query/processes/set.ts';
 import { timeOfProcesses } from '../../query/processes/time.ts';
 import type { Report } from '../report-schema.ts';
 import { type MetricRow, metricRows } from './metrics.ts';
+import { type PrefixRow, prefixNotes, prefixRows } from './prefixes.ts';
 import { plainCommand, programShape, shapeOf } from './shape.ts';
 
 /** What an operation or command did in one job. Times here are whole microseconds, as everywhere of processes. */
@@ -54,7 +55,8 @@ export interface ComparedJob {
   duration: number;
 }
 
-export type CompareBy = 'operation' | 'process' | 'metric';
+export const COMPARE_BY = ['operation', 'process', 'prefix', 'metric'] as const;
+export type CompareBy = (typeof COMPARE_BY)[number];
 
 export interface Comparison {
   jobs: ComparedJob[];
@@ -66,6 +68,8 @@ export interface Comparison {
   by: CompareBy;
   parts: PartRow[];
   only: OnlyRow[];
+  /** Tasks of Dask. */
+  prefixes: PrefixRow[];
   /** What could not be compared, and why. */
   notes: string[];
 }
@@ -91,9 +95,13 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
   const wanted = by ?? (usable === undefined ? 'metric' : tagged(usable) ? 'operation' : 'process');
   const without = jobs.filter((_, j) => usable === undefined || !usable.job.includes(j));
   if (without.length > 0) notes.push(`no processes were recorded of ${without.map(({ id }) => id).join(', ')}`);
-  const comparable = usable !== undefined && without.length === 0 ? usable : undefined;
-  const parts = comparable === undefined || wanted === 'metric' ? [] : partsOf(comparable, wanted, jobs, differences);
+  const ofProcesses = wanted === 'operation' || wanted === 'process' ? wanted : undefined;
+  const comparable = without.length === 0 && ofProcesses !== undefined ? usable : undefined;
+  const parts = comparable === undefined ? [] : partsOf(comparable, ofProcesses!, jobs, differences);
   if (wanted === 'operation' && parts.length === 0 && comparable !== undefined) notes.push('no process has a tag');
+  const prefixes = prefixRows(reports);
+  if (wanted === 'prefix' && prefixes.length === 0) notes.push('no job has tasks of Dask');
+  notes.push(...prefixNotes(reports));
   return {
     jobs,
     differences,
@@ -101,7 +109,8 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
     metrics: metricRows(reports, usable),
     by: wanted,
     parts,
-    only: comparable === undefined || wanted === 'metric' ? [] : onlyRows(comparable, jobs.length),
+    only: comparable === undefined ? [] : onlyRows(comparable, jobs.length),
+    prefixes,
     notes,
   };
 }
@@ -110,7 +119,7 @@ const tagged = (set: ProcessSet): boolean => set.tags.some((tags) => tags !== ''
 
 function partsOf(
   set: ProcessSet,
-  by: CompareBy,
+  by: 'operation' | 'process',
   jobs: readonly ComparedJob[],
   differences: readonly number[],
 ): PartRow[] {

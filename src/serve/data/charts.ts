@@ -17,6 +17,6 @@ function isThere(material: Material, chart: JobChart): boolean {
 
 /** What a chart is, as the page gets it. */
 export function factsOf(chart: JobChart): ChartFacts {
-  const { sources: _, about = [], ...facts } = chart;
+  const { sources: _, limit: __, about = [], ...facts } = chart;
   return { ...facts, shows: [...columnsOf(chart), ...about] };
 }

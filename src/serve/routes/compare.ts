@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compare } from '../../judge/compare/compare.ts';
+import { COMPARE_BY, compare } from '../../judge/compare/compare.ts';
 import { readColumns } from '../../query/processes/processes.ts';
 import { joinColumns } from '../../query/processes/set.ts';
 import { linkProcesses } from '../../query/processes/tree.ts';
@@ -21,7 +21,7 @@ export function compareRoutes({ app, open }: Server): void {
           jobs: z
             .string()
             .describe('Ids of two to six jobs, separated by commas; the others are held against the first.'),
-          by: z.enum(['operation', 'process', 'metric']).optional(),
+          by: z.enum(COMPARE_BY).optional(),
         }),
         response: { 200: comparison },
         summary: 'What differs between jobs',

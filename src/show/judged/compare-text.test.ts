@@ -29,6 +29,7 @@ test('times are microseconds; what differs by next to nothing has no direction, 
       { name: 'sh', jobs: [use(1), use(1)], difference: 0, explains: 0 },
     ],
     only: [],
+    prefixes: [],
     notes: [],
   };
   const text = compareText(found);
@@ -49,6 +50,7 @@ test('jobs that took equally long have no table of differences, and two runs of 
     by: 'process',
     parts: [{ name: 'sim', jobs: [use(90e6), use(90e6), use(90e6)], difference: 0 }],
     only: [],
+    prefixes: [],
     notes: [],
   };
   assert.match(compareText(same), /\n\nNo command took more or less time\.\n$/);

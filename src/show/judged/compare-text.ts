@@ -5,6 +5,8 @@ import { stated } from '../../base/stated.ts';
 import { count, energy, figure, percent } from '../../base/words.ts';
 import type { Comparison, PartRow } from '../../judge/compare/compare.ts';
 import type { MetricKind } from '../../judge/compare/metrics.ts';
+import type { PrefixRow } from '../../judge/compare/prefixes.ts';
+import type { DaskPrefix } from '../../judge/report-schema.ts';
 import { exactJson } from '../exact-json.ts';
 import { listCsv } from '../process/rows.ts';
 import { type ProcessTextOptions, withTail } from '../process/table.ts';
@@ -73,6 +75,7 @@ export function compareText(comparison: Comparison, options: CompareTextOptions 
     metricLines(comparison, pen, width),
     partLines(comparison, pen, width, most),
     onlyLines(comparison, pen, width, most),
+    prefixLines(comparison, pen, width, most),
     comparison.notes.flatMap((note) => wrap(note, width)).map(pen.dim),
   ];
   return `${parts
@@ -195,6 +198,37 @@ function onlyLines({ only, jobs }: Comparison, pen: Paint, width: number, most: 
   ];
 }
 
+function prefixLines({ prefixes, jobs }: Comparison, pen: Paint, width: number, most: number): string[] {
+  if (prefixes.length === 0) return [];
+  const shown = prefixes.slice(0, most);
+  const cell = (use: DaskPrefix | undefined, text: (use: DaskPrefix) => string): string =>
+    use === undefined ? '-' : text(use);
+  const seconds = (value: number | undefined): string => (value === undefined ? '-' : formatDuration(value));
+  const lines = withTail(
+    [
+      right('difference'),
+      ...jobs.map((_, j) => right(letter(j))),
+      ...jobs.map((_, j) => right(`tasks ${letter(j)}`, 2)),
+      ...jobs.map((_, j) => right(`median ${letter(j)}`, 1)),
+    ],
+    shown.map((row) => [
+      signed(row.difference),
+      ...row.jobs.map((use) => cell(use, (it) => formatDuration(it.seconds))),
+      ...row.jobs.map((use) => cell(use, ({ tasks }) => figure(tasks))),
+      ...row.jobs.map((use) => cell(use, (it) => seconds(it.median_seconds))),
+    ]),
+    'prefix',
+    shown.map(({ prefix }) => printable(prefix)),
+    width,
+    pen,
+  );
+  if (prefixes.length > shown.length)
+    lines.push(
+      pen.dim(`${count(prefixes.length - shown.length, 'more row')} with less of a difference; --limit 0 shows all`),
+    );
+  return [...wrap('Tasks of Dask by prefix: their time added up', width).map(pen.bold), ...lines];
+}
+
 function table(
   columns: readonly TextColumn[],
   rows: readonly (readonly string[])[],
@@ -211,8 +245,17 @@ export function compareJson(comparison: Comparison): string {
   return exactJson(comparison);
 }
 
-/** One table: the parts, or the figures where there are none. */
-export function compareCsv({ by, parts, metrics, jobs }: Comparison): string {
+const PREFIX_FIELDS = [
+  'seconds',
+  'tasks',
+  'median_seconds',
+  'max_seconds',
+  'cpu_seconds',
+  'memory_peak_bytes',
+] as const;
+
+/** One table: the parts, the prefixes of Dask, or the figures. */
+export function compareCsv({ by, parts, prefixes, metrics, jobs }: Comparison): string {
   const ids = jobs.map(({ id }) => id);
   // two runs of one id are told apart by their letters, as in the text
   const names = ids.map((id, j) => (ids.indexOf(id) === ids.lastIndexOf(id) ? id : `${id} (${letter(j)})`));
@@ -223,6 +266,15 @@ export function compareCsv({ by, parts, metrics, jobs }: Comparison): string {
     );
   }
   const each = (name: string): string[] => names.map((job) => `${name} ${job}`);
+  if (by === 'prefix')
+    return listCsv(
+      ['prefix', 'difference', ...PREFIX_FIELDS.flatMap(each)],
+      prefixes.map((row: PrefixRow) => [
+        row.prefix,
+        row.difference,
+        ...PREFIX_FIELDS.flatMap((field) => row.jobs.map((use) => use?.[field] ?? '')),
+      ]),
+    );
   const cells = (row: PartRow, of: 'processes' | 'cpu' | 'duration' | 'time'): (number | string)[] =>
     row.jobs.map((use) => use?.[of] ?? '');
   return listCsv(

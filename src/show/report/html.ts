@@ -5,6 +5,7 @@ import { percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { printable } from '../terminal/text-table.ts';
 import { curveEnds, mostWords, nameOf } from './curve-lines.ts';
+import { daskLines } from './dask-lines.ts';
 import { curvePicture, gpuMap, meterBar, phasePicture } from './drawings.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
@@ -77,6 +78,7 @@ ${section('GPUs', gpus(report))}
 ${section('Nodes', table(tables.nodeRows(report.nodes)))}
 ${section('I/O and network', table(tables.flowRows(report)))}
 ${ranks(report)}
+${section('Dask', list(daskLines(report)))}
 ${section('Programs', table(tables.programRows(report, 10)) + processes(report))}
 ${section('Operations', table(tables.operationRows(report, 20)))}
 ${section('Phases', table(tables.phaseRows(report.phases, report.job.start, 40)))}

@@ -4,6 +4,7 @@ import type { Report } from '../../judge/report-schema.ts';
 import { foldRows } from '../terminal/fold-rows.ts';
 import { cut, pad, printable, textWidth } from '../terminal/text-table.ts';
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
+import { daskLines } from './dask-lines.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
@@ -28,6 +29,7 @@ function card(report: Report): string {
     section('Nodes', table(tables.nodeRows(report.nodes))),
     section('I/O and network', table(tables.flowRows(report))),
     ranks(report),
+    section('Dask', daskLines(report).map(safe).join('  \n')),
     section('Programs', table(tables.programRows(report, 10))),
     safe(tables.processNote(report) ?? ''),
     section('Operations', table(tables.operationRows(report, 20))),

@@ -7,6 +7,7 @@ import { foldRows, MOST_ROWS } from '../terminal/fold-rows.ts';
 import { type Paint, paint } from '../terminal/paint.ts';
 import { cut, cutCommand, pad, printable, textTable, textWidth, wrap } from '../terminal/text-table.ts';
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
+import { daskLines } from './dask-lines.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
 import { PackedTexts } from './packed-texts.ts';
@@ -109,11 +110,12 @@ export function reportCards({ stream = {} }: TextOptions): { add(made: Card): vo
 const NOT_ASCII = /[^\x00-\x7f]/;
 
 /** What people have written that may stand in a card. */
-function written({ job, phases, figures, processes }: Report): string[] {
+function written({ job, phases, figures, processes, dask }: Report): string[] {
   const command = job.command ?? [];
   const texts = [job.name, ...command, ...Object.keys(job.tags), ...Object.values(job.tags)];
   const names = [...phases, ...figures].map(({ name }) => name);
-  return [...texts, ...names, ...processes.flatMap((each) => each.command ?? [])].map(printable);
+  const prefixes = (dask?.prefixes ?? []).map(({ prefix }) => prefix);
+  return [...texts, ...names, ...prefixes, ...processes.flatMap((each) => each.command ?? [])].map(printable);
 }
 
 function card(report: Report, pen: Pen, all: boolean): string {
@@ -126,6 +128,7 @@ function card(report: Report, pen: Pen, all: boolean): string {
     nodePart(report, pen, all),
     part(pen, 'I/O and network', flowRows(report), all ? flowNote(report) : undefined),
     rankLines(report, pen, all),
+    daskPart(report, pen),
     processPart(report, pen, all),
     part(pen, 'Operations', operationRows(report, all ? Number.POSITIVE_INFINITY : 8)),
     part(pen, 'Phases', phaseRows(report.phases, report.job.start, all ? Number.POSITIVE_INFINITY : 8)),
@@ -292,6 +295,11 @@ function rankLines(report: Report, pen: Pen, all: boolean): string[] {
   if (found === undefined) return [];
   const notes = found.notes.flatMap((note) => wrap(pen.say(note), WIDTH - 2)).map((line) => `  ${pen.dim(line)}`);
   return [...part(pen, pen.say(found.title), found), ...notes];
+}
+
+function daskPart(report: Report, pen: Pen): string[] {
+  const lines = daskLines(report).flatMap((line) => wrap(pen.say(line), WIDTH - 2));
+  return lines.length === 0 ? [] : [pen.bold('Dask'), ...lines.map((line) => `  ${line}`)];
 }
 
 function processPart(report: Report, pen: Pen, all: boolean): string[] {

@@ -194,14 +194,15 @@ const Name = ({ colour, text }: { colour: string; text: string }) => (
   </span>
 );
 
-function summary({ band, unit, count, scope }: ChartData, { adds, key }: ChartFacts): string {
+function summary({ band, unit, count, scope, limit }: ChartData, { adds, key }: ChartFacts): string {
   const known = (band?.max ?? []).filter((value) => value !== null);
   if (known.length === 0) return '';
   const most = Math.max(...known);
   const what = key === undefined ? (count === 1 ? '' : `${count} nodes, `) : `${count} series, `;
   const whose = scope === 'node' ? ' (all on the node)' : '';
+  const held = limit === undefined ? '' : `, limit ${withUnit(limit, unit)}${count > 1 ? ' each' : ''}`;
   const sums = (band?.sum ?? []).filter((value) => value !== null);
   const mean = sums.length === 0 ? 0 : sums.reduce((a, b) => a + b, 0) / sums.length / (adds === true ? 1 : count);
   const of = adds === true && count > 1 ? ' together' : '';
-  return `${what}mean ${withUnit(mean, unit)}${of}, peak ${withUnit(most, unit)}${count > 1 ? ' of one' : ''}${whose}`;
+  return `${what}mean ${withUnit(mean, unit)}${of}, peak ${withUnit(most, unit)}${count > 1 ? ' of one' : ''}${held}${whose}`;
 }

@@ -4,7 +4,7 @@ import type { Comparison } from '../../../src/judge/compare/compare.ts';
 import { link, setQuery } from '../address.ts';
 import { ask, type ChartData, type ChartFacts, type JobSpans, latest, useAnswer } from '../ask.ts';
 import { Chart, Cursor } from '../charts/chart.tsx';
-import { bytes, duration, moment, percent, withUnit } from '../words.ts';
+import { bytes, count, duration, moment, percent, withUnit } from '../words.ts';
 
 /** Steps of each chart. */
 const POINTS = 300;
@@ -48,6 +48,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
         </p>
       ))}
       <Parts found={found} />
+      <Prefixes found={found} />
       <Overlays ids={ids} found={found} align={query.get('align') ?? 'start'} />
       <Figures found={found} />
     </article>
@@ -140,6 +141,49 @@ function Parts({ found: { parts, by, jobs } }: { found: Comparison }) {
         </table>
       </div>
       {parts.length > MOST_PARTS && <p class="faint">{parts.length - MOST_PARTS} more are not listed.</p>}
+    </section>
+  );
+}
+
+/** Tasks of Dask: how long those of each prefix took, together. */
+function Prefixes({ found: { prefixes, jobs } }: { found: Comparison }) {
+  if (prefixes.length === 0) return null;
+  return (
+    <section class="card" aria-label="Dask tasks by prefix">
+      <h2>
+        Dask tasks by prefix <small>time of all tasks together, the greatest difference first</small>
+      </h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of prefixes">
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">Prefix</th>
+              <th scope="col" class="number">
+                Difference
+              </th>
+              {jobs.map((job, i) => (
+                <th key={job.recording} scope="col" class="number">
+                  {nameOf(job, i)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {prefixes.slice(0, MOST_PARTS).map(({ prefix, difference, jobs: uses }) => (
+              <tr key={prefix}>
+                <th scope="row">{prefix}</th>
+                <td class="number">{signed(difference)}</td>
+                {uses.map((use, i) => (
+                  <td key={jobs[i]!.recording} class="number">
+                    {use ? `${duration(use.seconds)}, ${count(use.tasks, 'task')}` : ''}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {prefixes.length > MOST_PARTS && <p class="faint">{prefixes.length - MOST_PARTS} more are not listed.</p>}
     </section>
   );
 }

@@ -6,11 +6,11 @@ import type { Fact, RuleContext } from './rule.ts';
 export const daskCluster: Fact = {
   what: 'tasks of a Dask cluster (`tacho dask attach`, or `tacho run`)',
   columns: [daskTaskTable.col.key],
-  has: (facts) => facts.dask() !== undefined,
+  has: (facts) => facts.daskRun() !== undefined,
   otherwise: { skipped: 'no Dask cluster was recorded' },
 };
 
-export const runOf = (facts: RuleContext): DaskRun => facts.dask()!;
+export const runOf = (facts: RuleContext): DaskRun => facts.daskRun()!;
 
 /** From the start of the first task to the end of the last, in seconds. */
 export const runSeconds = ({ from, to }: DaskRun): number => (to - from) / 1e6;

@@ -40,7 +40,7 @@ export interface Questions {
   /** Columns of one table in earlier jobs that were recorded into the same folder, the last one first; none when that is not known. */
   past(...columns: readonly TableColumn[]): PastSeries[];
   /** The Dask cluster of the job; undefined: it had none, or a part of the job is looked at. */
-  dask(): DaskRun | undefined;
+  daskRun(): DaskRun | undefined;
   /** The last word of a text column: one for each node and key that has one. */
   texts<K extends string>(column: TableColumn<string, string, K>, keys?: KeyValues<K>): NodeText[];
 }
@@ -62,7 +62,7 @@ export interface NodeStatistics<F = Figures> {
 export const questionsOf = (material: Material): Questions => ({
   allProcesses: once(() => processesOf(material)),
   allThreads: () => material.threads?.(),
-  dask: () => material.dask?.(),
+  daskRun: () => material.dask?.(),
   texts: ({ table, name }, wanted) =>
     material.nodes.flatMap((node) =>
       matching(node, table, wanted).flatMap(({ keys, texts, end }) => {

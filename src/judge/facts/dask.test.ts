@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { daskRecording } from '../../../test/made/dask-recording.ts';
+import { draw } from '../../charts/draw.ts';
+import { chartOf } from '../../charts/job-charts.ts';
+import { makeChartData } from '../../charts/make-chart-data.ts';
+import { openRecording } from '../../recording/folder/open.ts';
+import { sealRecording } from '../../recording/sealed/seal.ts';
+import { compareCsv, compareJson, compareText } from '../../show/judged/compare-text.ts';
+import { reportText } from '../../show/report/text.ts';
+import { compare } from '../compare/compare.ts';
+import { report } from '../report.ts';
+import { type Report, reportSchema } from '../report-schema.ts';
+import { gather } from './gather.ts';
+
+const cardOf = (folder: string): Report => report(gather(openRecording(folder)));
+
+test('the report has the tasks of a Dask cluster, sealed or not', async () => {
+  const folder = await daskRecording();
+  for (const isSealed of [false, true]) {
+    if (isSealed) sealRecording(openRecording(folder), { force: true });
+    const card = cardOf(folder);
+    reportSchema.parse(JSON.parse(JSON.stringify(card)));
+    const { prefixes, ...dask } = card.dask!;
+    assert.deepEqual(dask, {
+      tasks: 24,
+      erred: 1,
+      lost: 0,
+      recomputed: 2,
+      graphs: 1,
+      workers: 2,
+      threads: 2,
+      seconds: 6.5,
+      busy: 1,
+      spilled_peak_bytes: 2 ** 26,
+    });
+    assert.deepEqual(
+      prefixes.map(({ prefix, tasks, seconds, median_seconds, shared }) => [
+        prefix,
+        tasks,
+        seconds,
+        median_seconds,
+        shared,
+      ]),
+      [
+        ['load', 22, 11, 0.5, 0],
+        ['sum', 1, 1, 1, 0],
+        ['fail', 1, 1, 1, 0],
+      ],
+    );
+  }
+  const text = reportText([cardOf(folder)]);
+  assert.ok(
+    text.includes(
+      `
+Dask
+  24 tasks of 1 graph on 2 workers in 6.5 s; threads busy 100 % of it
+  1 failed, 2 computed again, up to 64.0 MiB of a worker spilled to disk
+  most time: load 11.0 s (22 tasks), sum 1.0 s (1 task), fail 1.0 s (1 task)
+`,
+    ),
+    text,
+  );
+});
+
+test('runs are compared by prefix: text, JSON and CSV', async () => {
+  const folders = [await daskRecording(), await daskRecording({ id: '18', load: 0.75 })];
+  const found = compare(folders.map(cardOf), undefined, 'prefix');
+  assert.deepEqual(
+    found.prefixes.map(({ prefix, difference, jobs }) => [prefix, difference, jobs.map((use) => use!.tasks)]),
+    [
+      ['load', 5_500_000, [22, 22]],
+      ['sum', 0, [1, 1]],
+      ['fail', 0, [1, 1]],
+    ],
+  );
+  const text = compareText(found, { width: 120 });
+  assert.match(text, /Tasks of Dask by prefix: their time added up\n/);
+  assert.match(text, /\n +\+5\.5 s +11\.0 s +16\.5 s +22 +22 +500 ms +750 ms +load\n/);
+  assert.equal(JSON.parse(compareJson(found)).prefixes[0].jobs[1].seconds, 16.5);
+  const [head, first] = compareCsv(found).split('\n');
+  assert.match(head!, /^prefix,difference,seconds 17,seconds 18,tasks 17,tasks 18,median_seconds 17,/);
+  assert.match(first!, /^load,5500000,11,16.5,22,22,0.5,0.75,/);
+});
+
+test('a job without tasks beside one with tasks is said', async () => {
+  const { dask: _, ...other } = { ...cardOf(await daskRecording({ id: '18' })) };
+  const found = compare([cardOf(await daskRecording()), other], undefined);
+  assert.ok(found.notes.includes('no Dask tasks were recorded of 18'), found.notes.join());
+  assert.equal(found.prefixes[0]!.jobs[1], undefined);
+  assert.deepEqual(compare([other, other], undefined, 'prefix').notes.slice(-1), ['no job has tasks of Dask']);
+});
+
+test('the chart of worker memory has the limit of a worker', async () => {
+  const material = gather(openRecording(await daskRecording()));
+  const data = makeChartData(draw(material, chartOf('dask-memory')!)!);
+  assert.equal(data.limit, 2 ** 30);
+  assert.equal(data.count, 2);
+  assert.equal(makeChartData(draw(material, chartOf('dask-spilled')!)!).limit, undefined);
+});

@@ -1,0 +1,60 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { DaskWriter } from '../../src/dask/dask-writer.ts';
+import type { WorkerSample } from '../../src/dask/events.ts';
+import { daskGraphTable, daskTaskTable, daskWorkerTable } from '../../src/sources/own/dask.ts';
+import { agentOf, jobOf, START, temporary } from '../make-recording.ts';
+
+const MiB = 2 ** 20;
+const WORKERS = ['tcp://10.0.0.1:4000', 'tcp://10.0.0.2:4000'] as const;
+
+export interface MadeDask {
+  id?: string;
+  /** How long each task `load` takes, in seconds. */
+  load?: number;
+  gpus?: WorkerSample['gpus'];
+}
+
+/**
+ * A cluster of two workers with a thread each: 20 tasks `load` one after the other, two of them again, then one `sum` of 1 s
+ * on the first worker and a `fail` on the second, which spills 64 MiB.
+ */
+export async function daskRecording({ id = '17', load = 0.5, gpus = [] }: MadeDask = {}): Promise<string> {
+  const folder = path.join(temporary(), `tacho-${id}`);
+  const node = path.join(folder, 'node=c1');
+  fs.mkdirSync(node, { recursive: true });
+  const writer = new DaskWriter(node, { plain: true });
+  const begin = START / 1e6;
+  const place = { job: 1, dag: 0 };
+  writer.event({ time: begin, event: 'start', name: 'tasks, total-mem, mem-util, compute-util' });
+  writer.event({ time: begin, event: 'graph', name: 'sum', wanted: 1, tasks: 22, place });
+  const end = begin + 11 * load + 1;
+  WORKERS.forEach((worker, w) => {
+    let clock = begin;
+    const add = (key: string, seconds: number, more: object = {}): void => {
+      writer.task(
+        { key, worker, start: clock, stop: clock + seconds, outcome: 'ok', thread: 1, bytes: 8, ...more },
+        place,
+      );
+      clock += seconds;
+    };
+    for (let i = 0; i < 11; i++) add(`load-${w}${i % 10}`, load);
+    if (w === 0) add('sum-1', 1);
+    else add('fail-1', 1, { outcome: 'erred', error: 'ValueError' });
+    for (let time = begin; time <= end; time += 0.5)
+      writer.sample(
+        {
+          ...{ time, worker, name: String(w), host: 'c1', pid: 10 + w, threads: 1, limit: 1024 * MiB, executing: 1 },
+          ...{ memory: 512 * MiB, managed: MiB, spilled: w === 1 && time > begin + 1 ? 64 * MiB : 0 },
+          ...{ cpuMicroseconds: (time - begin) * 1e6, gpus, metrics: [] },
+        },
+        place,
+      );
+  });
+  await writer.close();
+  const job = jobOf({ id, nodes: ['c1'], start: START, end: Math.round(end * 1e6), interval_seconds: 0.5 });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
+  const tables = [daskTaskTable, daskWorkerTable, daskGraphTable];
+  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agentOf('c1', tables)));
+  return folder;
+}
