@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { daskRecording } from '../../../test/made/dask-recording.ts';
-import { draw } from '../../charts/draw.ts';
-import { chartOf } from '../../charts/job-charts.ts';
-import { makeChartData } from '../../charts/make-chart-data.ts';
-import { openRecording } from '../../recording/folder/open.ts';
-import { sealRecording } from '../../recording/sealed/seal.ts';
-import { compareCsv, compareJson, compareText } from '../../show/judged/compare-text.ts';
-import { reportText } from '../../show/report/text.ts';
-import { compare } from '../compare/compare.ts';
-import { report } from '../report.ts';
-import { type Report, reportSchema } from '../report-schema.ts';
-import { gather } from './gather.ts';
+import { draw } from '../../src/charts/draw.ts';
+import { chartOf } from '../../src/charts/job-charts.ts';
+import { makeChartData } from '../../src/charts/make-chart-data.ts';
+import { compare } from '../../src/judge/compare/compare.ts';
+import { gather } from '../../src/judge/facts/gather.ts';
+import { report } from '../../src/judge/report.ts';
+import { type Report, reportSchema } from '../../src/judge/report-schema.ts';
+import { openRecording } from '../../src/recording/folder/open.ts';
+import { sealRecording } from '../../src/recording/sealed/seal.ts';
+import { compareCsv, compareJson, compareText } from '../../src/show/judged/compare-text.ts';
+import { reportText } from '../../src/show/report/text.ts';
+import { daskRecording } from '../made/dask-recording.ts';
 
 const cardOf = (folder: string): Report => report(gather(openRecording(folder)));
 
