@@ -69,6 +69,18 @@ test('all but the corrupted one are imported, which is named with its line and l
   assert.equal(fs.readdirSync(folder).length, 7);
 });
 
+test('a recording is smaller than its archive', { skip }, () => {
+  for (const [job, archive] of [
+    ['685000', '685000.tgz'],
+    ['685003', '685003.tgz'],
+    [KERNEL_BUILDS[0]!, `${KERNEL_BUILDS[0]}.tgz`],
+  ] as const) {
+    const files = fs.globSync(path.join(folder, `tacho-${job}`, '**/*')).map((file) => fs.statSync(file));
+    const bytes = files.reduce((total, file) => total + (file.isFile() ? file.size : 0), 0);
+    assert.ok(bytes < fs.statSync(path.join(DATA, archive)).size, `${job}: ${bytes} bytes`);
+  }
+});
+
 test('685000: the job', { skip }, () => {
   const { job, nodes } = recording('685000');
   assert.deepEqual([job.id, job.scheduler, job.state, job.exit_code], ['685000', 'slurm', 'completed', 0]);

@@ -42,6 +42,8 @@ export interface Table {
   readonly sparse?: boolean;
   /** Rows are things that happened, not samples of a state: no statistics, no rates. */
   readonly events?: boolean;
+  /** A thing of that table without a row here has one, which would say the same: it is not written twice. */
+  readonly implied_by?: string;
 }
 
 /** A column of a certain table: who asks for it can neither misspell it nor look for it elsewhere. */

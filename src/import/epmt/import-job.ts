@@ -80,7 +80,7 @@ export async function importJob(files: JobFiles, options: ImportOptions): Promis
     job: job.id,
     nodes: job.nodes,
     processes: nodes.reduce((sum, node) => sum + node.processes.rows, 0),
-    threads: nodes.reduce((sum, node) => sum + node.threads.rows, 0),
+    threads: nodes.reduce((sum, node) => sum + node.threadCount, 0),
     notes,
   };
 }
@@ -177,8 +177,7 @@ function nodesOf(
     moved += tables.moved;
     return {
       name,
-      processes: tables.processes,
-      threads: tables.threads,
+      ...tables,
       notes: missing,
       doubts: [...doubts].filter(([file]) => (last.get(file) ?? some) === name).map(([, doubt]) => doubt),
     };

@@ -24,7 +24,9 @@ import { readProcesses } from '../../query/processes/processes.ts';
 import { readAllThreads } from '../../query/processes/threads.ts';
 import { type NodeRecording, openRecording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
+import { Rows } from '../../recording/read/rows.ts';
 import { verifyRecording } from '../../recording/repair/verify.ts';
+import { readParquet } from '../../recording/sealed/parquet/read.ts';
 import { type Imported, importEpmt } from './import.ts';
 import { virtualSize } from './tables.ts';
 
@@ -134,6 +136,40 @@ test('a process and its threads: sums, maxima, names', async (t) => {
     [0, 2, 1].map((n) => JOB_START + 55_000 - n * 100),
   );
   assert.equal('cutime' in rows[0]!, false);
+});
+
+test('a thread that is all of its process is not written, and is read', async (t) => {
+  const { folder } = await imported(t, [metadata(), csv([threaded, madeProcess(9), madeProcess(60)])]);
+  const [node] = openRecording(folder).nodes;
+  const file = path.join(folder, 'node=c1/thread_end.parquet');
+  const written = new Rows();
+  readParquet(file, written);
+  assert.equal(written.length, 3);
+  const rows = table(node!, 'thread_end');
+  assert.deepEqual(
+    rows.map(({ pid, tid }) => [pid, tid]),
+    [
+      ['9', '9'],
+      ['50', '50'],
+      ['50', '51'],
+      ['50', '52'],
+      ['60', '60'],
+    ],
+  );
+  const [process] = table(node!, 'process_end');
+  const { thread_start, ...thread } = rows[0]!;
+  assert.equal(thread_start, Number(process!.start));
+  for (const [name, value] of Object.entries(thread)) if (name !== 'tid') assert.equal(value, process![name], name);
+  // some columns only, and a stretch of time
+  const some = readTable(node!, 'thread_end', { columns: ['usertime'], from: process!.time as number });
+  assert.deepEqual(
+    [...some.numbers].map(([name, values]) => [name, ...values]),
+    [['usertime', 9, 10, 12, 11, 60]],
+  );
+  // which processes had several threads nobody knows any more: none is made up
+  fs.truncateSync(file, 100);
+  const damaged = readTable(openRecording(folder).nodes[0]!, 'thread_end');
+  assert.deepEqual([damaged.rows, damaged.damage.length], [0, 1]);
 });
 
 test('the same job as CSV of every version, collated or not, and as TSV', async (t) => {

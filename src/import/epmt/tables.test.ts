@@ -2,6 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { CSV_COLUMNS, csvText, JOB_START, madeProcess } from '../../../test/made/epmt-archive.ts';
+import { arrange } from '../../recording/read/arrange.ts';
+import { addImpliedThreads } from '../../recording/read/implied-threads.ts';
+import { Rows } from '../../recording/read/rows.ts';
+import { threadEndTable } from '../../sources/records/tables.ts';
 import { readCsv } from './csv.ts';
 import { ProcessRows } from './rows.ts';
 import { metricsOf, tablesOf } from './tables.ts';
@@ -16,7 +20,11 @@ test('processes come by pid, start and end, each once, and no two with one ident
       );
       const rows = new ProcessRows();
       readCsv({ name: 'c1-papiex-1-0.csv', bytes: Buffer.from(csvText(made, CSV_COLUMNS[41])) }, rows);
-      const { processes, threads } = tablesOf(rows, metricsOf(rows), Uint32Array.from(made.keys()));
+      const { processes, threads, threadCount } = tablesOf(rows, metricsOf(rows), Uint32Array.from(made.keys()));
+      // each is its process's only thread: none is written, all are read
+      assert.deepEqual([threads.rows, threadCount], [0, processes.rows]);
+      const read = new Rows();
+      addImpliedThreads(read, [], processes);
       const distinct = [...new Map(given.map((each) => [each.join(' '), each])).values()];
       // a pid and a start are one process: the next one begins a microsecond later
       const last = new Map<number, number>();
@@ -27,7 +35,7 @@ test('processes come by pid, start and end, each once, and no two with one ident
           last.set(id, start);
           return [String(id), String(start), Math.max(JOB_START + after + lasted, start)];
         });
-      for (const batch of [processes, threads]) {
+      for (const batch of [processes, arrange(read, threadEndTable)]) {
         const text = (name: string, row: number): string => {
           const { codes, values } = batch.texts.get(name)!;
           return values[codes[row]!]!;

@@ -48,42 +48,49 @@ export function metricsOf(rows: ProcessRows): Metrics {
   return metrics;
 }
 
+/** What becomes of the processes of a node. */
+export interface NodeTables {
+  processes: Batch;
+  /** Without those that are all of their process: its row says the same (`implied_by`). */
+  threads: Batch;
+  /** How many threads there are with those. */
+  threadCount: number;
+  /** Processes that begin a microsecond later than their row said. */
+  moved: number;
+}
+
 /** The processes of a node, and their threads, as the tables of a recording; `chosen` are their numbers. */
-export function tablesOf(
-  rows: ProcessRows,
-  metrics: Metrics,
-  chosen: Uint32Array,
-): { processes: Batch; threads: Batch; moved: number } {
+export function tablesOf(rows: ProcessRows, metrics: Metrics, chosen: Uint32Array): NodeTables {
   const order = withoutTwins(rows, inOrder(rows, chosen));
-  const threads = threadsOf(rows, order);
+  const identity: Identity = {
+    pid: pickFirst(rows.column('pid'), rows, order),
+    start: pickFirst(rows.column('start'), rows, order),
+    end: pickFirst(rows.column('end'), rows, order),
+  };
+  const moved = moveApart(identity);
+  const written = withThreads(rows, order, identity.pid);
+  const threads = threadsOf(rows, pickCodes(order, written));
   const process = new Map<string, Float64Array>();
   const thread = new Map<string, Float64Array>();
-  // where each process has one thread, its numbers are that thread's: the same column serves both tables
-  const single = threads.length === order.length;
   for (const [column, each] of metrics.columns) {
-    const ofThreads = pickNumbers(each, threads);
-    process.set(column, single ? ofThreads : combined(column, each, rows, order));
-    if (!NOT_OF_THREADS.includes(column)) thread.set(column, ofThreads);
+    process.set(column, combined(column, each, rows, order));
+    if (!NOT_OF_THREADS.includes(column)) thread.set(column, pickNumbers(each, threads));
   }
-  const ofProcess = (name: string): Float64Array => pickFirst(rows.column(name), rows, order);
   const { ppid, pgid, sid, exitcode, numtids, threads_counted, exitsignal } = processEndTable.col;
-  for (const { name } of [ppid, pgid, sid, exitcode, numtids]) process.set(name, ofProcess(name));
+  for (const { name } of [ppid, pgid, sid, exitcode, numtids])
+    process.set(name, pickFirst(rows.column(name), rows, order));
   process.set(threads_counted.name, new Float64Array(order.length));
   const { ended, signals } = endings(rows, order);
   if (signals !== undefined) process.set(exitsignal.name, signals);
-  const identity: Identity = { pid: ofProcess('pid'), start: ofProcess('start'), end: ofProcess('end') };
-  const moved = moveApart(identity);
-  const pid = numbersAsTexts(identity.pid);
-  const start = numbersAsTexts(identity.start);
   const texts = new Map<string, TextColumn>([
-    ['pid', pid],
-    ['start', start],
+    ['pid', numbersAsTexts(identity.pid)],
+    ['start', numbersAsTexts(identity.start)],
     ['ended', ended],
   ] satisfies [NameIn<typeof processEndTable>, TextColumn][]);
   if (rows.numbers.has('mpirank')) {
     const rank = ranks(rows, order);
     texts.set(processEndTable.col.rank.name, numbersAsTexts(rank));
-    const size = ofProcess('mpinumranks');
+    const size = pickFirst(rows.column('mpinumranks'), rows, order);
     process.set(
       processEndTable.col.ranks.name,
       size.map((value, i) => (Number.isNaN(rank[i]!) ? Number.NaN : value)),
@@ -92,27 +99,29 @@ export function tablesOf(
   for (const name of TEXTS) {
     if (name !== 'hostname') texts.set(name, textsOf(rows, name, order));
   }
-  const processes = batch(processEndTable, identity.end, process, texts);
-  if (single && ownIds(rows, threads, identity.pid)) {
-    thread.set(threadEndTable.col.thread_start.name, identity.start);
-    const same = new Map<string, TextColumn>([
-      ['pid', pid],
-      ['start', start],
-      ['tid', pid],
-      ['ended', ended],
-    ] satisfies ThreadTexts);
-    return { processes, threads: batch(threadEndTable, identity.end, thread, same), moved };
-  }
-  const tids = threadIds(rows, order, threads, identity.pid);
-  return { processes, threads: threadBatch(rows, order, threads, thread, { ...identity, tids, ended }), moved };
+  const owner: Owner = {
+    order: pickCodes(order, written),
+    pid: pickNumbers(identity.pid, written),
+    start: pickNumbers(identity.start, written),
+    end: pickNumbers(identity.end, written),
+    ended: { codes: pickCodes(ended.codes, written), values: ended.values },
+  };
+  return {
+    processes: batch(processEndTable, identity.end, process, texts),
+    threads: threadBatch(rows, threads, thread, owner),
+    threadCount: threads.length + order.length - written.length,
+    moved,
+  };
 }
 
-/** Do all of these threads have the ids of their processes, as first threads do? */
-function ownIds(rows: ProcessRows, threads: Uint32Array, pid: Float64Array): boolean {
-  const tid = rows.numbers.get('tid');
-  if (tid === undefined) return true;
-  for (let i = 0; i < threads.length; i++) if (tid[threads[i]!]! > 0 && tid[threads[i]!] !== pid[i]) return false;
-  return true;
+/** Which of these processes have threads of their own: several, or one with another id. */
+function withThreads({ first, numbers }: ProcessRows, order: Uint32Array, pid: Float64Array): Uint32Array {
+  const tid = numbers.get('tid');
+  const has = (p: number, i: number): boolean => {
+    const row = first[p]!;
+    return first[p + 1]! - row > 1 || (tid !== undefined && tid[row]! > 0 && tid[row] !== pid[i]);
+  };
+  return Uint32Array.from(order.keys()).filter((i) => has(order[i]!, i));
 }
 
 interface Identity {
@@ -263,7 +272,7 @@ function ranks(rows: ProcessRows, order: Uint32Array): Float64Array {
 }
 
 /** Files with a line a process do not name its threads: the first has the process' own id, the third is called #3. */
-function threadIds(rows: ProcessRows, order: Uint32Array, threads: Uint32Array, pid: Float64Array): string[] {
+function threadIds(rows: ProcessRows, threads: Uint32Array, { order, pid }: Owner): string[] {
   const tid = rows.numbers.get('tid');
   const ids = new Array<string>(threads.length);
   let at = 0;
@@ -279,38 +288,39 @@ function threadIds(rows: ProcessRows, order: Uint32Array, threads: Uint32Array, 
   return ids;
 }
 
-function threadBatch(
-  rows: ProcessRows,
-  order: Uint32Array,
-  threads: Uint32Array,
-  numbers: Map<string, Float64Array>,
-  process: Identity & { tids: string[]; ended: TextColumn },
-): Batch {
+/** Processes whose threads have rows of their own: where they are in the data, and what their rows say. */
+interface Owner extends Identity {
+  order: Uint32Array;
+  ended: TextColumn;
+}
+
+function threadBatch(rows: ProcessRows, threads: Uint32Array, numbers: Map<string, Float64Array>, owner: Owner): Batch {
   const start = rows.column('start');
   const end = rows.column('end');
   const place = new Uint32Array(threads.length);
   const time = new Float64Array(threads.length);
   const began = new Float64Array(threads.length);
   let at = 0;
-  for (let i = 0; i < order.length; i++) {
-    const count = rows.first[order[i]! + 1]! - rows.first[order[i]!]!;
+  for (let i = 0; i < owner.order.length; i++) {
+    const p = owner.order[i]!;
+    const count = rows.first[p + 1]! - rows.first[p]!;
     for (let n = 0; n < count; n++, at++) {
       const t = threads[at]!;
       place[at] = i;
       // when it is not known when a thread ended, its process' end is the latest
-      time[at] = end[t]! > 0 ? end[t]! : process.end[i]!;
+      time[at] = end[t]! > 0 ? end[t]! : owner.end[i]!;
       began[at] = start[t]! > 0 ? start[t]! : Number.NaN;
     }
   }
   numbers.set(threadEndTable.col.thread_start.name, began);
-  const { tids, ended } = process;
+  const tids = threadIds(rows, threads, owner);
   const texts = new Map<string, TextColumn>([
-    ['pid', numbersAsTexts(pickNumbers(process.pid, place))],
-    ['start', numbersAsTexts(pickNumbers(process.start, place))],
+    ['pid', numbersAsTexts(pickNumbers(owner.pid, place))],
+    ['start', numbersAsTexts(pickNumbers(owner.start, place))],
     ['tid', { codes: Uint32Array.from(tids, (_, i) => i), values: tids }],
-    ['ended', { codes: pickCodes(ended.codes, place), values: ended.values }],
+    ['ended', { codes: pickCodes(owner.ended.codes, place), values: owner.ended.values }],
   ] satisfies ThreadTexts);
-  return batch(threadEndTable, time, numbers, texts);
+  return batch({ ...threadEndTable, implied_by: processEndTable.name }, time, numbers, texts);
 }
 
 /** Columns that no file had are not there at all; those of papiex that Tacho has none of come behind its own. */

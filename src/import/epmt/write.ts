@@ -10,18 +10,21 @@ import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import { readJob } from '../../recording/folder/open.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
 import { syncFolder } from '../../recording/folder/synced.ts';
+import { moveTables } from '../../recording/folder/tables-file.ts';
 import type { Batch } from '../../recording/read/batch.ts';
-import { type Encoded, writeParquet } from '../../recording/sealed/parquet/write.ts';
+import { packedMetadata, writeParquet } from '../../recording/sealed/parquet/write.ts';
 import type { TableStatistics } from '../../recording/sealed/statistics.ts';
 import { writeStatistics } from '../../recording/sealed/statistics-file.ts';
 import type { Note } from '../../sources/host.ts';
+import { processEndTable, threadEndTable } from '../../sources/records/tables.ts';
+import type { NodeTables } from './tables.ts';
+
+const TABLES = [processEndTable.name, threadEndTable.name];
 
 export type Doubt = NonNullable<AgentRecord['doubts']>[number];
 
-export interface ImportedNode {
+export interface ImportedNode extends NodeTables {
   name: string;
-  processes: Batch;
-  threads: Batch;
   notes: Note[];
   doubts: Doubt[];
 }
@@ -49,6 +52,7 @@ export function writeRecording(place: () => string, job: Job, nodes: readonly Im
   const temporary = fs.mkdtempSync(path.join(folder, `.${path.basename(first)}.tmp-`));
   try {
     for (const node of nodes) writeNode(temporary, job, node, from);
+    for (const { name } of nodes) moveTables(path.join(temporary, nodeFolder(name)), [], TABLES, nodes.length > 1);
     replaceJson(path.join(temporary, 'job.json'), job);
     const target = rename(temporary, place);
     syncFolder(folder);
@@ -75,27 +79,30 @@ function rename(temporary: string, place: () => string): string {
 function writeNode(recording: string, job: Job, node: ImportedNode, from: string): void {
   const folder = path.join(recording, nodeFolder(node.name));
   fs.mkdirSync(folder, { mode: 0o700 });
-  // both tables of a job without threads have most columns in common
-  const encoded: Encoded = new Map();
   let bytes = 0;
-  for (const batch of [node.processes, node.threads]) {
+  const put = (batch: Batch, rows: number, times: readonly Float64Array[]): void => {
     const { name } = batch.table;
     const sealed = path.join(folder, `${name}.parquet`);
-    bytes += writeParquet(sealed, batch, { encoded, quick: true });
-    writeStatistics(path.join(folder, `${name}.stats.json`), statisticsOf(batch), sealed);
-  }
+    bytes += writeParquet(sealed, batch, { quick: true, metadata: packedMetadata(batch.table) });
+    writeStatistics(path.join(folder, `${name}.stats.json`), statisticsOf(name, rows, times), sealed);
+  };
+  const { processes, threads } = node;
+  put(processes, processes.rows, [processes.time]);
+  put(threads, node.threadCount, [processes.time, threads.time]);
   replaceJson(path.join(folder, 'agent.json'), agentRecord(job, node, from, bytes));
 }
 
 /** Events have no statistics: only how many there were, and when. */
-function statisticsOf({ table, rows, time }: Batch): TableStatistics {
+function statisticsOf(table: string, rows: number, times: readonly Float64Array[]): TableStatistics {
   let start = Number.POSITIVE_INFINITY;
   let end = Number.NEGATIVE_INFINITY;
-  for (const moment of time) {
-    if (moment < start) start = moment;
-    if (moment > end) end = moment;
+  for (const moments of times) {
+    for (const moment of moments) {
+      if (moment < start) start = moment;
+      if (moment > end) end = moment;
+    }
   }
-  return { table: table.name, rows, start, end, series: [], series_total: rows };
+  return { table, rows, start, end, series: [], series_total: rows };
 }
 
 /** No agent was there: what it says of itself is where the data came from, and what they cannot tell. */

@@ -99,6 +99,7 @@ const TABLE = {
   ),
   sparse: may(flag),
   events: may(flag),
+  implied_by: may(text),
   every: may(number),
 };
 

@@ -12,6 +12,7 @@ import { arrange } from './arrange.ts';
 import type { Batch, BatchOf, ReadOptions } from './batch.ts';
 import { clip } from './clip.ts';
 import { type CsvOptions, type Damage, readCsv, readCsvBytes } from './csv-read.ts';
+import { addImpliedThreads, impliedBy, impliedColumns } from './implied-threads.ts';
 import { Rows } from './rows.ts';
 
 /** A batch, and what could not be read of its files. */
@@ -159,6 +160,14 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   if (isUsual && seen.size > 0) for (const column of described!.columns) seen.set(column.name, column);
   const columns = isUsual && seen.size === 0 ? described!.columns : orderColumns(seen, described);
   for (const key of table.keys) rows.addText(key.name);
+  const implying = impliedBy(table);
+  // without all rows that there were, nobody knows which processes have none
+  if (implying !== undefined && damage.length === 0) {
+    const names = columns.map((column) => column.name).filter((column) => wanted?.has(column) ?? true);
+    const processes = readTable(node, implying, { columns: impliedColumns(names) });
+    damage.push(...processes.damage);
+    addImpliedThreads(rows, names, processes);
+  }
   return clipped(node, arrange(rows, { ...table, columns }, distinct), options, damage);
 }
 

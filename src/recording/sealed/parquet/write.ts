@@ -21,16 +21,14 @@ interface Placed {
   type: ParquetType;
 }
 
-/** Columns that several files have in common, ready to be written: they are encoded once if their writers share this. */
-export type Encoded = Map<Float64Array | TextColumn, { type: ParquetType; chunks: Chunk[] }>;
-
 export interface WriteOptions {
   rowsPerGroup?: number;
-  encoded?: Encoded;
   /** Half the time for a few percent more bytes. */
   quick?: boolean;
   /** False: the caller brings the file to the disk, with others. */
   sync?: boolean;
+  /** What its footer says beside the columns; of a whole batch it is the table's description. */
+  metadata?: Record<string, string>;
 }
 
 /**
@@ -43,7 +41,6 @@ export class ParquetWriter {
   private readonly rows: number;
   private readonly rowsPerGroup: number;
   private readonly metadata: Record<string, string>;
-  private readonly encoded: Encoded | undefined;
   private readonly quick: boolean;
   private readonly sync: boolean;
   private readonly placed: Placed[][] = [];
@@ -51,17 +48,11 @@ export class ParquetWriter {
   private pending: Buffer[] = [];
   private pendingBytes = 0;
 
-  constructor(
-    file: string,
-    columns: readonly ParquetColumn[],
-    rows: number,
-    options: WriteOptions & { metadata?: Record<string, string> } = {},
-  ) {
+  constructor(file: string, columns: readonly ParquetColumn[], rows: number, options: WriteOptions = {}) {
     this.columns = columns;
     this.rows = rows;
     this.rowsPerGroup = options.rowsPerGroup ?? ROWS_PER_GROUP;
     this.metadata = options.metadata ?? {};
-    this.encoded = options.encoded;
     this.quick = options.quick === true;
     this.sync = options.sync !== false;
     this.fd = openNew(file);
@@ -76,16 +67,12 @@ export class ParquetWriter {
     const { type } = column;
     // a whole-number column in which a fraction turned up becomes a float: nothing is rounded away
     const real = type === 'int' && data instanceof Float64Array && !isWhole(data) ? 'float' : type;
-    const known = this.encoded?.get(data);
-    const kept: Chunk[] = [];
     const placed: Placed[] = [];
     for (let row = 0; row < this.rows; row += this.rowsPerGroup) {
-      const chunk = known?.type === real ? known.chunks[placed.length]! : this.encode(data, row, real);
-      if (this.encoded !== undefined) kept.push(chunk);
+      const chunk = this.encode(data, row, real);
       placed.push({ chunk: { ...chunk, pages: [] }, offset: this.offset, type: real });
       for (const page of chunk.pages) this.write(page);
     }
-    this.encoded?.set(data, { type: real, chunks: kept });
     this.placed[index] = placed;
   }
 
@@ -244,7 +231,7 @@ export const packedMetadata = (table: Table): Record<string, string> => ({
 export function writeParquet(file: string, batch: Batch, options: WriteOptions = {}): number {
   const has = (name: string): boolean => batch.numbers.has(name) || batch.texts.has(name);
   const columns = parquetColumns(batch.table).filter(({ name }) => name === 'time' || has(name));
-  const writer = new ParquetWriter(file, columns, batch.rows, { ...options, metadata: tableMetadata(batch.table) });
+  const writer = new ParquetWriter(file, columns, batch.rows, { metadata: tableMetadata(batch.table), ...options });
   for (const { name } of columns) {
     writer.column(name, name === 'time' ? batch.time : (batch.numbers.get(name) ?? batch.texts.get(name)!));
   }
