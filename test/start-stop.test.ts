@@ -67,6 +67,25 @@ test('outside of a scheduler the script may say how it ended', (t) => {
   assert.deepEqual([job.state, job.exit_code], ['failed', 4]);
 });
 
+test('--offset moves the samples of start and run', (t) => {
+  const { folder, sh } = shell(t);
+  const ticks = (recording: string): string =>
+    `for i in $(seq 300); do [ "$(cat ${recording}/node=*/agent.csv | wc -l)" -gt 4 ] && break; sleep 0.2; done`;
+  const { status, stderr } = sh(`set -e
+    tacho start -o started --interval 0.4s --offset 0.1s
+    ${ticks('started')}
+    tacho stop --no-report
+    tacho run -o ran --interval 0.4s --offset 0.1s --no-report -- sh -c '${ticks('ran')}'`);
+  assert.equal(status, 0, stderr);
+  for (const recording of ['started', 'ran']) {
+    const { time, numbers } = readTable(openRecording(path.join(folder, recording)).nodes[0]!, 'agent');
+    // the first and the last are taken when recording begins and ends
+    const due = [...time.map((at, i) => at - numbers.get('late_us')![i]!)].slice(1, -1);
+    assert.ok(due.length > 1, recording);
+    assert.deepEqual(new Set(due.map((at) => at % 400_000)), new Set([100_000]), recording);
+  }
+});
+
 /** Shell: the recording r has a process with this command (not the one that looks for it). */
 const seen = (command: string): string => `grep -qs ',[${command[0]}]${command.slice(1)},' r/node=*/process.csv`;
 

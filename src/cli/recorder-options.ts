@@ -4,6 +4,7 @@ import type { SettingKey } from '../config/settings.ts';
 /** The settings of whatever records: `run`, `start` and the agents it starts. */
 export const RECORDER_SETTINGS = [
   'interval',
+  'offset',
   'recordings',
   'redact',
   'keep_environment',
@@ -19,6 +20,7 @@ export const RECORDER_SETTINGS = [
 export function recorderOptions(config: Config) {
   return {
     intervalSeconds: config.interval,
+    offsetSeconds: config.offset,
     redact: config.redact,
     keepEnvironment: config.keep_environment,
     only: config['sources.enable'],

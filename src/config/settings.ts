@@ -17,6 +17,13 @@ export interface Setting {
 export const settings = [
   { key: 'interval', kind: 'interval', default: '1s', help: 'Time between samples, from 0.1 s up.' },
   {
+    key: 'offset',
+    kind: 'pause',
+    default: '0s',
+    rare: true,
+    help: 'Take samples this long after whole multiples of the interval, e.g. when other programs have done their own work of the second.',
+  },
+  {
     key: 'recordings',
     kind: 'folder',
     help: 'Folder in which recordings are made and looked for, each in a folder of its own (default: the current folder).',
@@ -154,14 +161,6 @@ export const settings = [
     default: '60s',
     flag: '--idle-interval',
     help: 'Time between samples of the node itself, whether a job runs or not.',
-  },
-  {
-    key: 'service.offset',
-    kind: 'pause',
-    default: '0s',
-    flag: '--offset',
-    rare: true,
-    help: 'Take samples so long after whole multiples of the interval, e.g. when other programs have ended their own work of the second.',
   },
   {
     key: 'service.node',

@@ -35,6 +35,7 @@ export interface AgentsOptions {
   only?: readonly string[];
   without?: readonly string[];
   also?: readonly string[];
+  offsetSeconds?: number;
   /** A configuration that was named. */
   config?: string;
   /** A local agent records this process and its descendants as the job, and ends when it has gone. */
@@ -126,9 +127,11 @@ exit 1`;
   return ['sh', '-c', script, process.cwd(), recording, ...command];
 }
 
-function agentCommand({ recording, job, env, only, without, also, config, watchPid, tacho }: AgentsOptions): string[] {
+function agentCommand(options: AgentsOptions): string[] {
+  const { recording, job, env, offsetSeconds = 0, only, without, also, config, watchPid, tacho } = options;
   const command = [...(tacho ?? [ours('tacho')]), 'agent', '--recording', recording];
   command.push('--interval', String(job.interval_seconds));
+  if (offsetSeconds > 0) command.push('--offset', String(offsetSeconds));
   if (job.scheduler !== 'none' && job.scheduler !== 'file') {
     command.push('--scheduler', job.scheduler, '--job-id', env.SLURM_JOB_ID ?? job.id);
   }

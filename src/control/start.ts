@@ -30,6 +30,7 @@ import { runningJob } from './running-job.ts';
 
 export interface StartOptions extends JobOptions {
   intervalSeconds: number;
+  offsetSeconds?: number;
   folder?: string;
   /** Where the recording is made when no folder is named. */
   parent: string;
@@ -76,6 +77,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     nodes: job.nodes,
     env,
     ...stated({
+      offsetSeconds: options.offsetSeconds,
       only: options.only,
       without: options.without,
       also: options.also,

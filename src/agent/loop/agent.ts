@@ -47,6 +47,8 @@ export interface AgentOptions {
   host: Host;
   facts: NodeFacts;
   intervalSeconds: number;
+  /** Samples are taken so long after whole multiples of the interval. */
+  offsetSeconds?: number;
   step?: string;
   writer?: WriterOptions;
   clock?: Clock;
@@ -78,6 +80,7 @@ export class Agent {
   private readonly options: AgentOptions;
   private readonly clock: Clock;
   private readonly interval: number;
+  private readonly ticks: Ticker;
   private readonly readers: Readers;
   private readonly writers = new Map<string, TableWriter>();
   private readonly own: Frame;
@@ -116,6 +119,7 @@ export class Agent {
     this.turns = options.turns ?? turns();
     this.cpuBefore = options.shared === true ? usedCpu() : 0;
     this.interval = Math.round(options.intervalSeconds * 1e6);
+    this.ticks = options.ticker ?? ticker(this.clock, {}, Math.round((options.offsetSeconds ?? 0) * 1e6));
     this.lostBefore = options.before === undefined ? [] : lostWith(options.before);
     // before its live part is set aside
     const { before } = options;
@@ -228,8 +232,7 @@ export class Agent {
     this.tellAway(this.own.time);
     this.nextRecord = 0;
     if (rest === undefined) this.save();
-    const ticks = this.options.ticker ?? ticker(this.clock);
-    this.endTicks = ticks.every(this.interval, (now, due) => this.tick(now, due));
+    this.endTicks = this.ticks.every(this.interval, (now, due) => this.tick(now, due));
   }
 
   /** Ticks that nobody was there for are no ticks that an agent was too busy for. */
@@ -288,7 +291,7 @@ export class Agent {
     }
     this.sample(now, late, false);
     // those that were due while this one was taken do not happen
-    const offset = this.options.ticker?.offset ?? 0;
+    const { offset = 0 } = this.ticks;
     const ticksUntil = (time: number): number => Math.floor((time - offset) / this.interval);
     this.record.missed_ticks += ticksUntil(this.clock.now()) - ticksUntil(now);
   }

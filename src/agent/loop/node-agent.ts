@@ -25,6 +25,7 @@ export interface NodeAgentOptions {
   recording: string;
   node: string;
   intervalSeconds: number;
+  offsetSeconds?: number;
   step?: string;
   /** Names of tables that are not wanted; with `only`, of those that are. */
   without: readonly string[];
@@ -57,7 +58,7 @@ export async function startNodeAgent(options: NodeAgentOptions) {
     facts,
     intervalSeconds: options.intervalSeconds,
     writer: options.writer,
-    ...stated({ step: options.step, gone: options.gone }),
+    ...stated({ offsetSeconds: options.offsetSeconds, step: options.step, gone: options.gone }),
   });
   // a process of its own needs a moment to begin: the cards are to be seen from the job's first moments on
   const slow = await openSlow(agent, host, options, isWanted);

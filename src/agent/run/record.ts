@@ -41,6 +41,7 @@ import { commandTexts, tellEnd, tellStart } from './told-command.ts';
 export interface RecordOptions {
   command: readonly string[];
   intervalSeconds: number;
+  offsetSeconds?: number;
   name?: string;
   tags: Record<string, string>;
   /** The recording's folder; without it one is named after the job, in `parent`. */
@@ -250,8 +251,8 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
 
 /** One agent on every node of the allocation, as `tacho start` and `tacho stop` have them. */
 async function recordAll(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
-  const { without, only, also, config } = options;
-  const asked = { without, only, endWith: process.pid, ...stated({ also, config }) };
+  const { without, only, also, config, offsetSeconds } = options;
+  const asked = { without, only, endWith: process.pid, ...stated({ also, config, offsetSeconds }) };
   const agents = { recording: folder, job, nodes: job.nodes, env: process.env, ...asked };
   const limit = options.limitSeconds ?? FIRST_SAMPLE_SECONDS;
   const began = performance.now();
