@@ -131,8 +131,10 @@ function licences(): void {
   };
   const texts = [...Object.keys(dependencies), ...LATER, `node-linux-${process.arch}`].map((name) => {
     const folder = from('node_modules', name);
-    const files = fs.readdirSync(folder).filter((each) => /^licen[sc]e/i.test(each));
-    const all = files.map((file) => fs.readFileSync(path.join(folder, file), 'utf8'));
+    const files = fs.readdirSync(folder, { withFileTypes: true });
+    const all = files
+      .filter((file) => file.isFile() && /^licen[sc]e/i.test(file.name))
+      .map(({ name: file }) => fs.readFileSync(path.join(folder, file), 'utf8'));
     return `== ${name} ==\n\n${all.length === 0 ? licenceNamed(folder) : all.join('\n')}\n`;
   });
   fs.writeFileSync(at('LICENSES-OF-PACKAGES'), texts.join('\n'));

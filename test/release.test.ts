@@ -73,6 +73,9 @@ test('it writes the demo, reports on it and exports it', { skip: lacks }, () => 
   assert.match(tacho(['report', 'demo']).out, /GPU/);
   const exported = tacho(['export', 'demo', '-o', 'exported', '--table', 'loadavg']);
   assert.equal(exported.code, 0, exported.err);
+  const drawn = tacho(['plot', 'lines', 'demo', '--table', 'gpu', '--metric', 'power', '--save', 'power.png']);
+  assert.equal(drawn.code, 0, drawn.err);
+  assert.equal(fs.readFileSync(path.join(folder, 'power.png')).toString('latin1', 1, 4), 'PNG');
 });
 
 test("a user's own module is found, TypeScript as it is", { skip: lacks }, () => {
