@@ -46,6 +46,65 @@ before(async () => {
   await make(path.join(recordings, 'twice-b'), '60');
 });
 
+describe('by its name', () => {
+  before(async () => {
+    await make(path.join(cwd, 'named', 'a'), '8001', { name: 'slow' });
+    await make(path.join(recordings, 'b'), '8002', { name: 'fast' });
+    await make(path.join(cwd, 'named', 'c'), '8003', { name: 'twin' });
+    await make(path.join(recordings, 'd'), '8004', { name: 'twin', start: START + 60e6, end: START + 80e6 });
+    await make(path.join(cwd, 'named', 'e'), '8005', { name: '8001' });
+  });
+
+  test('when one job is called so', () => {
+    const { code, out, err } = ask('compare slow fast --format json');
+    assert.equal(code, 0, err);
+    assert.deepEqual(
+      (JSON.parse(out) as { jobs: { id: string }[] }).jobs.map(({ id }) => id),
+      ['8001', '8002'],
+    );
+    assert.equal(ask('annotate slow note=checked').out, 'job 8001\n  note=checked\n');
+  });
+
+  test('an id comes before a name', () => {
+    assert.equal(JSON.parse(ask('report 8001 --format json').out).job.id, '8001');
+  });
+
+  test('of several the ids are listed, the newest first', () => {
+    const { code, err } = ask('report twin');
+    assert.equal(code, 2);
+    assert.match(
+      err,
+      /^tacho: 2 jobs are called twin\n {7}name one of them by its id:\n {7}8004 {2}started .*\n {7}8003 {2}started /,
+    );
+  });
+
+  test('of none, it is said where was looked, and that databases have jobs too', () => {
+    const { code, err } = ask('annotate nope note=x');
+    assert.equal(code, 2);
+    assert.match(
+      err,
+      /^tacho: cannot open nope: no such file or folder, and no job with this id or name\n {7}looked in this folder/,
+    );
+    assert.match(err, /of a job in a database: name one with --db postgres:/);
+  });
+});
+
+test('list names the folders that may not be read', { skip: process.getuid!() !== 0 && 'needs root' }, (t) => {
+  const folder = temporary();
+  fs.chmodSync(folder, 0o755);
+  fs.mkdirSync(path.join(folder, 'private'), { mode: 0o700 });
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const [uid, gid] = [65534, 65534];
+  const { status, stderr } = spawnSync(TACHO, ['list', folder], {
+    uid,
+    gid,
+    encoding: 'utf8',
+    env: { ...env, HOME: folder },
+  });
+  assert.equal(status, 0);
+  assert.match(stderr, /^tacho: not looked into, as you may not read them: .*\/private\n/);
+});
+
 describe('by its id', () => {
   test('in this folder, in the configured folder, and in the archive', () => {
     for (const id of ['4711', '4712', '4713']) {

@@ -61,6 +61,58 @@ test('the RPM has the same', { skip: lacks || (has('rpmbuild') ? false : 'needs 
   const listed = run('rpm', ['-qlp', rpm]);
   for (const file of ['/opt/tacho/tacho', '/usr/bin/tacho', '/usr/lib/systemd/system/tacho-hub.service'])
     assert.match(listed, new RegExp(`^${file}$`, 'm'));
+  const installed = path.join(dist, 'rpm');
+  fs.mkdirSync(installed);
+  execFileSync('sh', ['-c', 'rpm2archive - <"$0" | tar -C "$1" -xzf -', rpm, installed], { cwd: dist });
+  assert.equal(version(path.join(installed, 'opt/tacho/tacho')), `${VERSION}\n`);
+  fs.rmSync(installed, { recursive: true });
+});
+
+/** What a recipe uses of Spack, done as Spack does it. */
+const SPACK = `
+import os, shutil, subprocess, sys, types
+class Prefix(str):
+    def __getattr__(self, name): return Prefix(os.path.join(self, name))
+class Package: pass
+given = {"Package": Package, "join_path": os.path.join, "symlink": os.symlink,
+    "mkdirp": lambda folder: os.makedirs(folder, exist_ok=True),
+    "install_tree": lambda source, target: shutil.copytree(source, target, symlinks=True),
+    "Executable": lambda program: lambda *words: subprocess.run([program, *words], check=True),
+    "run_after": lambda phase: lambda step: step,
+    **{name: lambda *words, **facts: None for name in ("license", "version", "requires")}}
+spack = types.ModuleType("spack.package")
+spack.__dict__.update(given)
+sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": spack})
+recipe, prefix = {}, Prefix(sys.argv[2])
+exec(open(sys.argv[1]).read(), recipe)
+tacho = recipe["Tacho"]()
+tacho.prefix = prefix
+tacho.install(None, prefix)
+tacho.check_version()
+`;
+
+test('the Spack recipe installs the release, which runs', { skip: lacks || !has('python3') }, () => {
+  run('tar', ['-xzf', `${NAME}.tar.gz`]);
+  const prefix = path.join(dist, 'prefix');
+  const printed = run('python3', ['-c', SPACK, path.join(dist, 'spack/package.py'), prefix], path.join(dist, NAME));
+  assert.equal(printed, `${VERSION}\n`);
+  assert.equal(version(path.join(prefix, 'bin/tacho')), `${VERSION}\n`);
+  assert.ok(fs.existsSync(path.join(prefix, 'share/man/man1/tacho-outliers.1')));
+  fs.rmSync(prefix, { recursive: true });
+  fs.rmSync(path.join(dist, NAME), { recursive: true });
+});
+
+test('the container file copies what a release leaves in dist, and starts it', { skip: lacks }, () => {
+  const container = fs.readFileSync(path.join(HERE, 'packaging/container/Containerfile'), 'utf8');
+  const [, source, target] = /^COPY (\S+) (\S+)$/m.exec(container)!;
+  const [program] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(container)![1]!);
+  const [verb] = JSON.parse(/^CMD (.*)$/m.exec(container)![1]!);
+  run('tar', ['-xzf', `${NAME}.tar.gz`]);
+  const copied = path.join(dist, source!.replace(/^dist\//, '').replace('-x64', `-${process.arch}`));
+  const started = path.join(copied, path.relative(target!, program));
+  const help = execFileSync(started, [verb, '--help'], { env: { PATH: '/usr/bin:/bin' }, encoding: 'utf8' });
+  assert.match(help, /^Usage: tacho agent /);
+  fs.rmSync(path.join(dist, NAME), { recursive: true });
 });
 
 test('module file, Spack recipe and container file name this version and its checksum', { skip: lacks }, () => {

@@ -25,7 +25,7 @@ export function define(command: Command): void {
     .usage('[RECORDING|JOB] [KEY=VALUE…] [options]')
     .argument(
       '[words...]',
-      'a recording or the id of a job, then its notes; without notes those that are there are shown',
+      'a recording, or the id or name of a job, then its notes; without notes those that are there are shown',
     )
     .option('--tag <key:value>', 'set a tag: tags select jobs, annotations are notes about them', several, [])
     .option('--remove <key>', 'remove an annotation', several, [])
@@ -76,8 +76,11 @@ async function annotate(named: string | undefined, words: Words, options: Option
     return asOwner(path, (folder) => updateJob(folder, (job) => annotated(job, words)));
   }
   const { connect } = await import('../database/connect.ts');
-  const address = await needAddress(options).catch((error) => {
-    throw options.db === undefined ? usage(`there is no folder ${named}, and no database is named`, error.hint) : error;
+  const address = await needAddress(options).catch(async (error) => {
+    if (options.db !== undefined) throw error;
+    const { unknownName } = await import('./named-recordings.ts');
+    const { message, hint } = await unknownName(named!, options);
+    throw usage(message, `${hint}\nof a job in a database: ${error.hint}`);
   });
   const { withSchema } = await import('../database/schema.ts');
   const { annotateStored } = await import('../database/annotate.ts');

@@ -2,8 +2,10 @@ import { type Command, Option } from 'commander';
 import { type Fault, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { printable } from '../base/printable.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
-import { count } from '../base/words.ts';
+import { warn } from '../base/warn.ts';
+import { count, listed as inWords } from '../base/words.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { byTime, describeAll, type Listed, type RecordingFolder, recordingFolders } from '../recording/folder/list.ts';
 import { listText } from '../show/list-text.ts';
@@ -110,7 +112,11 @@ async function here(names: readonly string[], options: Options): Promise<Listed[
     process.exitCode = tell(why);
   };
   for (const why of refused) process.exitCode = tell(why);
-  const listed = await listAll(recordingFolders(paths, failed));
+  const closed: string[] = [];
+  const listed = await listAll(recordingFolders(paths, failed, (folder) => closed.push(folder)));
+  if (closed.length > 0) {
+    warn(`not looked into, as you may not read them: ${inWords(closed.map(printable))}`);
+  }
   if (unseen > 0 && unseen === paths.length + refused.length) return undefined;
   const isOpen = listed.some(({ job_state }) => job_state === 'running' || job_state === 'unknown');
   const found = isOpen ? await (await import('../jobs/schedulers/refresh-listed.ts')).refreshListed(listed) : listed;

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, usage } from '../base/fault.ts';
 import { formatMoment } from '../base/moment.ts';
+import { printable } from '../base/printable.ts';
 import { warn } from '../base/warn.ts';
 import { type Config, loadConfig } from '../config/config.ts';
 import { isOfJob } from '../jobs/found/of-job.ts';
@@ -9,12 +10,12 @@ import { findArchivedJobs, findJobs, type IsWanted, type JobRecording } from '..
 import { foldersBelow } from '../recording/folder/open.ts';
 
 /**
- * What is named on the command line is a recording, a folder that holds some, or the id of a job. Every verb asks here
- * which recordings are meant.
+ * What is named on the command line is a recording, a folder that holds some, or a job, by its id or its name. Every verb
+ * asks here which recordings are meant.
  */
 
 /** What is named on the command line of verbs about recordings. */
-export const JOBS_ARGUMENT = 'recordings, folders of recordings, or job ids (default: the current folder)';
+export const JOBS_ARGUMENT = 'recordings, folders of recordings, job ids or names (default: the current folder)';
 
 export interface PlaceOptions {
   /** The configuration to use instead of tacho.toml and the like. */
@@ -34,7 +35,7 @@ export async function resolveNames(names: readonly string[], options: PlaceOptio
   const named: Named = { paths: [], refused: [] };
   for (const name of names) {
     const found = isPath(name) ? [name] : await recordingsOf(name, options);
-    if (found === undefined) named.refused.push(unknown(name, await settings(options)));
+    if (found === undefined) named.refused.push(await unknownName(name, options));
     else named.paths.push(...found);
   }
   return named;
@@ -59,7 +60,7 @@ export const isPath = (name: string): boolean => name === '' || name.includes('/
 
 const foundBefore = new Map<string, string[] | undefined>();
 
-/** The recordings of a job, by its id; undefined: it is not in any folder that is looked at. */
+/** The recordings of a job, by its id or else its name; undefined: it is not in any folder that is looked at. */
 export async function recordingsOf(id: string, options: PlaceOptions = {}): Promise<string[] | undefined> {
   const key = `${options.config ?? ''} ${id}`;
   if (!foundBefore.has(key)) foundBefore.set(key, await lookFor(id, options));
@@ -67,7 +68,9 @@ export async function recordingsOf(id: string, options: PlaceOptions = {}): Prom
 }
 
 async function lookFor(id: string, options: PlaceOptions): Promise<string[] | undefined> {
-  const isWanted = wantedBy(id);
+  const hasId = wantedBy(id);
+  const isWanted: IsWanted = (job, folder) => job.name === id || hasId(job, folder);
+  const namesakes = new Map<string, JobRecording>();
   const { recordings, 'hub.archive': archive } = await settings(options);
   // folders below this one come last: there may be very many, of a home
   const looks = [
@@ -77,10 +80,16 @@ async function lookFor(id: string, options: PlaceOptions): Promise<string[] | un
     () => findJobs('.', isWanted),
   ];
   for (const look of looks) {
-    const found = look();
-    if (found.length > 0) return oneOfEach(id, found);
+    const [withId, withName] = partition(look(), ({ job, path: folder }) => hasId(job, folder));
+    if (withId.length > 0) return oneOfEach(id, withId);
+    for (const each of withName) namesakes.set(fs.realpathSync(each.path), each);
   }
-  return undefined;
+  if (namesakes.size > 1) throw ambiguousName(id, [...namesakes.values()]);
+  return namesakes.size === 0 ? undefined : [...namesakes.values()].map((each) => each.path);
+}
+
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
 /** Where recordings are when nobody says it. */
@@ -99,7 +108,7 @@ const isFolder = (folder: string | undefined): folder is string =>
   folder !== undefined && fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** Ids as other verbs print them (4711r1 is a restart), those of a cluster (c1:4711), and names of recordings. */
-function wantedBy(name: string): IsWanted {
+function wantedBy(name: string): (job: JobRecording['job'], folder: string) => boolean {
   return (job, folder) => {
     const base = path.basename(folder);
     if (isOfJob(job.id, name) || base === name || base === `tacho-${name}`) return true;
@@ -122,16 +131,29 @@ function oneOfEach(id: string, found: readonly JobRecording[]): string[] {
   return chosen;
 }
 
+const MOST_CANDIDATES = 20;
+
+const startOf = ({ start, cluster }: JobRecording['job']): string =>
+  `started ${Number.isFinite(start) ? formatMoment(start) : 'at an unknown time'}${cluster === undefined ? '' : `, cluster ${cluster}`}`;
+
 function ambiguous(id: string, found: readonly JobRecording[]): Fault {
-  const each = found.slice(0, 20).map(({ path: folder, job }) => {
-    const start = Number.isFinite(job.start) ? formatMoment(job.start) : 'at an unknown time';
-    return `${folder}  started ${start}${job.cluster === undefined ? '' : `, cluster ${job.cluster}`}`;
-  });
+  const each = found.slice(0, MOST_CANDIDATES).map(({ path: folder, job }) => `${folder}  ${startOf(job)}`);
   return usage(`job ${id} has ${found.length} recordings`, `name one of them by its folder:\n${each.join('\n')}`);
 }
 
-function unknown(name: string, config: Config): Fault {
-  const { recordings, 'hub.archive': archive } = config;
+function ambiguousName(name: string, found: readonly JobRecording[]): Fault {
+  const newest = found.toSorted((a, b) => b.job.start - a.job.start).slice(0, MOST_CANDIDATES);
+  const more = found.length - newest.length;
+  const each = [
+    ...newest.map(({ job }) => `${printable(job.id)}  ${startOf(job)}`),
+    ...(more > 0 ? [`and ${more} older ones`] : []),
+  ];
+  return usage(`${found.length} jobs are called ${name}`, `name one of them by its id:\n${each.join('\n')}`);
+}
+
+/** Nothing is called so. */
+export async function unknownName(name: string, options: PlaceOptions): Promise<Fault> {
+  const { recordings, 'hub.archive': archive } = await settings(options);
   const looked = [
     'this folder and four levels below',
     ...(recordings === undefined ? [] : [recordings]),
@@ -141,7 +163,7 @@ function unknown(name: string, config: Config): Fault {
     recordings !== undefined && archive !== undefined
       ? ''
       : `; the settings recordings and hub.archive name other places`;
-  return new Fault(`cannot open ${name}: no such file or folder, and no job with this id`, {
+  return new Fault(`cannot open ${name}: no such file or folder, and no job with this id or name`, {
     hint: `looked in ${looked.join(', ')}${more}; tacho list shows the recordings in the current folder`,
   });
 }

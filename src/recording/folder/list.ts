@@ -57,11 +57,15 @@ export function listRecordings(folders: readonly string[], options: ListOptions 
 }
 
 /** Where recordings are: each once. */
-export function recordingFolders(folders: readonly string[], failed?: ListOptions['failed']): RecordingFolder[] {
+export function recordingFolders(
+  folders: readonly string[],
+  failed?: ListOptions['failed'],
+  closed?: (folder: string) => void,
+): RecordingFolder[] {
   const found = new Map<string, RecordingFolder>();
   for (const start of folders) {
     try {
-      for (const each of foldersBelow(start)) {
+      for (const each of foldersBelow(start, undefined, closed)) {
         const key = path.resolve(each.folder);
         if (!found.has(key)) found.set(key, each);
       }

@@ -164,13 +164,25 @@ export const recordingFolders = (start: string, depth?: number): string[] =>
   Array.from(foldersBelow(start, depth), ({ folder }) => folder);
 
 /** The same one by one, with what is in them. */
-export function* foldersBelow(start: string, depth = 4): Generator<{ folder: string; names: string[] }> {
+export function* foldersBelow(
+  start: string,
+  depth = 4,
+  closed?: Closed,
+): Generator<{ folder: string; names: string[] }> {
   const names = listFolder(start);
   if (isRecording(start, names)) yield { folder: start, names };
-  else yield* foldersIn(start, names, depth);
+  else yield* foldersIn(start, names, depth, closed);
 }
 
-function* foldersIn(parent: string, below: string[], depth: number): Generator<{ folder: string; names: string[] }> {
+/** Told of folders that may not be read. */
+type Closed = (folder: string) => void;
+
+function* foldersIn(
+  parent: string,
+  below: string[],
+  depth: number,
+  closed?: Closed,
+): Generator<{ folder: string; names: string[] }> {
   for (const name of below.sort(byName)) {
     if (name.startsWith('.') || name === 'node_modules') continue;
     const folder = path.join(parent, name);
@@ -178,12 +190,13 @@ function* foldersIn(parent: string, below: string[], depth: number): Generator<{
     try {
       if (isForeignLink(folder)) continue;
       names = fs.readdirSync(folder);
-    } catch {
+    } catch (error) {
       // a file, or somebody else's folder
+      if (code(error) === 'EACCES') closed?.(folder);
       continue;
     }
     if (isRecording(folder, names)) yield { folder, names };
-    else if (depth > 1) yield* foldersIn(folder, names, depth - 1);
+    else if (depth > 1) yield* foldersIn(folder, names, depth - 1, closed);
   }
 }
 
