@@ -47,12 +47,14 @@ before(async () => {
 });
 
 describe('by its name', () => {
+  const [cwd, recordings] = ['here', 'scratch'].map((name) => path.join(top, 'named', name)) as [string, string];
+  const ask = (words: string) => tacho(words.split(' '), { cwd, env: { ...env, TACHO_RECORDINGS: recordings } });
   before(async () => {
-    await make(path.join(cwd, 'named', 'a'), '8001', { name: 'slow' });
+    await make(path.join(cwd, 'runs', 'a'), '8001', { name: 'slow' });
     await make(path.join(recordings, 'b'), '8002', { name: 'fast' });
-    await make(path.join(cwd, 'named', 'c'), '8003', { name: 'twin' });
+    await make(path.join(cwd, 'runs', 'c'), '8003', { name: 'twin' });
     await make(path.join(recordings, 'd'), '8004', { name: 'twin', start: START + 60e6, end: START + 80e6 });
-    await make(path.join(cwd, 'named', 'e'), '8005', { name: '8001' });
+    await make(path.join(cwd, 'runs', 'e'), '8005', { name: '8001' });
   });
 
   test('when one job is called so', () => {

@@ -14,7 +14,7 @@ test('list, seal and verify, as a user types them', async () => {
   const before = tacho(['list'], within);
   assert.equal(before.code, 0);
   const [head, line] = before.out.split('\n');
-  assert.match(head!, /^job +name +user +began +lasted +ended +nodes +size +state +recording$/);
+  assert.match(head!, /^job +name +user +start +duration +ended +nodes +size +state +recording$/);
   assert.match(line!, /^17 +train +ada +2026-11-15 20:49:12 UTC +1 min 00 s +COMPLETED +2 +[\d.]+ KiB +ended +one$/);
 
   const sealed = tacho(['seal', 'one'], within);

@@ -32,7 +32,7 @@ export function define(command: Command): void {
     .usage('A B… [options]')
     .argument(
       '<recordings...>',
-      'two or more recordings, folders of recordings, or job ids; the others are compared with the first',
+      'two or more recordings, folders of recordings, job ids or names; the others are compared with the first',
     )
     .addOption(
       new Option(
@@ -49,6 +49,7 @@ Examples:
   tacho compare tacho-4711 tacho-4712                       why did the second take longer?
   tacho compare tacho-4711 tacho-4712 --by process          by command instead of by tag
   tacho compare runs/ --by metric --format csv > runs.csv   every job below runs/ in a column
+  tacho compare 4711 4712 --by phase                        what tacho mark named
   tacho compare 4711 4712 --by prefix                       tasks of Dask
   tacho compare 4711 4712 --store http://vm:8428
 `,

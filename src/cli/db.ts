@@ -287,8 +287,8 @@ function jobsText(jobs: readonly StoredJob[]): string {
     { head: 'name', most: 24, spare: 2 },
     // a user who is everybody's says the least
     { head: 'user', most: 16, ...(jobs.every(({ user }) => user === jobs[0]!.user) ? { spare: 6 } : {}) },
-    { head: 'began' },
-    { head: 'lasted', align: 'right', spare: 1 },
+    { head: 'start' },
+    { head: 'duration', align: 'right', spare: 1 },
     { head: 'state' },
     { head: 'processes', align: 'right', spare: 3 },
     { head: 'tags', most: 60, spare: 5 },

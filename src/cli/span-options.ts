@@ -23,7 +23,7 @@ export function spanOptions(command: Command): Command {
 export function partOptions(command: Command): Command {
   return command
     .option('--step <n>', 'only this step of the scheduler')
-    .option('-m, --marker <name>', 'only while this phase lasted (tacho mark begin NAME), each time that it did')
+    .option('-m, --marker <name>', 'only during this phase (tacho mark begin NAME), every time it ran')
     .option('--from <time>', 'only from this time on (2026-11-15T20:49, -10m)');
 }
 

@@ -14,7 +14,7 @@ import { findRecordings } from './find-recordings.ts';
 
 export function define(command: Command): void {
   command
-    .argument('<recording...>', 'recordings, folders of recordings, or job ids')
+    .argument('<recording...>', 'recordings, folders of recordings, job ids or names')
     .option('--dry-run', 'say what would be done, and do nothing')
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(

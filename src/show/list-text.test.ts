@@ -21,7 +21,7 @@ const listed = (more: Partial<Listed>): Listed => ({
 
 test('in a pipe every column is whole', () => {
   const [heads, line] = listText([listed({})]).split('\n');
-  assert.match(heads!, /^job +name +user +began +lasted +ended +nodes +size +state +recording$/);
+  assert.match(heads!, /^job +name +user +start +duration +ended +nodes +size +state +recording$/);
   assert.match(
     line!,
     /train-a-rather-large-language-model {2}ada .*1 h 00 min {2}COMPLETED .* 118 MiB {2}sealed {2}tacho-20261115-204912-4711$/,
@@ -49,22 +49,22 @@ test('a terminal gets no line wider than it is, with the path whole', () => {
 
 test('80 places: when it began, how long, how it ended and where; an id that the path has and a name that is too long go', () => {
   assert.deepEqual(at(80, listed({}), listed({ nodes: 12, job_state: 'out_of_memory', end: START + 61e6 })), [
-    'began            lasted  ended          nodes  recording',
+    'start          duration  ended          nodes  recording',
     '11-15 12:49  1 h 00 min  COMPLETED          8  tacho-20261115-204912-4711',
     '11-15 12:49  1 min 01 s  OUT OF MEMORY     12  tacho-20261115-204912-4711',
   ]);
   const command = { path: 'tacho-20261115-204912-sleep', job: '20261115-204912-sleep', name: 'sleep' };
   assert.deepEqual(at(80, listed(command)), [
-    'began                 lasted  ended      nodes  recording',
+    'start               duration  ended      nodes  recording',
     '2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
   ]);
   assert.deepEqual(at(80, listed(command), listed({ ...command, user: 'bob' })), [
-    'user  began            lasted  ended      nodes  recording',
+    'user  start          duration  ended      nodes  recording',
     'ada   11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
     'bob   11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
   ]);
   assert.deepEqual(at(100, listed(command)), [
-    'job                    began                 lasted  ended      nodes  recording',
+    'job                    start               duration  ended      nodes  recording',
     '20261115-204912-sleep  2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
   ]);
 });
@@ -72,15 +72,15 @@ test('80 places: when it began, how long, how it ended and where; an id that the
 test('80 places: a short id and the name before the size and a user who is everybody’s', () => {
   const job = { path: 'tacho-4711', job: '4711', name: 'train' };
   assert.deepEqual(at(80, listed(job)), [
-    'job   name   user  began                 lasted  ended      nodes  recording',
+    'job   name   user  start               duration  ended      nodes  recording',
     '4711  train  ada   2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-4711',
   ]);
   assert.deepEqual(at(80, listed({ ...job, name: 'train-a-model-70b' })), [
-    'name               began                 lasted  ended      nodes  recording',
+    'name               start               duration  ended      nodes  recording',
     'train-a-model-70b  2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-4711',
   ]);
   assert.deepEqual(at(100, listed(job)), [
-    'job   name   user  began                 lasted  ended      nodes     size  state   recording',
+    'job   name   user  start               duration  ended      nodes     size  state   recording',
     '4711  train  ada   2026-11-15 12:49  1 h 00 min  COMPLETED      8  118 MiB  sealed  tacho-4711',
   ]);
   // an id that is the end of another one is not told by it

@@ -174,3 +174,29 @@ test('times are whole microseconds: what does not differ is no difference', () =
   for (const { name, kind, values } of metrics)
     if (kind === 'microseconds') for (const value of values) assert.ok(Number.isInteger(value ?? 0), name);
 });
+
+test('phases of one name are added up, and the largest difference comes first', () => {
+  const seconds = (name: string, ...all: number[]) =>
+    all.map((each) => ({ name, start: BEGAN, end: BEGAN + each * 1e6, seconds: each }));
+  const [a, b] = [card('17', 100), card('18', 130)];
+  a.phases = [...seconds('epoch', 10, 12), ...seconds('save', 3)];
+  b.phases = [...seconds('load', 5), ...seconds('epoch', 20, 22)];
+  const { phases } = compare([a, b], undefined, 'phase');
+  assert.deepEqual(phases, [
+    {
+      name: 'epoch',
+      jobs: [
+        { times: 2, duration: 22e6 },
+        { times: 2, duration: 42e6 },
+      ],
+      difference: 20e6,
+    },
+    { name: 'load', jobs: [undefined, { times: 1, duration: 5e6 }], difference: 5e6 },
+    { name: 'save', jobs: [{ times: 1, duration: 3e6 }, undefined], difference: -3e6 },
+  ]);
+  assert.ok(
+    compare([card('1', 1), card('2', 1)], undefined, 'phase').notes.includes(
+      'no job has phases (tacho mark begin NAME)',
+    ),
+  );
+});

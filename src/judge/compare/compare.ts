@@ -6,6 +6,7 @@ import type { ProcessSet } from '../../query/processes/set.ts';
 import { timeOfProcesses } from '../../query/processes/time.ts';
 import type { Report } from '../report-schema.ts';
 import { type MetricRow, metricRows } from './metrics.ts';
+import { type PhaseRow, phaseRows } from './phases.ts';
 import { type PrefixRow, prefixNotes, prefixRows } from './prefixes.ts';
 import { plainCommand, programShape, shapeOf } from './shape.ts';
 
@@ -55,7 +56,7 @@ export interface ComparedJob {
   duration: number;
 }
 
-export const COMPARE_BY = ['operation', 'process', 'prefix', 'metric'] as const;
+export const COMPARE_BY = ['operation', 'process', 'phase', 'prefix', 'metric'] as const;
 export type CompareBy = (typeof COMPARE_BY)[number];
 
 export interface Comparison {
@@ -68,6 +69,8 @@ export interface Comparison {
   by: CompareBy;
   parts: PartRow[];
   only: OnlyRow[];
+  /** What `tacho mark` named. */
+  phases: PhaseRow[];
   /** Tasks of Dask. */
   prefixes: PrefixRow[];
   /** What could not be compared, and why. */
@@ -99,6 +102,8 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
   const comparable = without.length === 0 && ofProcesses !== undefined ? usable : undefined;
   const parts = comparable === undefined ? [] : partsOf(comparable, ofProcesses!, jobs, differences);
   if (wanted === 'operation' && parts.length === 0 && comparable !== undefined) notes.push('no process has a tag');
+  const phases = phaseRows(reports);
+  if (wanted === 'phase' && phases.length === 0) notes.push('no job has phases (tacho mark begin NAME)');
   const prefixes = prefixRows(reports);
   if (wanted === 'prefix' && prefixes.length === 0) notes.push('no job has tasks of Dask');
   notes.push(...prefixNotes(reports));
@@ -110,6 +115,7 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
     by: wanted,
     parts,
     only: comparable === undefined ? [] : onlyRows(comparable, jobs.length),
+    phases,
     prefixes,
     notes,
   };

@@ -29,6 +29,7 @@ test('times are microseconds; what differs by next to nothing has no direction, 
       { name: 'sh', jobs: [use(1), use(1)], difference: 0, explains: 0 },
     ],
     only: [],
+    phases: [],
     prefixes: [],
     notes: [],
   };
@@ -50,6 +51,7 @@ test('jobs that took equally long have no table of differences, and two runs of 
     by: 'process',
     parts: [{ name: 'sim', jobs: [use(90e6), use(90e6), use(90e6)], difference: 0 }],
     only: [],
+    phases: [],
     prefixes: [],
     notes: [],
   };
@@ -58,4 +60,37 @@ test('jobs that took equally long have no table of differences, and two runs of 
   assert.match(compareText(two), /\n\nB took as long as A\. No operation took more or less time\.\n$/);
   assert.match(compareCsv(same), /^process,difference,explains,time 17 \(A\),time 17 \(B\),time 18,/);
   assert.equal(compareCsv({ ...same, by: 'metric' }), 'figure,unit,17 (A),17 (B),18\nuser time,microseconds,1,2,3\n');
+});
+
+test('phases have a table of their own', () => {
+  const found: Comparison = {
+    jobs: [job('17', 100e6), job('18', 110e6)],
+    differences: [0, 10e6],
+    facts: [],
+    metrics: [],
+    by: 'phase',
+    parts: [],
+    only: [],
+    phases: [
+      {
+        name: 'epoch',
+        jobs: [
+          { times: 2, duration: 22e6 },
+          { times: 2, duration: 42e6 },
+        ],
+        difference: 20e6,
+      },
+      { name: 'load', jobs: [undefined, { times: 1, duration: 5e6 }], difference: 5e6 },
+    ],
+    prefixes: [],
+    notes: [],
+  };
+  assert.match(
+    compareText(found),
+    /Phases: time of each, added up\ndifference +A +B +times A +times B +phase\n +\+20\.0 s +22\.0 s +42\.0 s +2 +2 +epoch\n +\+5\.0 s +- +5\.0 s +- +1 +load\n/,
+  );
+  assert.deepEqual(compareCsv(found).split('\n').slice(1, 3), [
+    'epoch,20000000,22000000,42000000,2,2',
+    'load,5000000,,5000000,,1',
+  ]);
 });

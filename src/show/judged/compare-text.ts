@@ -75,6 +75,7 @@ export function compareText(comparison: Comparison, options: CompareTextOptions 
     metricLines(comparison, pen, width),
     partLines(comparison, pen, width, most),
     onlyLines(comparison, pen, width, most),
+    phaseLines(comparison, pen, width, most),
     prefixLines(comparison, pen, width, most),
     comparison.notes.flatMap((note) => wrap(note, width)).map(pen.dim),
   ];
@@ -89,10 +90,10 @@ function jobLines({ jobs, differences }: Comparison, pen: Paint, width: number):
     [
       { head: '' },
       { head: 'job', most: 24, shrinks: true, middle: true },
-      right('lasted'),
+      right('duration'),
       right('difference'),
       { head: 'state' },
-      { head: 'began', spare: 1 },
+      { head: 'start', spare: 1 },
     ],
     jobs.map((job, j) => [
       letter(j),
@@ -168,9 +169,7 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
     width,
     pen,
   );
-  const hidden = differing.length - shown.length;
-  if (hidden > 0) lines.push(pen.dim(`${count(hidden, 'more row')} with less of a difference; --limit 0 shows all`));
-  return [...wrap(head, width).map(pen.bold), ...lines];
+  return [...wrap(head, width).map(pen.bold), ...lines, ...hiddenRows(differing.length - shown.length, pen)];
 }
 
 const longer = (microseconds: number): string =>
@@ -183,7 +182,7 @@ function onlyLines({ only, jobs }: Comparison, pen: Paint, width: number, most: 
   if (only.length === 0) return [];
   const shown = only.slice(0, most);
   const lines = withTail(
-    [...jobs.map((_, j) => right(letter(j))), right('CPU'), right('lasted')],
+    [...jobs.map((_, j) => right(letter(j))), right('CPU'), right('duration')],
     shown.map((row) => [...row.counts.map(figure), lasting(row.cpu), lasting(row.duration)]),
     'command',
     shown.map((row) => printable(row.command)),
@@ -193,10 +192,38 @@ function onlyLines({ only, jobs }: Comparison, pen: Paint, width: number, most: 
   if (only.length > shown.length)
     lines.push(pen.dim(`${count(only.length - shown.length, 'more command')}; --limit 0 shows all`));
   return [
-    ...wrap('Processes without a partner in every job (how often, then those alone added up)', width).map(pen.bold),
+    ...wrap(
+      'Commands that not every job ran equally often: how often, then CPU and time of the runs without a partner',
+      width,
+    ).map(pen.bold),
     ...lines,
   ];
 }
+
+function phaseLines({ phases, jobs }: Comparison, pen: Paint, width: number, most: number): string[] {
+  if (phases.length === 0) return [];
+  const shown = phases.slice(0, most);
+  const lines = withTail(
+    [
+      right('difference'),
+      ...jobs.map((_, j) => right(letter(j))),
+      ...jobs.map((_, j) => right(`times ${letter(j)}`, 1)),
+    ],
+    shown.map(({ difference, jobs: uses }) => [
+      signed(difference),
+      ...uses.map((use) => (use === undefined ? '-' : lasting(use.duration))),
+      ...uses.map((use) => (use === undefined ? '-' : figure(use.times))),
+    ]),
+    'phase',
+    shown.map(({ name }) => printable(name)),
+    width,
+    pen,
+  );
+  return [pen.bold('Phases: time of each, added up'), ...lines, ...hiddenRows(phases.length - shown.length, pen)];
+}
+
+const hiddenRows = (hidden: number, pen: Paint): string[] =>
+  hidden > 0 ? [pen.dim(`${count(hidden, 'more row')} with less of a difference; --limit 0 shows all`)] : [];
 
 function prefixLines({ prefixes, jobs }: Comparison, pen: Paint, width: number, most: number): string[] {
   if (prefixes.length === 0) return [];
@@ -222,11 +249,11 @@ function prefixLines({ prefixes, jobs }: Comparison, pen: Paint, width: number, 
     width,
     pen,
   );
-  if (prefixes.length > shown.length)
-    lines.push(
-      pen.dim(`${count(prefixes.length - shown.length, 'more row')} with less of a difference; --limit 0 shows all`),
-    );
-  return [...wrap('Tasks of Dask by prefix: their time added up', width).map(pen.bold), ...lines];
+  return [
+    ...wrap('Tasks of Dask by prefix: their time added up', width).map(pen.bold),
+    ...lines,
+    ...hiddenRows(prefixes.length - shown.length, pen),
+  ];
 }
 
 function table(
@@ -254,8 +281,8 @@ const PREFIX_FIELDS = [
   'memory_peak_bytes',
 ] as const;
 
-/** One table: the parts, the prefixes of Dask, or the figures. */
-export function compareCsv({ by, parts, prefixes, metrics, jobs }: Comparison): string {
+/** One table: the parts, the phases, the prefixes of Dask, or the figures. */
+export function compareCsv({ by, parts, phases, prefixes, metrics, jobs }: Comparison): string {
   const ids = jobs.map(({ id }) => id);
   // two runs of one id are told apart by their letters, as in the text
   const names = ids.map((id, j) => (ids.indexOf(id) === ids.lastIndexOf(id) ? id : `${id} (${letter(j)})`));
@@ -266,6 +293,16 @@ export function compareCsv({ by, parts, prefixes, metrics, jobs }: Comparison): 
     );
   }
   const each = (name: string): string[] => names.map((job) => `${name} ${job}`);
+  if (by === 'phase')
+    return listCsv(
+      ['phase', 'difference', ...each('duration'), ...each('times')],
+      phases.map((row) => [
+        row.name,
+        row.difference,
+        ...row.jobs.map((use) => use?.duration ?? ''),
+        ...row.jobs.map((use) => use?.times ?? ''),
+      ]),
+    );
   if (by === 'prefix')
     return listCsv(
       ['prefix', 'difference', ...PREFIX_FIELDS.flatMap(each)],

@@ -61,7 +61,7 @@ function usual(set: ProcessSet, rows: readonly number[], width: number, pen: Pai
       right('pid'),
       right('CPU'),
       right('share', 2),
-      right('lasted'),
+      right('duration'),
       right('memory'),
       right('I/O', 3),
       right('threads', 4),

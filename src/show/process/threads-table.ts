@@ -42,7 +42,7 @@ export function threadsTable(
       [
         right('tid'),
         right('began after'),
-        right('lasted'),
+        right('duration'),
         right('CPU'),
         ...HEADS.map((head, k) => right(head, k + 1)),
       ],

@@ -341,7 +341,7 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
       columns: [
         { head: 'phase', most: 36, shrinks: true },
         right('began after'),
-        right('lasted'),
+        right('duration'),
         right('CPU %'),
         right('GPU %'),
         { head: '' },
