@@ -7,8 +7,12 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parquetReadObjects } from 'hyparquet';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
+import { Rows } from '../src/recording/read/rows.ts';
+import { readParquet } from '../src/recording/sealed/parquet/read.ts';
+import { writeParquet } from '../src/recording/sealed/parquet/write.ts';
 import { sealRecording } from '../src/recording/sealed/seal.ts';
-import { makeRecording, START } from './make-recording.ts';
+import { gauge } from '../src/table/table.ts';
+import { diskTable, makeRecording, START, temporary } from './make-recording.ts';
 
 // What people read recordings with, and Tacho not at hand. (pandas and Polars: the export tests.)
 
@@ -69,6 +73,82 @@ test('DuckDB, and any other Parquet reader, reads sealed files with types, nulls
       ['0', '9', '60'],
       ['nvme10', 'sda', '0'],
     ],
+  );
+});
+
+test('DuckDB reads every encoding of a table of several pages as Tacho does', async () => {
+  const node = path.join(temporary(), 'node=c1');
+  fs.mkdirSync(node, { recursive: true });
+  const rows = 140_000;
+  const columns = [
+    gauge('noise', 'count', 'Differences in bits.'),
+    gauge('pages', 'bytes', 'Differences in whole bytes.'),
+    gauge('clock', 'count', 'More than 256 distinct values.'),
+    gauge('watts', 'count', 'Fractions.', 'float', 1),
+    gauge('percent', 'percent', 'With gaps.'),
+  ];
+  let state = 7;
+  const random = (): number => {
+    state = (state * 1103515245 + 12345) % 2147483648;
+    return state / 2147483648;
+  };
+  let [noise, pages] = [0, 2 ** 38];
+  const make: Record<string, (i: number) => number> = {
+    noise: () => (noise += Math.floor(random() * 2e8)),
+    pages: () => (pages += Math.floor((random() + random()) * 300 - 300) * 4096),
+    clock: () => Math.floor(random() * 700) * 1009,
+    watts: () => Math.round(random() * 900) / 10,
+    percent: (i) => (i % 7 === 0 ? Number.NaN : Math.floor(random() * 60)),
+  };
+  const numbers = new Map(
+    columns.map(({ name }) => [name, Float64Array.from({ length: rows }, (_, i) => make[name]!(i))]),
+  );
+  const file = path.join(node, 'disk.parquet');
+  writeParquet(file, {
+    table: { ...diskTable, columns },
+    rows,
+    // two disks, sampled at the same moments
+    time: Float64Array.from(
+      { length: rows },
+      (_, i) => START + (i % (rows / 2)) * 1e6 + (((i % (rows / 2)) * 7919) % 1000),
+    ),
+    texts: new Map([
+      ['disk', { values: ['a', 'b'], codes: Uint32Array.from({ length: rows }, (_, i) => (i < rows / 2 ? 0 : 1)) }],
+    ]),
+    numbers,
+    series: Uint32Array.of(0, rows / 2, rows),
+  });
+  const encodings = await query(`SELECT path_in_schema, encodings FROM parquet_metadata('${file}') ORDER BY column_id`);
+  assert.deepEqual(encodings, [
+    ['time', 'DELTA_BINARY_PACKED, RLE'],
+    ['disk', 'PLAIN, RLE_DICTIONARY, RLE'],
+    ['noise', 'DELTA_BINARY_PACKED, RLE'],
+    ['pages', 'DELTA_BINARY_PACKED, RLE'],
+    ['clock', 'PLAIN, RLE_DICTIONARY, RLE'],
+    ['watts', 'PLAIN, RLE_DICTIONARY, RLE'],
+    ['percent', 'PLAIN, RLE_DICTIONARY, RLE'],
+  ]);
+  const sums = columns.map(({ name }) => `sum(${name} * (n % 1009))::DOUBLE, count(${name})`).join(', ');
+  const [found] = await query(
+    `SELECT sum(epoch_us(time) % 1000003)::DOUBLE, ${sums} FROM (SELECT *, row_number() OVER () AS n FROM '${file}')`,
+  );
+  const read = new Rows();
+  readParquet(file, read);
+  const weighted = [...numbers].flatMap(([name, written]) => {
+    const values = read.numbers.get(name)!.subarray(0, read.length);
+    assert.deepEqual(values, written, name);
+    let [sum, count] = [0, 0];
+    for (let i = 0; i < rows; i++) {
+      if (Number.isNaN(values[i]!)) continue;
+      sum += values[i]! * ((i + 1) % 1009);
+      count++;
+    }
+    return [Number(sum.toPrecision(12)), count];
+  });
+  const moments = read.time.subarray(0, read.length).reduce((sum, time) => sum + (time % 1000003), 0);
+  assert.deepEqual(
+    (found as (number | string)[]).map((value) => Number(Number(value).toPrecision(12))),
+    [moments, ...weighted],
   );
 });
 

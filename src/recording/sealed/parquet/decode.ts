@@ -88,8 +88,7 @@ export function deltaInt64(bytes: Buffer, count: number, into: Float64Array = ne
       const end = Math.min(count, i + mini);
       const next = at + (width * mini) / 8;
       if (next > bytes.length) throw new Error('a page ends in the middle');
-      if (width <= 24) addDeltas(bytes, at, width, least, into, i, end);
-      else addWideDeltas(bytes, at, width, least, into, i, end);
+      addDeltas(bytes, at, width, least, into, i, end);
       i = end;
       at = next;
     }
@@ -97,8 +96,41 @@ export function deltaInt64(bytes: Buffer, count: number, into: Float64Array = ne
   return into;
 }
 
-/** Each of into[from, to) is `least` and `width` (0…24) bits more than the one before it. */
+/** Each of into[from, to) is `least` and `width` bits more than the one before it. */
 function addDeltas(
+  bytes: Buffer,
+  start: number,
+  width: number,
+  least: number,
+  into: Float64Array,
+  from: number,
+  to: number,
+): void {
+  if (width === 8) addBytes(bytes, start, least, into, from, to);
+  else if (width === 16) addPairs(bytes, start, least, into, from, to);
+  else if (width <= 24) addFewBits(bytes, start, width, least, into, from, to);
+  else if (width < 32) addManyBits(bytes, start, width, least, into, from, to);
+  else addWideDeltas(bytes, start, width, least, into, from, to);
+}
+
+function addBytes(bytes: Buffer, start: number, least: number, into: Float64Array, from: number, to: number): void {
+  let value = into[from - 1]!;
+  for (let i = from, at = start; i < to; i++) {
+    value += least + bytes[at++]!;
+    into[i] = value;
+  }
+}
+
+function addPairs(bytes: Buffer, start: number, least: number, into: Float64Array, from: number, to: number): void {
+  let value = into[from - 1]!;
+  for (let i = from, at = start; i < to; i++, at += 2) {
+    value += least + (bytes[at]! | (bytes[at + 1]! << 8));
+    into[i] = value;
+  }
+}
+
+/** 0…24 bits. */
+function addFewBits(
   bytes: Buffer,
   start: number,
   width: number,
@@ -123,7 +155,29 @@ function addDeltas(
   }
 }
 
-/** The same with 25…64 bits. */
+/** 25…31 bits: they begin in the first of five bytes. */
+function addManyBits(
+  bytes: Buffer,
+  start: number,
+  width: number,
+  least: number,
+  into: Float64Array,
+  from: number,
+  to: number,
+): void {
+  const mask = 2 ** width - 1;
+  let value = into[from - 1]!;
+  for (let i = from, bit = 0; i < to; i++, bit += width) {
+    const at = start + (bit >>> 3);
+    const skip = bit & 7;
+    const low = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+    const all = skip + width <= 32 ? low >>> skip : (low >>> skip) | (bytes[at + 4]! << (32 - skip));
+    value += least + (all & mask);
+    into[i] = value;
+  }
+}
+
+/** 32…64 bits. */
 function addWideDeltas(
   bytes: Buffer,
   start: number,
@@ -137,7 +191,7 @@ function addWideDeltas(
     into[i] = into[i - 1]! + (least + bitsAt(bytes, start, bit, width));
 }
 
-/** `width` (25…64) bits at bit `bit` behind `base`. */
+/** `width` (32…64) bits at bit `bit` behind `base`. */
 function bitsAt(bytes: Buffer, base: number, bit: number, width: number): number {
   let at = base + (bit >>> 3);
   const skip = bit & 7;
@@ -201,6 +255,10 @@ function unpackBits<T extends Float64Array | Uint32Array>(
 ): undefined {
   if (width === 8 && dictionary !== undefined) {
     for (let i = from; i < to; i++) into[i] = dictionary[bytes[i]!]!;
+    return;
+  }
+  if (width === 16 && dictionary !== undefined) {
+    for (let i = from; i < to; i++) into[i] = dictionary[bytes[2 * i]! | (bytes[2 * i + 1]! << 8)]!;
     return;
   }
   const mask = width === 32 ? 0xffffffff : (1 << width) - 1;

@@ -114,6 +114,61 @@ export function deltaInt64(out: Bytes, values: Float64Array): void {
   }
 }
 
+const WHOLE_BLOCK = 1024;
+const WHOLE_MINI = 256;
+
+/**
+ * The same in whole bytes, counted from the least difference of all: zstd finds in bytes what it does not see in bits, such as
+ * the times of a second series that are those of the first. They are read faster, too.
+ */
+export function deltaBytes(out: Bytes, values: Float64Array): void {
+  const count = values.length;
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 1; i < count; i++) {
+    const delta = values[i]! - values[i - 1]!;
+    if (delta < least) least = delta;
+  }
+  const head: number[] = [];
+  writeVarint(head, WHOLE_BLOCK);
+  writeVarint(head, WHOLE_BLOCK / WHOLE_MINI);
+  writeVarint(head, count);
+  writeZigzag(head, count > 0 ? values[0]! : 0);
+  out.push(head);
+  for (let block = 1; block < count; block += WHOLE_BLOCK) {
+    const prefix: number[] = [];
+    writeZigzag(prefix, least);
+    const widths = [0, 0, 0, 0];
+    for (let m = 0; m < widths.length; m++) {
+      let most = 0;
+      for (let i = block + m * WHOLE_MINI; i < Math.min(count, block + (m + 1) * WHOLE_MINI); i++) {
+        const above = values[i]! - values[i - 1]! - least;
+        if (above > most) most = above;
+      }
+      widths[m] = Math.ceil(bitWidth(most) / 8);
+    }
+    out.push([...prefix, ...widths.map((bytes) => bytes * 8)]);
+    for (let m = 0; m < widths.length && block + m * WHOLE_MINI < count; m++)
+      putDeltas(out, values, block + m * WHOLE_MINI, least, widths[m]!);
+  }
+}
+
+/** A group of differences, `width` bytes each; those behind the last value are 0. */
+function putDeltas(out: Bytes, values: Float64Array, from: number, least: number, width: number): void {
+  const size = WHOLE_MINI * width;
+  out.room(size);
+  const { data } = out;
+  let at = out.length;
+  const end = Math.min(values.length, from + WHOLE_MINI);
+  for (let i = from; i < end; i++) {
+    const above = values[i]! - values[i - 1]! - least;
+    const high = Math.floor(above / TWO32);
+    const low = above - high * TWO32;
+    for (let b = 0; b < width; b++) data[at++] = b < 4 ? low >>> (8 * b) : high >>> (8 * b - 32);
+  }
+  data.fill(0, at, out.length + size);
+  out.length += size;
+}
+
 function packMini(out: Bytes, values: Float64Array, from: number, width: number): void {
   if (width === 0) return;
   out.room(width * 4 + 8);

@@ -30,6 +30,7 @@ test('every encoding of numbers gives back what went in', () => {
   fc.assert(
     fc.property(fc.array(near, { minLength: 1, maxLength: 400 }), (values) => {
       assert.deepEqual(through(encode.deltaInt64, decode.deltaInt64, values), values);
+      assert.deepEqual(through(encode.deltaBytes, decode.deltaInt64, values), values);
     }),
     { numRuns: 500 },
   );
