@@ -46,6 +46,7 @@ export function clip(batch: Batch, range: Clip): Batch {
   const sparse = batch.table.sparse === true;
   const hold = range.hold === true && sparse;
   const between = range.edges === true && batch.table.events !== true;
+  if (!hold && !between && intervals.length === 1 && isWithin(batch, ...intervals[0]!)) return batch;
   const interval = (batch.interval_seconds ?? Number.NaN) * 1e6;
   const edges: Edge[] = [];
   const runs: Run[] = [];
@@ -122,6 +123,12 @@ export function clip(batch: Batch, range: Clip): Batch {
   if (between) setEdges(batch, part, edges);
   for (const [name, { codes }] of part.texts) holdTexts(batch.texts.get(name)!, codes, held);
   return part;
+}
+
+function isWithin({ time, series }: Batch, from: number, to: number): boolean {
+  for (let s = 0; s + 1 < series.length; s++)
+    if (!(time[series[s]!]! >= from && time[series[s + 1]! - 1]! <= to)) return false;
+  return true;
 }
 
 /** A row of a part that held when it began: row `at` of the whole, of a series that began with row `since`. */

@@ -107,6 +107,7 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
         name,
         ...(wanted === undefined ? {} : { wanted }),
         ...(described === undefined ? {} : { described }),
+        ...stated({ within: distinct ? hullOf(options) : undefined }),
         lost: (column) => lost.push(column),
       });
       if (lost.length > 0) damage.push({ ...NO_DAMAGE, file, lost_columns: lost });
@@ -169,6 +170,17 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
     addImpliedThreads(rows, names, processes);
   }
   return clipped(node, arrange(rows, { ...table, columns }, distinct), options, damage);
+}
+
+/** From when to when rows are wanted; undefined: of any time, or what lies around that counts, too. */
+function hullOf({ from, to, intervals, hold, edges }: ReadAllOptions): [from: number, to: number] | undefined {
+  if (hold === true || edges === true) return undefined;
+  if (intervals === undefined)
+    return from === undefined && to === undefined
+      ? undefined
+      : [from ?? Number.NEGATIVE_INFINITY, to ?? Number.POSITIVE_INFINITY];
+  const [first, last] = [intervals[0], intervals.at(-1)];
+  return first === undefined || last === undefined ? undefined : [first[0], last[1]];
 }
 
 function clipped(node: NodeRecording, rows: Batch, options: ReadAllOptions, damage: Damage[] = []): ReadBatch {

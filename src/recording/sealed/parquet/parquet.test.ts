@@ -90,9 +90,16 @@ function batchOf(rows: readonly Sample[]): Batch {
   };
 }
 
-function readBack(file: string, wanted?: string[]): { rows: Sample[]; times: number[]; columns: string[] } {
+function readBack(
+  file: string,
+  wanted?: string[],
+  within?: [number, number],
+): { rows: Sample[]; times: number[]; columns: string[] } {
   const rows = new Rows();
-  const table = readParquet(file, rows, wanted === undefined ? {} : { wanted: new Set(wanted) });
+  const table = readParquet(file, rows, {
+    ...(wanted === undefined ? {} : { wanted: new Set(wanted) }),
+    ...(within === undefined ? {} : { within }),
+  });
   const number = (name: string, i: number): number => rows.numbers.get(name)?.[i] ?? Number.NaN;
   const values = new Map([...rows.texts].map(([name, { pool }]) => [name, pool.values()]));
   const word = (name: string, i: number): string => values.get(name)?.[rows.texts.get(name)!.codes[i]!] ?? '';
@@ -192,6 +199,56 @@ test('only the columns that are asked for are read; keys always are', () => {
   writeParquet(file, batchOf([{ disk: 'a', read_bytes: 1, busy_percent: 2.5, queue: 3, model: 'm' }]));
   const [row] = readBack(file, ['queue']).rows;
   assert.deepEqual(row, { disk: 'a', read_bytes: Number.NaN, busy_percent: Number.NaN, queue: 3, model: '' });
+});
+
+test('of a long table only the rows of a time are read, as they are in the whole', () => {
+  const file = path.join(temporary(), 'disk.parquet');
+  const length = 50_000;
+  const rows = Array.from({ length: 3 * length }, (_, i): Sample => {
+    const [disk, second] = [Math.floor(i / length), i % length];
+    return {
+      disk: `d${disk}`,
+      read_bytes: second * (disk + 1) * 4096,
+      busy_percent: second % 97 === 0 ? Number.NaN : ((second * 7919) % 1000) / 10,
+      queue: (second * 31) % 500,
+      model: second % 1000 === 0 ? '' : `m${second % 3}`,
+    };
+  });
+  const time = Float64Array.from(rows, (_, i) => START + (i % length) * 1e6);
+  for (const rowsPerGroup of [1 << 20, 70_000]) {
+    writeParquet(file, { ...batchOf(rows), time }, { rowsPerGroup });
+    for (const [first, last] of [
+      [0, 0],
+      [16_000, 17_000],
+      [length - 2, length + 5],
+      [-5, -1],
+      [-1, length],
+      [33, length - 40],
+    ] as const) {
+      const { rows: part, times } = readBack(file, undefined, [START + first * 1e6, START + last * 1e6 + 999_999]);
+      const isIn = (_: unknown, i: number): boolean => i % length >= first && i % length <= last;
+      assert.deepEqual(part, rows.filter(isIn), `${first} to ${last}`);
+      assert.deepEqual(times, [...time.filter(isIn)]);
+    }
+  }
+});
+
+test('damage outside of the rows that are read hides none of them', () => {
+  const file = path.join(temporary(), 'disk.parquet');
+  const rows = Array.from({ length: 140_000 }, (_, i) => ({
+    ...{ disk: 'a', read_bytes: i * i, busy_percent: 2, queue: 1, model: '' },
+  }));
+  writeParquet(file, batchOf(rows));
+  const bytes = fs.readFileSync(file);
+  const fd = fs.openSync(file, 'r');
+  const [chunk] = readFooter(fd, bytes.length).columns.find(({ name }) => name === 'read_bytes')!.chunks;
+  fs.closeSync(fd);
+  // in the last page of the column
+  bytes[chunk!.offset + chunk!.bytes - 3]! ^= 0x40;
+  fs.writeFileSync(file, bytes);
+  assert.throws(() => readBack(file), /column read_bytes is damaged \(checksum\)/);
+  const { rows: part } = readBack(file, undefined, [START + 5e6, START + 6e6]);
+  assert.deepEqual(part, rows.slice(5, 7));
 });
 
 test('a whole-number column in which a fraction turned up keeps the fraction', () => {

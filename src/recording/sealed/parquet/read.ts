@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { inBlocks } from '../../../base/blocks.ts';
 import { reason } from '../../../base/fault.ts';
 import { openPlain, readPlain } from '../../../base/plain-file.ts';
 import { stated } from '../../../base/stated.ts';
@@ -14,13 +15,16 @@ import { SMALL_BYTES } from '../statistics-file.ts';
 import { MOST_PART_BYTES, unpackFile, unpackWhole } from '../unpack.ts';
 import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
 import { Codec, Encoding, MAGIC, PACKED_TABLE_KEY, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
-import { type ReadStruct, ThriftReader } from './thrift.ts';
+import { Places, type Stretch, type Wanting } from './places.ts';
+import { type Read, type ReadStruct, ThriftReader } from './thrift.ts';
 
 export interface ParquetChunk {
   offset: number;
   bytes: number;
   rows: number;
   codec: number;
+  /** The least and greatest value of whole numbers, where the file says that. */
+  bounds?: [min: number, max: number];
 }
 
 export interface ParquetColumnFacts {
@@ -76,7 +80,9 @@ export function readFooter(fd: number, size: number): ParquetFooter {
     const chunks = groups.map((group): ParquetChunk => {
       const facts = structIn(listIn(group, 1)[i] ?? {}, 3);
       const offset = Math.min(facts[9] as number, (facts[11] as number | undefined) ?? Number.POSITIVE_INFINITY);
-      const chunk = { offset, bytes: facts[7] as number, rows: group[3] as number, codec: facts[4] as number };
+      const bounds = element[1] === Type.INT64 ? boundsIn(facts[12]) : undefined;
+      const [bytes, rows, codec] = [facts[7] as number, group[3] as number, facts[4] as number];
+      const chunk = { offset, bytes, rows, codec, ...stated({ bounds }) };
       if (![chunk.offset, chunk.bytes, chunk.rows].every(isCount) || chunk.offset + chunk.bytes > size) throw damaged();
       return chunk;
     });
@@ -88,6 +94,13 @@ export function readFooter(fd: number, size: number): ParquetFooter {
   if (footer[3] !== rows || rows * columns.length > Math.max(FEW_VALUES, size * VALUES_PER_BYTE)) throw damaged();
   const table = tableIn(footer[5] === undefined ? [] : listIn(footer, 5));
   return { rows, columns, ...stated({ table }) };
+}
+
+function boundsIn(statistics: Read | undefined): [min: number, max: number] | undefined {
+  const { 5: max, 6: min } = (statistics ?? {}) as ReadStruct;
+  if (!Buffer.isBuffer(min) || !Buffer.isBuffer(max) || min.length !== 8 || max.length !== 8) return undefined;
+  const [least, greatest] = plainInt64(Buffer.concat([min, max]), 2);
+  return [least!, greatest!];
 }
 
 /** The last descriptions that were read, by their bytes: those of all nodes are mostly the same. */
@@ -120,6 +133,8 @@ export interface ParquetOptions {
   name?: string;
   /** Only these columns, and all keys. */
   wanted?: ReadonlySet<string>;
+  /** Only rows from one moment to another, both included. */
+  within?: readonly [from: number, to: number];
   /** For a file that does not describe itself. */
   described?: Table;
   /** Told of a column that cannot be read, and is missing then; without it that is thrown. */
@@ -139,16 +154,22 @@ export function readParquet(file: string, rows: Rows, options: ParquetOptions = 
     const table = footer.table ?? described ?? guess(footer);
     const keys = new Set(table.keys.map((key) => key.name));
     const start = rows.length;
-    rows.reserve(footer.rows);
+    const part = options.within === undefined ? undefined : partOf(fd, footer, options.within);
+    const count = part?.time.length ?? footer.rows;
+    rows.reserve(count);
     for (const column of footer.columns) {
       const { name } = column;
       if (name !== 'time' && !keys.has(name) && wanted !== undefined && !wanted.has(name)) continue;
+      if (name === 'time' && part !== undefined) {
+        rows.time.set(part.time, start);
+        continue;
+      }
       const text = column.type === Type.BYTE_ARRAY;
       if (text) rows.addText(name);
-      else if (name !== 'time') rows.addNumber(name, start === 0 ? footer.rows : 0);
+      else if (name !== 'time') rows.addNumber(name, start === 0 ? count : 0);
       try {
-        if (text) readTexts(fd, column, rows.texts.get(name)!, start);
-        else readNumbers(fd, column, name === 'time' ? rows.time : rows.numbers.get(name)!, start);
+        if (text) readTexts(fd, column, rows.texts.get(name)!, start, part?.stretches);
+        else readNumbers(fd, column, name === 'time' ? rows.time : rows.numbers.get(name)!, start, part?.stretches);
       } catch (error) {
         // without times and keys nobody knows what the rest is about
         if (options.lost === undefined || name === 'time' || keys.has(name)) throw error;
@@ -157,7 +178,7 @@ export function readParquet(file: string, rows: Rows, options: ParquetOptions = 
         rows.texts.get(name)?.codes.fill(0, start);
       }
     }
-    rows.length = start + footer.rows;
+    rows.length = start + count;
     const columns = footer.columns.filter(({ name }) => name !== 'time' && !keys.has(name));
     return { ...table, columns: columns.map((column) => describe(column, table)) };
   } finally {
@@ -221,21 +242,83 @@ interface Page {
   present: Uint32Array | undefined;
 }
 
-function readNumbers(fd: number, column: ParquetColumnFacts, into: Float64Array, start: number): void {
+/** Some rows of a file, and their times. */
+interface Part {
+  stretches: Stretch[];
+  time: Float64Array;
+}
+
+/** The rows between two moments; undefined: all of them are. */
+function partOf(
+  fd: number,
+  { columns }: ParquetFooter,
+  [from, to]: readonly [from: number, to: number],
+): Part | undefined {
+  const column = columns.find(({ name, type }) => name === 'time' && type === Type.INT64);
+  if (column === undefined) return undefined;
+  const { chunks } = column;
+  if (chunks.every(({ bounds }) => bounds !== undefined && bounds[0] >= from && bounds[1] <= to)) return undefined;
+  const stretches: Stretch[] = [];
+  const moments: Float64Array[] = [];
+  let row = 0;
+  for (const chunk of chunks) {
+    const { bounds: [least, greatest] = [from, to] } = chunk;
+    if (least <= to && greatest >= from) {
+      const times = new Float64Array(chunk.rows);
+      readNumbers(fd, { ...column, chunks: [chunk] }, times, 0);
+      for (let first = 0; first < chunk.rows; ) {
+        first = inBlocks(first, chunk.rows, outsideUntil, times, from, to);
+        const end = inBlocks(first, chunk.rows, insideUntil, times, from, to);
+        if (end > first) {
+          stretches.push([row + first, row + end]);
+          moments.push(times.slice(first, end));
+        }
+        first = end;
+      }
+    }
+    row += chunk.rows;
+  }
+  const time = new Float64Array(moments.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const each of moments) {
+    time.set(each, at);
+    at += each.length;
+  }
+  return { stretches, time };
+}
+
+function outsideUntil(first: number, end: number, times: Float64Array, from: number, to: number): number {
+  let i = first;
+  while (i < end && !(times[i]! >= from && times[i]! <= to)) i++;
+  return i;
+}
+
+function insideUntil(first: number, end: number, times: Float64Array, from: number, to: number): number {
+  let i = first;
+  while (i < end && times[i]! >= from && times[i]! <= to) i++;
+  return i;
+}
+
+function readNumbers(
+  fd: number,
+  column: ParquetColumnFacts,
+  into: Float64Array,
+  start: number,
+  stretches?: readonly Stretch[],
+): void {
   const integer = column.type === Type.INT64;
   if (!integer && column.type !== Type.DOUBLE) throw new Error(`column ${column.name} has a type Tacho does not write`);
-  let row = start;
+  const places = new Places(into, start, stretches);
   for (const chunk of column.chunks) {
     let dictionary: Float64Array = new Float64Array(0);
     const takeDictionary = (page: Buffer, count: number): void => {
       dictionary = integer ? plainInt64(page, count) : plainDouble(page, count);
     };
-    for (const page of pages(fd, column, chunk, takeDictionary)) {
-      if (row + page.rows > into.length) throw damaged();
-      const own = into.subarray(row, row + page.rows);
+    for (const page of pages(fd, column, chunk, takeDictionary, places)) {
+      const own = places.room(page.rows);
       decodeNumbers(page, integer, dictionary, own);
       spread(own, page, Number.NaN);
-      row += page.rows;
+      places.take();
     }
   }
 }
@@ -266,18 +349,19 @@ function readTexts(
   column: ParquetColumnFacts,
   into: Rows['texts'] extends Map<string, infer T> ? T : never,
   start: number,
+  stretches?: readonly Stretch[],
 ): void {
-  let row = start;
+  const places = new Places(into.codes, start, stretches);
   for (const chunk of column.chunks) {
     let codes = new Uint32Array(0);
     const takeDictionary = (page: Buffer, count: number): void => {
       codes = plainTexts(page, count, into.pool);
     };
-    for (const page of pages(fd, column, chunk, takeDictionary)) {
-      const own = into.codes.subarray(row, row + page.rows);
+    for (const page of pages(fd, column, chunk, takeDictionary, places)) {
+      const own = places.room(page.rows);
       lookUp(page, codes, own);
       spread(own, page, 0);
-      row += page.rows;
+      places.take();
     }
   }
 }
@@ -294,12 +378,14 @@ function pageRows(facts: ReadStruct, chunk: ParquetChunk): number {
   return rows as number;
 }
 
-/** The pages of a chunk as they are stored, with their checksums looked at. */
+/** The pages of a chunk that are wanted, as they are stored, with their checksums looked at. */
 function* bodies(
   fd: number,
   column: ParquetColumnFacts,
   chunk: ParquetChunk,
+  places?: Wanting,
 ): Generator<{ head: ReadStruct; body: Buffer }> {
+  if (places?.passesOver(chunk.rows)) return;
   if (chunk.codec !== Codec.ZSTD) throw new Error('it is compressed in a way Tacho does not write');
   const bytes = Buffer.allocUnsafe(chunk.bytes);
   if (fs.readSync(fd, bytes, 0, chunk.bytes, chunk.offset) < chunk.bytes) throw new Error('it is cut off');
@@ -310,23 +396,27 @@ function* bodies(
     if (!isCount(head[3])) throw new Error(`column ${column.name} is damaged`);
     const body = bytes.subarray(reader.at, reader.at + (head[3] as number));
     reader.at += head[3] as number;
+    if (head[1] === PageType.DATA_V2) {
+      const own = pageRows(structIn(head, 8), chunk);
+      rows += own;
+      if (places?.passesOver(own)) continue;
+    } else if (head[1] !== PageType.DICTIONARY) throw new Error('it has pages of a kind Tacho does not write');
     if (head[4] !== undefined && crc32(body) !== (head[4] as number) >>> 0) {
       throw new Error(`column ${column.name} is damaged (checksum)`);
     }
-    if (head[1] === PageType.DATA_V2) rows += pageRows(structIn(head, 8), chunk);
-    else if (head[1] !== PageType.DICTIONARY) throw new Error('it has pages of a kind Tacho does not write');
     yield { head, body };
   }
 }
 
-/** The data pages of a chunk; its dictionary goes to `takeDictionary` first. */
+/** The data pages of a chunk that are wanted; its dictionary goes to `takeDictionary` first. */
 function* pages(
   fd: number,
   column: ParquetColumnFacts,
   chunk: ParquetChunk,
   takeDictionary: (page: Buffer, count: number) => void,
+  places: Wanting,
 ): Generator<Page> {
-  for (const { head, body } of bodies(fd, column, chunk)) {
+  for (const { head, body } of bodies(fd, column, chunk, places)) {
     if (head[1] === PageType.DICTIONARY) {
       const count = structIn(head, 7)[1];
       if (!isCount(count)) throw damaged();
