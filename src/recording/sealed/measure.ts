@@ -1,5 +1,5 @@
 import type { Column, Table } from '../../table/table.ts';
-import type { Batch } from '../read/batch.ts';
+import type { Batch, TextColumn } from '../read/batch.ts';
 import { firstAtOrAfter } from '../read/clip.ts';
 import { isOlder } from '../read/process-part.ts';
 import { eachRate, isShort, type RateTaker } from '../read/rate-cells.ts';
@@ -43,8 +43,15 @@ export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
     if (!(first >= start)) start = first;
     if (!(last <= end)) end = last;
   }
-  let samples = 0;
-  for (let s = 0; s < total; s++) for (const { from, to } of stretchesOf(batch, s)) samples += to - from;
+  let samples = batch.rows;
+  if (batch.edges !== undefined) {
+    samples = 0;
+    for (let s = 0; s < total; s++) for (const { from, to } of stretchesOf(batch, s)) samples += to - from;
+  }
+  const textColumns = table.columns.flatMap(({ name }) => {
+    const text = batch.texts.get(name);
+    return text === undefined ? [] : [{ name, text }];
+  });
   return {
     places,
     table: {
@@ -52,7 +59,7 @@ export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
       rows: samples,
       start,
       end,
-      series: places.map((s) => describeSeries(batch, series[s]!, series[s + 1]!)),
+      series: places.map((s) => describeSeries(batch, textColumns, series[s]!, series[s + 1]!)),
       series_total: total,
     },
   };
@@ -81,20 +88,23 @@ function sampledRows(edges: Uint8Array | undefined, begin: number, end: number):
   return from < to ? { begin, from, to, end } : { begin, from: begin, to: end, end };
 }
 
-function describeSeries(batch: Batch, from: number, to: number): SeriesStatistics {
+function describeSeries(
+  batch: Batch,
+  textColumns: readonly { name: string; text: TextColumn }[],
+  from: number,
+  to: number,
+): SeriesStatistics {
   const keys: Record<string, string> = {};
   for (const { name } of batch.table.keys) {
     const key = batch.texts.get(name)!;
     keys[name] = key.values[key.codes[from]!]!;
   }
   const texts: Record<string, string> = {};
-  for (const column of batch.table.columns) {
-    const text = batch.texts.get(column.name);
-    if (text === undefined) continue;
+  for (const { name, text } of textColumns) {
     for (let i = to - 1; i >= from; i--) {
       const value = text.values[text.codes[i]!]!;
       if (value === '') continue;
-      texts[column.name] = value;
+      texts[name] = value;
       break;
     }
   }

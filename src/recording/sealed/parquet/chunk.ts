@@ -92,7 +92,9 @@ export function numberChunk(column: Float64Array, type: 'int' | 'float', optiona
       : [split, dictionary, plainFloat];
   if (type === 'int' && max - min > 2 ** 51) tries = [dictionary, plainInt];
   if (values.length === 0) tries = [type === 'int' ? plainInt : plainFloat];
-  if (quick && tries.length > 2) tries = [tries[likeliest(values, max - min)]!];
+  // of times neighbours are alike, however few a look at some of them finds
+  if (quick && tries.length > 3 && !optional) tries = [wholeDelta];
+  else if (quick && tries.length > 2) tries = [tries[likeliest(values, max - min)]!];
   if (values.length > 4 * SAMPLE_ROWS && tries.length > 1) {
     const sample = column.subarray(0, SAMPLE_ROWS * 2);
     const sizes = tries.map((attempt) => attempt(dropMissing(sample), form)?.bytes ?? Number.POSITIVE_INFINITY);

@@ -53,47 +53,75 @@ function joinBytes(from: number, to: number, bytes: Buffer, count: number, into:
 }
 
 export function deltaInt64(bytes: Buffer, count: number, into: Float64Array = new Float64Array(count)): Float64Array {
-  let at = 0;
-  const varint = (): number => {
+  const blocks = new DeltaBlocks(bytes, count);
+  if (count > 0) into[0] = blocks.first;
+  for (let i = 1; i < count; ) i = blocks.next(into, i);
+  return into;
+}
+
+/** Differences, a block at a time. */
+export class DeltaBlocks {
+  /** The value before all blocks. */
+  readonly first: number;
+  /** Values of a block; the last one may have fewer. */
+  readonly size: number;
+  /** The least difference in the last block that was read, or less. */
+  least = 0;
+  readonly #bytes: Buffer;
+  readonly #minis: number;
+  #left: number;
+  #at = 0;
+
+  constructor(bytes: Buffer, count: number) {
+    this.#bytes = bytes;
+    this.size = this.#varint();
+    this.#minis = this.#varint();
+    const total = this.#varint();
+    this.first = this.#zigzag();
+    if (total !== count || this.size % (32 * this.#minis) !== 0) throw new Error('a page is not what its header says');
+    this.#left = count - 1;
+  }
+
+  /** Puts the next block into into[at] and behind it; before it is the last value of the one before. Returns where it ends. */
+  next(into: Float64Array, at: number): number {
+    const least = this.#zigzag();
+    this.least = least;
+    const widths = this.#at;
+    this.#at += this.#minis;
+    const mini = this.size / this.#minis;
+    let i = at;
+    for (let m = 0; m < this.#minis && this.#left > 0; m++) {
+      const width = this.#bytes[widths + m]!;
+      const length = Math.min(this.#left, mini);
+      const next = this.#at + (width * mini) / 8;
+      if (!(next <= this.#bytes.length)) throw new Error('a page ends in the middle');
+      addDeltas(this.#bytes, this.#at, width, least, into, i, i + length);
+      i += length;
+      this.#left -= length;
+      this.#at = next;
+    }
+    return i;
+  }
+
+  #varint(): number {
     let value = 0;
     let scale = 1;
     for (;;) {
-      if (at >= bytes.length) throw new Error('a page ends in the middle');
-      const byte = bytes[at++]!;
+      if (this.#at >= this.#bytes.length) throw new Error('a page ends in the middle');
+      const byte = this.#bytes[this.#at++]!;
       value += (byte & 127) * scale;
       if (byte < 128) return value;
       scale *= 128;
     }
-  };
-  /** The sign is taken off first: twice a number beyond 2^52 would be rounded. */
-  const zigzag = (): number => {
-    if (at >= bytes.length) throw new Error('a page ends in the middle');
-    const first = bytes[at++]!;
-    const half = ((first & 127) >> 1) + (first < 128 ? 0 : varint() * 64);
-    return first % 2 === 0 ? half : -half - 1;
-  };
-  const block = varint();
-  const minis = varint();
-  const total = varint();
-  const value = zigzag();
-  if (total !== count || block % (32 * minis) !== 0) throw new Error('a page is not what its header says');
-  const mini = block / minis;
-  if (count > 0) into[0] = value;
-  for (let i = 1; i < count; ) {
-    const least = zigzag();
-    const widths = at;
-    at += minis;
-    for (let m = 0; m < minis && i < count; m++) {
-      const width = bytes[widths + m]!;
-      const end = Math.min(count, i + mini);
-      const next = at + (width * mini) / 8;
-      if (next > bytes.length) throw new Error('a page ends in the middle');
-      addDeltas(bytes, at, width, least, into, i, end);
-      i = end;
-      at = next;
-    }
   }
-  return into;
+
+  /** The sign is taken off first: twice a number beyond 2^52 would be rounded. */
+  #zigzag(): number {
+    if (this.#at >= this.#bytes.length) throw new Error('a page ends in the middle');
+    const first = this.#bytes[this.#at++]!;
+    const half = ((first & 127) >> 1) + (first < 128 ? 0 : this.#varint() * 64);
+    return first % 2 === 0 ? half : -half - 1;
+  }
 }
 
 /** Each of into[from, to) is `least` and `width` bits more than the one before it. */
@@ -106,11 +134,20 @@ function addDeltas(
   from: number,
   to: number,
 ): void {
-  if (width === 8) addBytes(bytes, start, least, into, from, to);
+  if (width === 0) addEqual(least, into, from, to);
+  else if (width === 8) addBytes(bytes, start, least, into, from, to);
   else if (width === 16) addPairs(bytes, start, least, into, from, to);
   else if (width <= 24) addFewBits(bytes, start, width, least, into, from, to);
   else if (width < 32) addManyBits(bytes, start, width, least, into, from, to);
   else addWideDeltas(bytes, start, width, least, into, from, to);
+}
+
+function addEqual(least: number, into: Float64Array, from: number, to: number): void {
+  let value = into[from - 1]!;
+  for (let i = from; i < to; i++) {
+    value += least;
+    into[i] = value;
+  }
 }
 
 function addBytes(bytes: Buffer, start: number, least: number, into: Float64Array, from: number, to: number): void {
@@ -129,7 +166,7 @@ function addPairs(bytes: Buffer, start: number, least: number, into: Float64Arra
   }
 }
 
-/** 0…24 bits. */
+/** 1…24 bits. */
 function addFewBits(
   bytes: Buffer,
   start: number,

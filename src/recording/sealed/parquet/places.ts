@@ -7,6 +7,25 @@ export interface Wanting {
   passesOver(rows: number): boolean;
 }
 
+/** Room that is used again: new memory takes longer than what is read into it. */
+class Room<T extends Float64Array | Uint32Array> {
+  #room: T;
+  readonly #make: (rows: number) => T;
+
+  constructor(make: (rows: number) => T) {
+    this.#make = make;
+    this.#room = make(0);
+  }
+
+  of(rows: number): T {
+    if (rows > this.#room.length) this.#room = this.#make(rows);
+    return this.#room.subarray(0, rows) as T;
+  }
+}
+
+const ofNumbers = new Room((rows) => new Float64Array(rows));
+const ofCodes = new Room((rows) => new Uint32Array(rows));
+
 /** Where the values of a column go, a page at a time: all of them, or those of some stretches, one behind the other. */
 export class Places<T extends Float64Array | Uint32Array> implements Wanting {
   readonly #into: T;
@@ -31,12 +50,12 @@ export class Places<T extends Float64Array | Uint32Array> implements Wanting {
     return true;
   }
 
-  /** Room for the values of the next page. */
+  /** Room for the values of the next page, until they are taken. */
   room(rows: number): T {
     if (this.#stretches === undefined) {
       if (this.#at + rows > this.#into.length) throw new Error('it has more rows than it says');
       this.#page = this.#into.subarray(this.#at, this.#at + rows) as T;
-    } else this.#page = (this.#into instanceof Float64Array ? new Float64Array(rows) : new Uint32Array(rows)) as T;
+    } else this.#page = (this.#into instanceof Float64Array ? ofNumbers.of(rows) : ofCodes.of(rows)) as T;
     return this.#page;
   }
 

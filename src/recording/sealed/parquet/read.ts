@@ -1,6 +1,5 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { inBlocks } from '../../../base/blocks.ts';
 import { reason } from '../../../base/fault.ts';
 import { openPlain, readPlain } from '../../../base/plain-file.ts';
 import { stated } from '../../../base/stated.ts';
@@ -17,6 +16,7 @@ import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDoub
 import { Codec, Encoding, MAGIC, PACKED_TABLE_KEY, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
 import { Places, type Stretch, type Wanting } from './places.ts';
 import { type Read, type ReadStruct, ThriftReader } from './thrift.ts';
+import { Within } from './within.ts';
 
 export interface ParquetChunk {
   offset: number;
@@ -155,13 +155,14 @@ export function readParquet(file: string, rows: Rows, options: ParquetOptions = 
     const keys = new Set(table.keys.map((key) => key.name));
     const start = rows.length;
     const part = options.within === undefined ? undefined : partOf(fd, footer, options.within);
-    const count = part?.time.length ?? footer.rows;
+    const moments = part?.time;
+    const count = moments?.length ?? footer.rows;
     rows.reserve(count);
     for (const column of footer.columns) {
       const { name } = column;
       if (name !== 'time' && !keys.has(name) && wanted !== undefined && !wanted.has(name)) continue;
-      if (name === 'time' && part !== undefined) {
-        rows.time.set(part.time, start);
+      if (name === 'time' && moments !== undefined) {
+        rows.time.set(moments, start);
         continue;
       }
       const text = column.type === Type.BYTE_ARRAY;
@@ -242,61 +243,47 @@ interface Page {
   present: Uint32Array | undefined;
 }
 
-/** Some rows of a file, and their times. */
-interface Part {
-  stretches: Stretch[];
-  time: Float64Array;
-}
-
 /** The rows between two moments; undefined: all of them are. */
 function partOf(
   fd: number,
   { columns }: ParquetFooter,
   [from, to]: readonly [from: number, to: number],
-): Part | undefined {
+): Within | undefined {
   const column = columns.find(({ name, type }) => name === 'time' && type === Type.INT64);
   if (column === undefined) return undefined;
   const { chunks } = column;
   if (chunks.every(({ bounds }) => bounds !== undefined && bounds[0] >= from && bounds[1] <= to)) return undefined;
-  const stretches: Stretch[] = [];
-  const moments: Float64Array[] = [];
-  let row = 0;
+  const within = new Within(from, to);
   for (const chunk of chunks) {
     const { bounds: [least, greatest] = [from, to] } = chunk;
-    if (least <= to && greatest >= from) {
-      const times = new Float64Array(chunk.rows);
-      readNumbers(fd, { ...column, chunks: [chunk] }, times, 0);
-      for (let first = 0; first < chunk.rows; ) {
-        first = inBlocks(first, chunk.rows, outsideUntil, times, from, to);
-        const end = inBlocks(first, chunk.rows, insideUntil, times, from, to);
-        if (end > first) {
-          stretches.push([row + first, row + end]);
-          moments.push(times.slice(first, end));
+    if (least > to || greatest < from) within.passOver(chunk.rows);
+    else
+      for (const { page, dictionary } of numberPages(fd, column, chunk)) {
+        if (page.encoding === Encoding.DELTA_BINARY_PACKED && page.present === undefined)
+          within.lookAtDeltas(page.values, page.count);
+        else {
+          const times = new Float64Array(page.rows);
+          decodeNumbers(page, true, dictionary, times);
+          spread(times, page, Number.NaN);
+          within.look(times);
         }
-        first = end;
       }
-    }
-    row += chunk.rows;
   }
-  const time = new Float64Array(moments.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const each of moments) {
-    time.set(each, at);
-    at += each.length;
-  }
-  return { stretches, time };
+  return within;
 }
 
-function outsideUntil(first: number, end: number, times: Float64Array, from: number, to: number): number {
-  let i = first;
-  while (i < end && !(times[i]! >= from && times[i]! <= to)) i++;
-  return i;
-}
-
-function insideUntil(first: number, end: number, times: Float64Array, from: number, to: number): number {
-  let i = first;
-  while (i < end && times[i]! >= from && times[i]! <= to) i++;
-  return i;
+/** The data pages of a chunk of numbers, each with the dictionary of the chunk. */
+function* numberPages(
+  fd: number,
+  column: ParquetColumnFacts,
+  chunk: ParquetChunk,
+  places?: Wanting,
+): Generator<{ page: Page; dictionary: Float64Array }> {
+  let dictionary: Float64Array = new Float64Array(0);
+  const takeDictionary = (page: Buffer, count: number): void => {
+    dictionary = column.type === Type.INT64 ? plainInt64(page, count) : plainDouble(page, count);
+  };
+  for (const page of pages(fd, column, chunk, takeDictionary, places)) yield { page, dictionary };
 }
 
 function readNumbers(
@@ -309,18 +296,13 @@ function readNumbers(
   const integer = column.type === Type.INT64;
   if (!integer && column.type !== Type.DOUBLE) throw new Error(`column ${column.name} has a type Tacho does not write`);
   const places = new Places(into, start, stretches);
-  for (const chunk of column.chunks) {
-    let dictionary: Float64Array = new Float64Array(0);
-    const takeDictionary = (page: Buffer, count: number): void => {
-      dictionary = integer ? plainInt64(page, count) : plainDouble(page, count);
-    };
-    for (const page of pages(fd, column, chunk, takeDictionary, places)) {
+  for (const chunk of column.chunks)
+    for (const { page, dictionary } of numberPages(fd, column, chunk, places)) {
       const own = places.room(page.rows);
       decodeNumbers(page, integer, dictionary, own);
       spread(own, page, Number.NaN);
       places.take();
     }
-  }
 }
 
 function decodeNumbers(page: Page, integer: boolean, dictionary: Float64Array, into: Float64Array): void {
@@ -414,7 +396,7 @@ function* pages(
   column: ParquetColumnFacts,
   chunk: ParquetChunk,
   takeDictionary: (page: Buffer, count: number) => void,
-  places: Wanting,
+  places?: Wanting,
 ): Generator<Page> {
   for (const { head, body } of bodies(fd, column, chunk, places)) {
     if (head[1] === PageType.DICTIONARY) {
