@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -72,7 +73,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
   const custom = options.custom === undefined || isPython ? [] : await loadCustomModule(options.custom);
   const monitor = new Monitor({ ...options, custom });
   const wayOptions: WayOptions = {
-    id: `tacho-${process.pid}-${Date.now()}`,
+    id: `tacho-${randomUUID()}`,
     intervalSeconds: options.intervalSeconds,
     certificates: options.certificates,
     readOnly: options.readOnly,

@@ -1,5 +1,6 @@
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import * as vm from 'node:vm';
 import { Fault, reason } from '../base/fault.ts';
 import type { GpuValue, MetricValue, WorkerSample } from './events.ts';
 
@@ -29,6 +30,12 @@ export async function loadCustomModule(file: string): Promise<CustomMetric[]> {
   return metrics;
 }
 
+/** So long a metric may take; then it is not asked any more, as the monitor would stand still. */
+const LONGEST_MS = 1000;
+const HUNG = new WeakSet<CustomMetric>();
+const call = new vm.Script('read()');
+
+/** What the metrics give for a sample; one that throws, hangs or gives something else has no value. */
 export function computeCustom(
   metrics: readonly CustomMetric[],
   sample: WorkerSample,
@@ -37,13 +44,30 @@ export function computeCustom(
   return metrics.flatMap((metric) => {
     const targets: (GpuValue | undefined)[] = metric.perDevice === true ? [...sample.gpus] : [undefined];
     return targets.map((gpu): MetricValue => {
-      let value: number | string | undefined;
-      try {
-        value = metric.read(sample, gpu);
-      } catch (error) {
-        note(`custom metric ${metric.name}: ${reason(error)}`);
-      }
+      const value = HUNG.has(metric) ? undefined : metricValue(metric, sample, gpu, note);
       return { metric: metric.name, device: gpu?.device ?? '', value };
     });
   });
+}
+
+function metricValue(
+  metric: CustomMetric,
+  sample: WorkerSample,
+  gpu: GpuValue | undefined,
+  note: (text: string) => void,
+): number | string | undefined {
+  try {
+    const context = vm.createContext({ read: () => metric.read(sample, gpu) });
+    const value: unknown = call.runInContext(context, { timeout: LONGEST_MS });
+    if (typeof value === 'number' || typeof value === 'string') return value;
+    if (value !== undefined && value !== null)
+      note(
+        `custom metric ${metric.name}: it gives ${value instanceof Promise ? 'a promise' : typeof value}, not a number`,
+      );
+  } catch (error) {
+    const isLate = (error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+    if (isLate) HUNG.add(metric);
+    note(`custom metric ${metric.name}: ${isLate ? 'it hangs, and is not asked any more' : reason(error)}`);
+  }
+  return undefined;
 }

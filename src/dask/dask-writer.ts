@@ -146,7 +146,8 @@ export class DaskWriter {
   /** Writes what was told so far. */
   flush(): void {
     this.tables.forEach((frame, i) => {
-      if (frame.rows === 0) return;
+      // without rows, what a full disk has refused is tried again
+      if (frame.rows === 0 && !this.writers[i]!.isWaiting) return;
       this.writers[i]!.append(frame);
       frame.clear(frame.time);
     });

@@ -23,6 +23,12 @@ def main():
     from distributed import Client, LocalCluster
     from distributed.security import Security
 
+    if "version" in options:
+        # as the scheduler says it; the workers are other processes
+        import distributed
+
+        distributed.__version__ = options["version"]
+
     tls = options.get("tls")
     security = None
     if tls:

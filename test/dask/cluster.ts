@@ -13,6 +13,8 @@ export interface ClusterOptions {
   threads?: number;
   memory?: string;
   config?: Record<string, unknown>;
+  /** What its scheduler takes for its version. */
+  version?: string;
   tls?: { ca: string; cert: string; key: string };
 }
 

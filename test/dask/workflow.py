@@ -107,6 +107,11 @@ def busy(client, address):
 
 def main():
     address = sys.argv[1]
+    if "SCHEDULER_FILE" in os.environ:
+        with Client(scheduler_file=os.environ["SCHEDULER_FILE"]) as client:
+            for name in sys.argv[2:]:
+                globals()[name](client, client.scheduler.address)
+        return
     security = None
     if "TLS_CA" in os.environ:
         from distributed.security import Security

@@ -5,6 +5,7 @@ import { parseScheduler, type SchedulerAddress } from '../address.ts';
 import { type Certificates, Comm } from '../comm.ts';
 import type { ClusterFacts, Listener, TaskEnded, Way, WorkerSample } from '../events.ts';
 import { keyText, type Packed } from '../msgpack.ts';
+import { versionOf } from '../version.ts';
 
 type Record = { [key: string]: Packed };
 
@@ -40,8 +41,11 @@ export async function openCalls(
       `${address.text} is not a Dask scheduler: it says it is ${String(record(identity).type ?? 'nothing')}`,
     );
   }
-  const versions = record(record(record(await comm.ask('versions')).packages ?? null));
-  listener.facts(factsOf(record(identity), String(versions.distributed ?? '')));
+  const version = await versionOf(comm, address.text).catch((error: unknown) => {
+    comm.close();
+    throw error;
+  });
+  listener.facts(factsOf(record(identity), version));
   let since = Date.now() / 1000;
   const seen = new Map<string, number>();
   const known = new Set(Object.keys(record(record(identity).workers)));

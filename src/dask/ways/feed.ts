@@ -7,6 +7,7 @@ import type { SamplerOptions } from '../code/worker.ts';
 import { type Certificates, Comm } from '../comm.ts';
 import type { GpuValue, Listener, MetricValue, Outcome, TaskEnded, Way, WorkerSample } from '../events.ts';
 import { keyText, type Packed } from '../msgpack.ts';
+import { versionOf } from '../version.ts';
 
 /** The scheduler cannot be listened to this way: another one may do. */
 export class NoFeed extends Fault {}
@@ -34,6 +35,10 @@ export async function openFeed(
   listener: Listener,
 ): Promise<Way> {
   const comm = await Comm.open(address, certificates);
+  await versionOf(comm, address.text).catch((error: unknown) => {
+    comm.close();
+    throw error;
+  });
   comm.send(feedMessage(options, STEP_SECONDS));
   let first: Packed | undefined;
   try {

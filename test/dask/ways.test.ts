@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as http from 'node:http';
+import * as net from 'node:net';
+import * as path from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { daskUse, prefixUse } from '../../src/query/dask/prefixes.ts';
+import { openRecording } from '../../src/recording/folder/open.ts';
+import { eventually } from '../made/eventually.ts';
+import { tacho, temporaryFolder } from '../tacho.ts';
+import { PYTHON, startCluster, whyNoDask } from './cluster.ts';
+import { attachTo, rowsOf } from './record.ts';
+
+const WORKFLOW = path.join(import.meta.dirname, 'workflow.py');
+
+/** A dashboard that can be reached, of a scheduler that cannot: what a firewall makes of a cluster. */
+async function behindFirewall(t: TestContext, dashboard: string): Promise<string> {
+  const { hostname, port } = new URL(dashboard);
+  const server = http.createServer(async ({ url }, response) => {
+    const answer = await fetch(`http://${hostname}:${port}${url}`);
+    response.end((await answer.text()).replace(/"address": "tcp:[^"]*"/, '"address": "tcp://127.0.0.1:1"'));
+  });
+  server.on('upgrade', ({ url, headers }, socket) => {
+    const there = net.connect(Number(port), hostname);
+    const lines = Object.entries({ ...headers, host: `${hostname}:${port}`, origin: `http://${hostname}:${port}` });
+    there.write(`GET ${url} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+    there.pipe(socket).pipe(there);
+    for (const each of [there, socket]) each.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`;
+}
+
+describe('ways into real clusters', { skip: whyNoDask }, () => {
+  test('the event stream of a dashboard whose scheduler cannot be reached', async (t) => {
+    const folder = temporaryFolder(t);
+    const cluster = await startCluster({ workers: 2, threads: 1 });
+    t.after(() => cluster.end());
+    const attached = await attachTo(`${await behindFirewall(t, cluster.dashboard)}/status`, folder);
+    const { way, passed } = attached.opened;
+    assert.equal(way.name, 'event stream');
+    assert.match(passed[0]!, /cannot reach the Dask scheduler tcp:\/\/127\.0\.0\.1:1: nobody listens there/);
+    assert.ok(way.missing.some((what) => what.startsWith('tasks that erred')));
+    await cluster.run(['graphs']);
+    await eventually('its tasks', () => rowsOf(attached.recording, 'dask_task').length === 31);
+    attached.detach('detached');
+    assert.equal(await attached.ended, 'detached');
+    const tasks = rowsOf(attached.recording, 'dask_task');
+    assert.deepEqual(new Set(tasks.map(({ prefix }) => prefix)), new Set(['inc']));
+    assert.deepEqual(new Set(tasks.map(({ outcome }) => outcome)), new Set(['ok']));
+    for (const { time, start_time } of tasks)
+      assert.ok(time - Number(start_time) >= 20_000, 'a task that sleeps 20 ms');
+    const [use] = prefixUse(daskUse(openRecording(attached.recording)));
+    assert.equal(use!.cpu_seconds, undefined, 'no sample, no CPU time');
+  });
+
+  test('a scheduler that is too old is refused, before anything runs there', async (t) => {
+    const cluster = await startCluster({ workers: 1, threads: 1, version: '2021.8.0' });
+    t.after(() => cluster.end());
+    for (const readOnly of [false, true])
+      await assert.rejects(
+        attachTo(cluster.address, temporaryFolder(t), { readOnly }),
+        (error: Error & { hint?: string }) =>
+          /runs Dask 2021\.8\.0: it is too old/.test(error.message) && error.hint!.includes('2022.12 and newer'),
+      );
+    assert.deepEqual(((await cluster.ask('left')) as { plugins: string[] }).plugins, []);
+  });
+
+  test('two monitors that start at once with one folder: one of them gets it', async (t) => {
+    const folder = temporaryFolder(t);
+    const cluster = await startCluster({ workers: 1, threads: 1 });
+    t.after(() => cluster.end());
+    const both = await Promise.allSettled([attachTo(cluster.address, folder), attachTo(cluster.address, folder)]);
+    const [refused] = both.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []));
+    const [attached, ...others] = both.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    assert.deepEqual(others, []);
+    assert.match(refused!.message, /is a recording already/);
+    // inside one recording: the second says who the first is
+    await assert.rejects(
+      attachTo(cluster.address, folder, { into: attached!.recording }),
+      /a monitor \(process \d+\) records tcp:.* already/,
+    );
+    await cluster.run(['errors']);
+    await eventually('its tasks', () => rowsOf(attached!.recording, 'dask_task').length === 4);
+    attached!.detach('detached');
+    await attached!.ended;
+    await eventually('a cluster without plugins', async () => {
+      const { plugins } = (await cluster.ask('left')) as { plugins: string[] };
+      return plugins.length === 0;
+    });
+  });
+
+  test('a scheduler file: attached by its name, and noticed by tacho run', async (t) => {
+    const folder = temporaryFolder(t);
+    const file = path.join(folder, 'scheduler.json');
+    const cli = (name: string, ...args: string[]): string[] => ['-m', `distributed.cli.dask_${name}`, ...args];
+    const scheduler = cli(
+      'scheduler',
+      '--scheduler-file',
+      file,
+      '--host',
+      '127.0.0.1',
+      '--port',
+      '0',
+      '--no-dashboard',
+    );
+    const worker = cli('worker', '--scheduler-file', file, '--nthreads', '1', '--no-dashboard', '--no-nanny');
+    const environment = { ...process.env, PYTHONWARNINGS: 'ignore' };
+    const start = (args: string[]) => {
+      const child = spawn(PYTHON, args, { cwd: folder, stdio: 'ignore', env: environment });
+      t.after(() => child.kill('SIGKILL'));
+      return child;
+    };
+    start(scheduler);
+    await eventually('the scheduler file', () => fs.existsSync(file));
+    start(worker);
+    const attached = await attachTo(file, folder);
+    const run = (): number | null =>
+      spawnSync(PYTHON, [WORKFLOW, 'FILE', 'errors'], { cwd: folder, env: { ...environment, SCHEDULER_FILE: file } })
+        .status;
+    assert.equal(run(), 0);
+    await eventually('its tasks', () => rowsOf(attached.recording, 'dask_task').length === 4);
+    attached.detach('detached');
+    await attached.ended;
+
+    const other = path.join(folder, 'other.json');
+    const renamed = (args: string[]): string => [PYTHON, ...args].map((word) => word.replace(file, other)).join(' ');
+    const script = `${renamed(scheduler)} >/dev/null 2>&1 & s=$!
+until [ -s ${other} ]; do sleep 0.1; done
+${renamed(worker)} >/dev/null 2>&1 & w=$!
+for i in $(seq 300); do ls ${folder}/run/node=*/dask_worker.csv >/dev/null 2>&1 && break; sleep 0.2; done
+SCHEDULER_FILE=${other} ${PYTHON} ${WORKFLOW} FILE errors
+kill $w $s; wait`;
+    const { code, err } = tacho(['run', '-o', path.join(folder, 'run'), '--no-report', '--', 'bash', '-c', script], {
+      cwd: folder,
+    });
+    assert.equal(code, 0, err);
+    const tasks = rowsOf(path.join(folder, 'run'), 'dask_task');
+    assert.deepEqual(
+      tasks.map(({ outcome }) => outcome),
+      ['erred', 'erred', 'erred', 'erred'],
+    );
+    const shown = tacho(['report', path.join(folder, 'run')]);
+    assert.match(shown.out, /\nDask\n {2}4 tasks of 2 graphs on 1 worker in /);
+  });
+
+  test('TLS: with the certificates of the cluster, and refused without', async (t) => {
+    const folder = temporaryFolder(t);
+    const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+    const files = ['-keyout', key, '-out', cert];
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...files, ...subject], {
+      stdio: 'ignore',
+    });
+    const tls = { ca: cert, cert, key };
+    const cluster = await startCluster({ workers: 1, threads: 1, tls });
+    t.after(() => cluster.end());
+    assert.match(cluster.address, /^tls:/);
+    await assert.rejects(attachTo(cluster.address, folder), /cannot reach the Dask scheduler|closed the connection/);
+    const attached = await attachTo(cluster.address, folder, { certificates: tls });
+    await cluster.run(['errors']);
+    await eventually('its tasks', () => rowsOf(attached.recording, 'dask_task').length === 4);
+    attached.detach('detached');
+    await attached.ended;
+  });
+});
