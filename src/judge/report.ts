@@ -14,7 +14,7 @@ import { programsOf } from './facts/programs.ts';
 import { qualityOf } from './facts/quality.ts';
 import { rankReports } from './facts/ranks.ts';
 import { markStragglers } from './facts/stragglers.ts';
-import { summaryOf } from './facts/summary.ts';
+import { summaryOf, useOf } from './facts/summary.ts';
 import { unmeasuredOf } from './facts/unmeasured.ts';
 import { workOf } from './facts/work.ts';
 import type { Facts, JobReport, PhaseReport, RecordsReport, Report, Unmeasured } from './report-schema.ts';
@@ -71,7 +71,7 @@ export function report(material: Material, settings?: RuleSettings): Report {
   const questions = questionsOf(material);
   const damaged = material.damage?.length;
   let judged = findingsOf(rules, { ...facts, ...questions }, settings);
-  // threads are read when a rule asks for them: only then is it known that their file is damaged
+  // threads are read when a rule asks for them: only then is it known that columns of them are damaged
   if (material.damage?.length !== damaged) {
     facts.quality = qualityOf(material, nodes, summary.wall_seconds);
     judged = findingsOf(rules, { ...facts, ...questions }, settings);
@@ -114,8 +114,8 @@ function measuredPhases(material: Material): PhaseReport[] {
     const range = { what: phase.name, from, to, ...several, ...own };
     const part: Material = { ...material, nodes, range, whole: wholeOf(material) };
     const gpus = gpusOf(part);
-    const seen = nodesOf(part, gpus);
-    const used = summaryOf(part, seen, gpus);
+    const seen = nodesOf(part, gpus, true);
+    const used = useOf(part, seen, gpus);
     if (used.cpu_utilization !== undefined) phase.cpu_utilization = used.cpu_utilization;
     if (used.cpu_utilization !== undefined && used.cpu_source !== undefined) phase.cpu_source = used.cpu_source;
     if (used.gpu_utilization !== undefined) phase.gpu_utilization = used.gpu_utilization;

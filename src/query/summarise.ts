@@ -1,6 +1,7 @@
 import * as path from 'node:path';
 import { append } from '../base/extremes.ts';
-import type { TableFiles } from '../recording/folder/files.ts';
+import { readPlain } from '../base/plain-file.ts';
+import { isParquet, type TableFiles } from '../recording/folder/files.ts';
 import type { NodeRecording, Recording } from '../recording/folder/open.ts';
 import { type Clip, clip } from '../recording/read/clip.ts';
 import type { Damage } from '../recording/read/csv-read.ts';
@@ -10,6 +11,7 @@ import { quickCheck } from '../recording/sealed/parquet/read.ts';
 import type { TableStatistics } from '../recording/sealed/statistics.ts';
 import { isAsSealed, readStatistics } from '../recording/sealed/statistics-file.ts';
 import type { WantedFigures } from '../recording/sealed/statistics-text.ts';
+import { MOST_PART_BYTES, unpackFile } from '../recording/sealed/unpack.ts';
 
 /** When, in epoch microseconds, both ends included; empty: all the time. */
 export type Part = Pick<Clip, 'from' | 'to' | 'intervals'>;
@@ -134,6 +136,21 @@ export const lostWhy = ({ kept }: { kept?: string | undefined }): string =>
 function lostFile(node: NodeRecording, table: string, name: string, unreadable: string): TableDamage {
   const file = path.join(node.folder, name);
   return { table, file, torn_bytes: 0, bad_lines: 0, first_bad: [], unreadable };
+}
+
+/** What is wrong with a sealed table, without taking its rows apart; undefined: these have to be read. */
+export function sealedDamage(node: NodeRecording, table: string): TableDamage[] | undefined {
+  const files = node.tables.get(table);
+  if (files?.sealed === undefined || files.parts.length > 0 || node.unfiled?.has(table) === true) return undefined;
+  const measured = wholeStatistics(node, table, files, { columns: new Set() });
+  if (measured !== undefined) return measured.damage;
+  if (isParquet(files.sealed)) return undefined;
+  try {
+    const { unreadable } = unpackFile(readPlain(path.join(node.folder, files.sealed), MOST_PART_BYTES));
+    return unreadable === undefined ? [] : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What is known of a whole table without its rows, and what is wrong with it; undefined when it has to be read. */

@@ -17,6 +17,7 @@ import {
   type Asked,
   type NodeSummary,
   type Part,
+  sealedDamage,
   summariseAsked,
   summariseParts,
   type TableDamage,
@@ -178,6 +179,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
     const { processes: _, threads: __, dask: ___, ...rest } = whole;
     material = { ...rest, nodes: measured(chosen, [sampledPart(range)], WANTED_COLUMNS, tell)[0]!, range, whole };
   } else if (isPart) material.nodes = measured(all, [until], WANTED_COLUMNS, tell)[0]!;
+  if (range === undefined && whole.threads !== undefined) tellOfThreads(all, whole.threads, tell);
   const looked = range === undefined ? until : sampledPart(range);
   material.series = (column, { node, ...options } = {}) => {
     const asked = chosen.filter((one) => (node ?? one.name) === one.name && hasRows(one, column.table));
@@ -205,6 +207,19 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   if (unread.length > 0) material.unread = unread;
   if (recording.strays !== undefined) material.strays = recording.strays;
   return material;
+}
+
+/** Damaged tables of threads are told of also where no rule asks for threads; those that are not sealed are read for it. */
+function tellOfThreads(nodes: readonly NodeRecording[], read: () => AllThreads, tell: Tell): void {
+  const { name } = threadEndTable;
+  for (const node of nodes.filter(({ tables }) => tables.has(name))) {
+    const damage = sealedDamage(node, name);
+    if (damage === undefined) {
+      read();
+      return;
+    }
+    for (const each of damage) tell(node, each);
+  }
 }
 
 /** What is asked of the whole job. */

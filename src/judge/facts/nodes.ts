@@ -38,8 +38,8 @@ const ENDED_BY_SCHEDULER: readonly JobState[] = ['timeout', 'cancelled', 'preemp
 const pageBytesOf = ({ agent }: NodeMaterial): number | undefined =>
   agent?.facts.page_bytes ?? (agent?.facts.architecture === 'x86_64' ? 4096 : undefined);
 
-/** Every node of the job, also those that were never recorded. */
-export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeReport[] {
+/** Every node of the job, also those that were never recorded. `isBrief`: only what is said of phases, which is CPUs and energy. */
+export function nodesOf(material: Material, gpus: readonly GpuReport[], isBrief = false): NodeReport[] {
   const wanted = material.range?.nodes ?? material.job.nodes;
   const recorded = new Map(material.nodes.map((n) => [n.node, n]));
   const names = [...new Set([...wanted, ...recorded.keys()])];
@@ -49,7 +49,7 @@ export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeRep
       const reason = material.job.not_recorded?.[name] ?? 'no agent wrote anything on this node';
       return { node: name, status: 'never recorded', reason, ...waitedFor(material) };
     }
-    return nodeOf(material, node, gpus);
+    return nodeOf(material, node, gpus, isBrief);
   });
 }
 
@@ -69,10 +69,10 @@ const isUnknown = ({ agent, tables }: NodeMaterial): boolean => agent === undefi
 
 const ranOn = (material: Material, node: string): boolean => wholeOf(material).processes?.node.includes(node) === true;
 
-function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport[]): NodeReport {
+function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport[], isBrief: boolean): NodeReport {
   const { job } = material;
   const found: NodeReport = { node: node.node, ...statusOf(material, node) };
-  const set = <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined): void => {
+  const set: SetFact = (key, value) => {
     if (value !== undefined) found[key] = value;
   };
   const seconds = found.recorded_seconds ?? 0;
@@ -101,16 +101,42 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
     const most = largest([cpu.rate_max && cpu.rate_max / cpus.value, found.cpu_utilization]);
     if (cpu.rate_max !== undefined) set('cpu_utilization_max', most);
   }
+  if (!isBrief) setHostFacts(material, node, found, set);
+
+  const own = gpus.filter((g) => g.node === node.node && g.own !== false);
+  if (own.length > 0) set('gpus', own.length);
+  set('gpu_utilization', gpuMean(own, 'utilization_mean'));
+  set('gpu_power_watts', sum(own.map((g) => g.power_mean_watts)));
+  const energy = energyOf(material, node, gpus);
+  set('energy_joules', energy?.joules);
+  set('energy_source', energy?.source);
+  set('energy_covers', energy?.covers);
+  set('energy_seconds', energy?.seconds);
+  set('shared_with', node.agent?.shared_with);
+  set('neighbours', node.agent?.neighbours);
+  set('left_running', node.agent?.left_running);
+  return found;
+}
+
+type SetFact = <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void;
+
+/** What its processes, its memory and its kernel tell. */
+function setHostFacts(
+  material: Material,
+  node: NodeMaterial,
+  { cpus, recorded_seconds = 0 }: NodeReport,
+  set: SetFact,
+): void {
   const work = processWorkOf(material, node);
   set('cpu_wait_seconds', work.waited);
   set('io_bytes', work.io_bytes);
   set('major_faults', work.major_faults);
   const allowed = allowedCpusOf(material, node);
-  if (cpus !== undefined && allowed! < cpus.value) set('allowed_cpus', allowed);
+  if (allowed! < cpus!) set('allowed_cpus', allowed);
   set('node_cpus', node.agent?.facts.cpus);
   set('node_memory_bytes', node.agent?.facts.memory_bytes);
   setCpuShares(node, set);
-  setPressure(node, seconds, set);
+  setPressure(node, recorded_seconds, set);
   set('load_mean', known(columnOf(node, loadavgTable.col.load1)?.mean));
   set('load_max', known(columnOf(node, loadavgTable.col.load1)?.max));
 
@@ -133,20 +159,6 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   const periods = known(cgroupAround(node, cgroupTable.col.periods)?.increase);
   const throttled = known(cgroupAround(node, cgroupTable.col.throttled_periods)?.increase);
   if (periods !== undefined && periods > 0 && throttled !== undefined) set('cpu_throttled', throttled / periods);
-
-  const own = gpus.filter((g) => g.node === node.node && g.own !== false);
-  if (own.length > 0) set('gpus', own.length);
-  set('gpu_utilization', gpuMean(own, 'utilization_mean'));
-  set('gpu_power_watts', sum(own.map((g) => g.power_mean_watts)));
-  const energy = energyOf(material, node, gpus);
-  set('energy_joules', energy?.joules);
-  set('energy_source', energy?.source);
-  set('energy_covers', energy?.covers);
-  set('energy_seconds', energy?.seconds);
-  set('shared_with', node.agent?.shared_with);
-  set('neighbours', node.agent?.neighbours);
-  set('left_running', node.agent?.left_running);
-  return found;
 }
 
 /** What the job had in swap; undefined where neither its cgroup nor all of its processes tell. */
@@ -161,10 +173,7 @@ function swapOf(node: NodeMaterial): { bytes: number; source: 'cgroup' | 'proces
   return { bytes: most, source: 'process' };
 }
 
-function setCpuShares(
-  node: NodeMaterial,
-  set: <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void,
-): void {
+function setCpuShares(node: NodeMaterial, set: SetFact): void {
   const { busy_ms, idle_ms, iowait_ms } = cpuTable.col;
   const grown = [busy_ms, idle_ms, iowait_ms].map((each) => known(columnOf(node, each, { cpu: 'all' })?.increase));
   const [busy, idle, wait] = grown;
@@ -173,11 +182,7 @@ function setCpuShares(
   if (all !== undefined && all > 0 && wait !== undefined && idle !== undefined) set('iowait', wait / all);
 }
 
-function setPressure(
-  node: NodeMaterial,
-  seconds: number,
-  set: <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void,
-): void {
+function setPressure(node: NodeMaterial, seconds: number, set: SetFact): void {
   if (seconds <= 0) return;
   const own = cgroupOf(node, cgroupTable.col.cpu_stalled_us) !== undefined;
   for (const resource of ['cpu', 'memory', 'io'] as const) {

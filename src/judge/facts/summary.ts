@@ -22,7 +22,7 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
     nodes_recorded: recorded.length,
     node_hours: hours * nodes.length,
   };
-  const set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | undefined): void => {
+  const set: Set = (key, value) => {
     if (value !== undefined) found[key] = value;
   };
   const cpus = cpusOfJob(material);
@@ -45,6 +45,21 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
 /** Of those that sampling saw, and of a part those that began and ended in it unseen, too. */
 const processCount = (material: Material): number | undefined =>
   livedInPart(material) ?? sum(material.nodes.map((n) => n.tables.get(processTable.name)?.series_total));
+
+/** How busy CPUs and GPUs were in a part of the job. */
+export function useOf(
+  material: Material,
+  nodes: readonly NodeReport[],
+  gpus: readonly GpuReport[],
+): Pick<SummaryReport, 'cpu_utilization' | 'cpu_source' | 'gpu_utilization'> {
+  const found: Partial<SummaryReport> = {};
+  const set: Set = (key, value) => {
+    if (value !== undefined) found[key] = value;
+  };
+  setCpu(set, nodes);
+  setGpus(set, material, gpus, 0);
+  return found;
+}
 
 type Set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | undefined) => void;
 

@@ -7,7 +7,7 @@ import { cpusOn } from './allocation.ts';
 import { type CpuUse, cgroupOf, hasOwnCgroup, hasWholeCgroup, wholeCpu } from './cpu-total.ts';
 import { type Curve, even, minus, over, preceded, refined, scaled, shareOf, sumOf, times, total } from './curve.ts';
 import { agentCurve, commandsCurve } from './own-cpu.ts';
-import { partProcessesOf, partSpans } from './part-processes.ts';
+import { type PartProcesses, partProcessesOf, partSpans } from './part-processes.ts';
 import { processCurves, sampledOn, tailsOf } from './process-cpu.ts';
 import { reapedCurves } from './reaped.ts';
 import { type Counter, countersOf } from './samples.ts';
@@ -23,12 +23,9 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const spans = partSpans(material);
   const asked = intersect(intervalsOf(range), [[job.start, Math.max(job.start, end)]]);
   const window_seconds = lengthOf(asked) / 1e6;
-  const byProcesses = partProcessesOf(material, node);
-  const { isRecorded, isExact } = byProcesses;
-  const source = !isRecorded ? 'processes' : isExact ? 'records' : 'records and samples';
-  const window = isRecorded ? { window_seconds } : {};
   // what other steps did meanwhile is in every other count
-  if (range!.step !== undefined && byProcesses.known > 0) return { seconds: byProcesses.seconds, source, ...window };
+  const ofStep = range!.step === undefined ? undefined : partProcessesOf(material, node);
+  if (ofStep !== undefined && ofStep.known > 0) return processesUse(ofStep, ofStep.seconds, window_seconds);
   const grown = cpuCurve(wholeOf(material), node);
   const used = grown && over(grown.curve, spans);
   if (used === undefined) return undefined;
@@ -45,13 +42,21 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
         ...(most === undefined ? {} : { rate_max: most / 1e6 }),
       };
     }
-    case 'processes':
+    case 'processes': {
+      const byProcesses = ofStep ?? partProcessesOf(material, node);
       // some lived in it of which nobody knows anything, or nobody looked
       if (byProcesses.known === 0 && (byProcesses.lived > 0 || !isSampled(node))) return undefined;
-      return { seconds, source, ...window };
+      return processesUse(byProcesses, seconds, window_seconds);
+    }
     default:
       return { seconds, source: grown!.whole.source };
   }
+}
+
+/** What processes used, and how exactly that is known. */
+function processesUse({ isRecorded, isExact }: PartProcesses, seconds: number, window_seconds: number): CpuUse {
+  if (!isRecorded) return { seconds, source: 'processes' };
+  return { seconds, source: isExact ? 'records' : 'records and samples', window_seconds };
 }
 
 /** Whether anything was sampled in the part. */

@@ -35,7 +35,9 @@ export interface Questions {
   worlds(): World[];
   /** All processes of the whole job, as they recorded themselves, else as sampling saw them; undefined of a part of the job. */
   allProcesses(): ProcessSet | undefined;
-  /** The threads of these that told of their end; undefined where processes did not record themselves. */
+  /** Whether threads of these may have told of their end: processes recorded themselves. */
+  hasThreads(): boolean;
+  /** Those threads, which are read when they are first asked for; undefined where there are none. */
   allThreads(): AllThreads | undefined;
   /** Columns of one table in earlier jobs that were recorded into the same folder, the last one first; none when that is not known. */
   past(...columns: readonly TableColumn[]): PastSeries[];
@@ -61,6 +63,7 @@ export interface NodeStatistics<F = Figures> {
 
 export const questionsOf = (material: Material): Questions => ({
   allProcesses: once(() => processesOf(material)),
+  hasThreads: () => material.threads !== undefined,
   allThreads: () => material.threads?.(),
   daskRun: () => material.dask?.(),
   texts: ({ table, name }, wanted) =>

@@ -30,7 +30,7 @@ export const recordedThreads: readonly Fact[] = [
   recordedEnds,
   {
     what: 'threads that recorded themselves (thread_end)',
-    has: (facts) => facts.allThreads() !== undefined,
+    has: (facts) => facts.hasThreads(),
     otherwise: { skipped: 'the job’s threads did not record themselves' },
   },
 ];
