@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { code } from '../base/fault.ts';
+import { sampling } from '../base/sampling.ts';
 
 const GONE = new Set(['ESRCH', 'ENODEV', 'EIO', 'ENOENT', 'ENXIO', 'ESTALE']);
 
@@ -15,6 +16,7 @@ export interface Note {
 /** A small file that is read again and again through one descriptor, always into the same buffer. */
 export interface KeptFile {
   readonly path: string;
+  readonly fd: number;
   /** Reads the file from its beginning into `bytes`; returns the length, or −1 when it can no longer be read. */
   read(): number;
   /** The bytes of the last read of any kept file of this host: use them before the next read. */
@@ -29,6 +31,7 @@ export interface KeptFile {
 export class Host {
   readonly root: string;
   readonly notes: Note[] = [];
+  private readonly native = sampling();
   /** One buffer for all kept files; it grows when a file does not fit. */
   bytes: Buffer = Buffer.allocUnsafeSlow(1 << 16);
 
@@ -85,13 +88,19 @@ export class Host {
   keep(path: string, single = false): KeptFile {
     const fd = fs.openSync(this.root + path, 'r');
     const host = this;
+    const { native } = this;
+    const isSingle = single ? 1 : 0;
     let open = true;
     return {
       path,
+      fd,
       get bytes() {
         return host.bytes;
       },
       read(): number {
+        const length = native?.readFile(fd, host.bytes, isSingle) ?? -1;
+        if (length >= 0 && length < host.bytes.length) return length;
+        // a larger file, an error, or no native code
         let n = 0;
         try {
           for (;;) {

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, isUnwritable, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { sampling } from '../../base/sampling.ts';
 import type { Frame } from '../../table/frame.ts';
 import { header, type Table } from '../../table/table.ts';
 import { liveName, parsePart, partName } from '../folder/part-name.ts';
@@ -50,6 +51,7 @@ export class TableWriter {
   private readonly rollSeconds: number;
   private readonly keepBytes: number;
   private readonly plain: boolean;
+  private readonly native = sampling();
   private readonly csv = new CsvText();
   private fd = -1;
   private size = 0;
@@ -150,6 +152,7 @@ export class TableWriter {
 
   /** Whoever took this agent for dead has sealed its file: what comes now belongs to a new one. */
   private isRemoved(): boolean {
+    if (this.native !== null) return this.native.isRemoved(this.fd) === 1;
     try {
       return fs.fstatSync(this.fd).nlink === 0;
     } catch {
@@ -184,7 +187,8 @@ export class TableWriter {
         bytes = Buffer.concat([head.bytes.subarray(0, head.length), bytes.subarray(0, length)]);
         length = bytes.length;
       }
-      let at = 0;
+      let at = Math.max(0, this.native?.writeFile(this.fd, bytes, 0, length) ?? 0);
+      // the rest, or what was refused: this says why
       while (at < length) at += fs.writeSync(this.fd, bytes, at, length - at);
       this.size += length;
       this.bytesWritten += length;

@@ -176,6 +176,7 @@ test('a card whose files have gone is lost', (t) => {
     return (
       kept && {
         path: file,
+        fd: kept.fd,
         close: kept.close,
         read: () => (gone ? -1 : kept.read()),
         get bytes() {

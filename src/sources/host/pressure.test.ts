@@ -45,7 +45,7 @@ test('no such files: absent; switched off at boot: denied, with what would help'
       const refuse = (): never => {
         throw Object.assign(new Error('operation not supported'), { code: 'EOPNOTSUPP' });
       };
-      return { path, bytes: this.bytes, read: refuse, close: () => {} };
+      return { path, fd: -1, bytes: this.bytes, read: refuse, close: () => {} };
     }
   }
   assert.throws(

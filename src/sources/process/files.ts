@@ -10,6 +10,8 @@ export const DENIED = -2;
 export interface ProcessFile {
   /** Reads it into the host's bytes; the length, GONE or DENIED. */
   read(): number;
+  /** −1: it is not open between reads. */
+  readonly fd: number;
   close(): void;
 }
 
@@ -55,6 +57,9 @@ export function processFiles(host: Host): ProcessFiles {
           } finally {
             if (!mayKeep) file?.close();
           }
+        },
+        get fd() {
+          return kept?.fd ?? -1;
         },
         close,
       };

@@ -13,6 +13,7 @@ import { DENIED, GONE, type ProcessFile, type ProcessFiles, processFiles } from 
 import { type Member, MemberWatch } from './members.ts';
 import { type PidNamespaces, pidNamespaces } from './pid-namespaces.ts';
 import { PssRounds } from './pss-rounds.ts';
+import { RAN, Schedules, UNKNOWN } from './schedules.ts';
 import { ENDED, ProcessStat, readStat, TICK_MS } from './stat.ts';
 import { processTable } from './table.ts';
 
@@ -52,6 +53,8 @@ class Watched {
   /** What children did that the whole process' io would count again; undefined while the main thread's own io is read. */
   ioOfOthers: Float64Array | undefined;
   readonly status: ProcessFile;
+  /** Where its schedstat is looked at with those of others. */
+  readonly schedule: number;
   readonly numbers = new Float64Array(NUMBERS).fill(Number.NaN);
   name = '';
   nameHash = 0;
@@ -77,7 +80,8 @@ class Watched {
   /** Its row in this tick's frame; NO_ROW: none. */
   row = NO_ROW;
 
-  constructor({ pid, start }: Member, boot: number, files: ProcessFiles) {
+  constructor({ pid, start }: Member, boot: number, files: ProcessFiles, schedule: number) {
+    this.schedule = schedule;
     this.pid = pid;
     this.start = start;
     this.pidText = String(pid);
@@ -104,6 +108,7 @@ class ProcessReader {
   private readonly userName: (uid: number) => string;
   private readonly spaces: PidNamespaces;
   private readonly stat = new ProcessStat();
+  private readonly schedules = new Schedules();
   private readonly io = new Float64Array(IO.length);
   private readonly watched = new Map<number, Watched>();
   private readonly members: MemberWatch;
@@ -121,7 +126,8 @@ class ProcessReader {
     this.userName = userNames(host);
     this.spaces = pidNamespaces(host);
     this.members = new MemberWatch(host, scope, {
-      appeared: (member) => void this.watched.set(member.pid, new Watched(member, this.boot, this.files)),
+      appeared: (member) =>
+        void this.watched.set(member.pid, new Watched(member, this.boot, this.files, this.schedules.take())),
       vanished: ({ pid }) => this.unwatch(pid),
     });
     // the kernel counts the memory of a cgroup that is the job's own
@@ -132,6 +138,7 @@ class ProcessReader {
   read(frame: Frame): void {
     const { time } = frame;
     this.members.update();
+    this.schedules.look();
     this.rounds?.begin();
     for (const w of this.watched.values()) {
       w.row = NO_ROW;
@@ -182,7 +189,7 @@ class ProcessReader {
     const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
     const alone = w.numbers[at.threads] === 1;
     if (alone) {
-      const ran = this.lookAtSchedule(w);
+      const ran = this.hasRun(w);
       if (ran === GONE) return false;
       if (ran === 0 && !due) return true;
     }
@@ -218,6 +225,8 @@ class ProcessReader {
       const later = STATUS_MICROSECONDS - (isSettled ? 0 : (w.pid % 10) * 1e6);
       w.statusDue = time + (w.isSettled ? later : AGAIN_MICROSECONDS);
     }
+    // schedstat is of the main thread alone
+    this.schedules.watch(w.schedule, stat.threads === 1 ? w.schedstat.fd : -1, w.ranNanoseconds, w.slices);
     // a process that has ended but was not collected yet has no memory, and its status says nothing about it
     if (stat.virtualBytes === 0 && numbers[at.rss_anon_bytes]! > 0) for (const part of MEMORY) this.set(w, part, 0);
     if (!(numbers[at.rss_peak_bytes]! >= rss)) this.set(w, at.rss_peak_bytes, rss);
@@ -243,6 +252,22 @@ class ProcessReader {
     }
   }
 
+  /** What lookAtSchedule says, from the look at all of them where it was among them. */
+  private hasRun(w: Watched): number {
+    const { schedules } = this;
+    const result = schedules.result(w.schedule);
+    if (result === UNKNOWN) return this.lookAtSchedule(w);
+    if (result === RAN)
+      this.takeSchedule(w, schedules.ran(w.schedule), schedules.waited(w.schedule), schedules.slices(w.schedule));
+    return result;
+  }
+
+  private takeSchedule(w: Watched, ran: number, waited: number, slices: number): void {
+    w.ranNanoseconds = ran;
+    w.slices = slices;
+    this.set(w, at.wait_ms, Math.floor(waited / 1e6));
+  }
+
   /** 1 when the main thread ran since the last look, or it cannot be told; 0 when it did not. */
   private lookAtSchedule(w: Watched): number {
     const end = w.schedstat.read();
@@ -253,9 +278,7 @@ class ProcessReader {
     // a kernel that does not count says 0 0 0
     if (!(slices > 0)) return 1;
     if (ran === w.ranNanoseconds && slices === w.slices) return 0;
-    w.ranNanoseconds = ran;
-    w.slices = slices;
-    this.set(w, at.wait_ms, Math.floor(waited / 1e6));
+    this.takeSchedule(w, ran, waited, slices);
     return 1;
   }
 
@@ -393,6 +416,7 @@ class ProcessReader {
     if (w === undefined) return;
     this.watched.delete(pid);
     if (w.commandSaid !== undefined && w.state !== ENDED) this.gone.push(w);
+    this.schedules.leave(w.schedule);
     w.close();
   }
 }

@@ -1,0 +1,37 @@
+import { ours } from './ours.ts';
+
+/** What an agent does at every tick, in C (native/node-sampling.c). */
+export interface Sampling {
+  /** Reads a file from its beginning; `single`: 1 for one that the kernel gives in one piece. The length, or −errno. */
+  readFile(fd: number, bytes: Uint8Array, single: 0 | 1): number;
+  /** 1: the file has no name any more. */
+  isRemoved(fd: number): number;
+  /** How many bytes were written, or −errno. */
+  writeFile(fd: number, bytes: Uint8Array, from: number, to: number): number;
+  /** Takes the numbers of a file's lines, six integers a line (src/sources/fields.ts); 0: its lines are not those. */
+  takeFields(lines: Int32Array, bytes: Uint8Array, end: number, numbers: Float64Array, at: number): number;
+  /** Writes a comma and a number for each of `decimals`; where the text ends, or −1: it could not. */
+  putNumbers(bytes: Uint8Array, at: number, numbers: Float64Array, from: number, decimals: Uint8Array): number;
+  /**
+   * Reads /proc/PID/schedstat of many: three numbers each in `counts`. Results: 0: it did not run since they were
+   * counted, 1: it did, 2: it has to be looked at in another way.
+   */
+  lookAtSchedules(files: Int32Array, counts: Float64Array, results: Uint8Array): number;
+}
+
+let loaded: Sampling | null = null;
+let isTried = false;
+
+/** Null: it is not there (no C compiler when Tacho was set up); the same is then done in JavaScript. */
+export function sampling(): Sampling | null {
+  if (isTried) return loaded;
+  isTried = true;
+  try {
+    const made = { exports: {} as Sampling };
+    process.dlopen(made, ours('native/build/sampling.node'));
+    loaded = made.exports;
+  } catch {
+    // it is only a saving
+  }
+  return loaded;
+}
