@@ -2,14 +2,14 @@ import * as fs from 'node:fs';
 import { collectGarbage } from '../../base/collect-garbage.ts';
 
 const MADV_DONTNEED = 4;
-/** When an agent has begun, when its start is over, and when V8 has compiled what runs all the time. */
-const START_MS = [5_000, 20_000, 300_000];
+/** When an agent has begun, and when its start is over. */
+const START_MS = [5_000, 20_000];
 /** How often it is looked at again: now and then other parts are needed, for a moment. */
 const AGAIN_MS = 60_000;
 /** Giving back costs as much CPU time as half a minute of sampling: it waits until there is something to give. */
 const WORTH_BYTES = 16 * 2 ** 20;
-/** Of an agent that needs more anyway, half of that is worth it: it is to stay below 60 MB. */
-const ENOUGH_BYTES = 56e6;
+/** Of an agent that has more than this, half of that is worth it. */
+const ENOUGH_BYTES = 45e6;
 /** What is needed with every sample has come back by then. */
 const SETTLE_MS = 5_000;
 /** So many looks are left out when it did not help: then the memory is needed. */
