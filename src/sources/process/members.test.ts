@@ -188,6 +188,8 @@ test('a tree with a mark: a daemon that parted from its ancestors between two ti
     { pid: 100, parent: 20 },
     { pid: 110, environment: { TACHO_RECORDING: mark.value } },
     { pid: 111, environment: { TACHO_RECORDING: '/home/ä/tacho-12' } },
+    // older than the command: whatever it says, the command did not start it
+    { pid: 112, environment: { TACHO_RECORDING: mark.value }, start: 1 },
   ]);
   const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100, mark }, { exclude: [20] }));
   assert.deepEqual(pids(watch), [100, 110]);

@@ -72,8 +72,12 @@ export class MemberWatch {
   private readonly view: ProcessView;
   private readonly lister: Lister;
   private root: number | undefined;
+  /** When the root of a tree started, in clock ticks after boot: what is older has nothing from it. */
+  private readonly rootStart: number;
   private round = 0;
   private now = 0;
+  /** When the machine had been booted, on the steady clock; undefined: not looked at in this round. */
+  private booted: number | undefined;
 
   constructor(host: Host, scope: Scope, listener?: MemberListener) {
     const how = scope.members;
@@ -86,12 +90,14 @@ export class MemberWatch {
     this.view = scope.view ?? processView(host);
     this.lister = how.by === 'cgroup' ? listCgroup(host, how.path) : listProcesses(this.view, this.counter);
     this.root = how.by === 'tree' ? how.pid : scope.root;
+    this.rootStart = how.by === 'tree' && this.look(how.pid) ? this.stat.start : 0;
   }
 
   /** Brings the members up to date: once a tick. */
   update(): void {
     this.round++;
     this.now = performance.now();
+    this.booted = undefined;
     this.counter.update();
     for (const entry of this.unsettled) this.settle(entry);
     // a list is not made at every tick
@@ -276,7 +282,7 @@ export class MemberWatch {
       if (value === this.how.value) return true;
     }
     if (this.inherits(entry)) return true;
-    const mark = this.how.by === 'tree' ? this.how.mark : undefined;
+    const mark = this.how.by === 'tree' && entry.start >= this.rootStart ? this.how.mark : undefined;
     return mark !== undefined && this.view.variable(entry.pid, mark.variable) === mark.value;
   }
 
@@ -289,7 +295,9 @@ export class MemberWatch {
 
   /** Milliseconds since a process started; the kernel counts both from boot, so that nobody sets this clock. */
   private age(start: number): number {
-    return Number.parseFloat(this.host.text('/proc/uptime') ?? '') * 1000 - start * TICK_MS;
+    const now = performance.now();
+    this.booted ??= now - Number.parseFloat(this.host.text('/proc/uptime') ?? '') * 1000;
+    return now - this.booted - start * TICK_MS;
   }
 }
 

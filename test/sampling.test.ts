@@ -3,11 +3,11 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { frameOf, START, temporary } from '../../test/make-recording.ts';
-import { CsvText } from '../recording/live/csv-write.ts';
-import { fields } from '../sources/fields.ts';
-import { gauge, type Table } from '../table/table.ts';
-import { sampling } from './sampling.ts';
+import { sampling } from '../src/base/sampling.ts';
+import { CsvText } from '../src/recording/live/csv-write.ts';
+import { fields } from '../src/sources/fields.ts';
+import { gauge, type Table } from '../src/table/table.ts';
+import { frameOf, START, temporary } from './make-recording.ts';
 
 const native = sampling();
 const skip = native === null && 'there is no C compiler';
