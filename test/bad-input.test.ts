@@ -30,6 +30,7 @@ before(async () => {
   write('rules.toml', '[rules.cpu-seriall]\nfrom = 0.9\n');
   write('sacct.json', '{"jobs": [{"job_id": 1');
   write('other.csv', 'name,value\nx,1\n');
+  write('worker-files/worker_0.csv', 'job,dag,timestamp,tasks,total-mem,mem-util,compute-util\n1,0,0.2,inc,,,\n');
   write('slow/scontrol', '#!/bin/sh\nexec sleep 60\n', 0o755);
   for (const name of ['sacct', 'squeue', 'srun', 'scancel'])
     fs.copyFileSync(path.join(folder, 'slow/scontrol'), path.join(folder, 'slow', name));
@@ -99,7 +100,12 @@ const cases: Case[] = [
   { args: 'dask attach tls://127.0.0.1:1 --tls-ca missing', code: 1, says: ['cannot read missing: no such file'] },
   { args: 'dask status', code: 1, says: ['no monitor is attached in a recording here', 'tacho dask attach'] },
   { args: 'dask stop torn', code: 1, says: ['no monitor is attached in torn'] },
-  { args: 'dask csv', code: 2, says: ['--output'] },
+  { args: 'dask csv', code: 2, says: ['--output', 'tacho dask csv --help explains the use'] },
+  {
+    args: 'dask peaks worker-files --metric compute-util',
+    code: 1,
+    says: ['the workers have no value of "compute-util"', 'no GPU was found on them'],
+  },
   { args: 'dask peaks not-a-recording --metric x', code: 1, says: ['no recording in not-a-recording'] },
   { args: 'dask peaks csv --metric x --workers 0;1', code: 2, says: ['"0;1" names no workers', '--workers 0,8'] },
   { args: 'dask new-job --job x', code: 2, says: ['"x" is not the number of a job'] },

@@ -29,8 +29,18 @@ if TYPE_CHECKING:
     from .recording import Recording, open
 
 __all__ = [
-    *("Database", "Jobs", "Phase", "Recorder", "Recording", "TachoError"),
-    *("database", "fom", "mark", "open", "phase", "record"),
+    "Database",
+    "Jobs",
+    "Phase",
+    "Recorder",
+    "Recording",
+    "TachoError",
+    "database",
+    "fom",
+    "mark",
+    "open",
+    "phase",
+    "record",
 ]
 
 #: These need pandas, which a program that only marks its phases need not have.

@@ -148,7 +148,9 @@ def _cell(text: str) -> str:
 
 
 def _figure(name: str, value: Number) -> str:
-    number = value.item() if hasattr(value, "item") else value
+    # numbers of NumPy
+    item = getattr(value, "item", None)
+    number = value if item is None else item()
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise TypeError(f'the figure "{name}" is {type(value).__name__}, not a number')
     if not math.isfinite(number):

@@ -128,7 +128,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     await program.parseAsync(given, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
-      if (error.exitCode !== 0) throw wrongUse(error, verb);
+      if (error.exitCode !== 0) throw wrongUse(error, program, given);
     } else if (isForgiven(program, verb, error)) warn(`${verb!.name}: ${inWords(error)}`);
     else throw error;
   }
@@ -150,9 +150,22 @@ function unknownVerb(word: string): Error {
   return usage(`unknown verb "${word}"${question}`, `${commandLike}tacho --help lists the verbs`);
 }
 
-function wrongUse(error: CommanderError, verb: Verb | undefined): Error {
+function wrongUse(error: CommanderError, program: Command, given: readonly string[]): Error {
+  const verb = verbWords(program, given);
   // its help has been printed: a verb of several words was given without the second
-  if (error.code === 'commander.help') return usage(`tacho ${verb?.name} needs to know what to do`);
+  if (error.code === 'commander.help') return usage(`tacho ${verb} needs to know what to do`);
   const message = error.message.replace(/^error: /, '').replace(/\n\(Did you mean (.*)\?\)$/, '; did you mean $1?');
-  return usage(message, `tacho ${verb === undefined ? '' : `${verb.name} `}--help explains the use`);
+  return usage(message, `tacho ${verb === '' ? '' : `${verb} `}--help explains the use`);
+}
+
+/** The words of the verb that was meant: `dask csv` has a help of its own. */
+function verbWords(program: Command, given: readonly string[]): string {
+  const words: string[] = [];
+  let command: Command | undefined = program;
+  for (const word of given) {
+    command = command.commands.find((each) => each.name() === word);
+    if (command === undefined) break;
+    words.push(word);
+  }
+  return words.join(' ');
 }

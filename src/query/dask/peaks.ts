@@ -1,5 +1,5 @@
-import { usage } from '../../base/fault.ts';
-import type { DaskCell, DaskWorkerRows } from './workers.ts';
+import { Fault, usage } from '../../base/fault.ts';
+import { type DaskCell, type DaskWorkerRows, GPU_METRICS } from './workers.ts';
 
 /** The peak of each device; null: it has no value. */
 export type DevicePeaks = (number | null)[];
@@ -26,9 +26,18 @@ export function daskPeaks(all: readonly DaskWorkerRows[], { metric, workers, per
       `no worker has the metric "${metric}"`,
       known.size === 0 ? 'no GPU and no custom metric was recorded' : `there are ${[...known].join(', ')}`,
     );
+  if (!chosen.some(({ metrics }) => metrics.get(metric)?.some((cells) => cells.some(isNumber))))
+    throw new Fault(`the workers have no value of "${metric}"`, {
+      hint: isGpuMetric(metric)
+        ? 'no GPU was found on them while they were recorded; other metrics may have values'
+        : 'it gave no number; the notes of the monitor say why',
+    });
   if (perJob) return chosen.map((worker) => peaksOf(worker, metric, (row) => worker.jobs[row]!));
   return chosen.map((worker) => peaksOf(worker, metric, () => 0)[0] ?? []);
 }
+
+const isNumber = (cell: DaskCell): cell is number => typeof cell === 'number';
+const isGpuMetric = (metric: string): boolean => (GPU_METRICS as readonly string[]).includes(metric);
 
 function peaksOf(
   worker: DaskWorkerRows,
@@ -48,4 +57,4 @@ function peaksOf(
 }
 
 const larger = (peak: number | null, cell: DaskCell): number | null =>
-  typeof cell !== 'number' ? peak : peak === null || cell > peak ? cell : peak;
+  !isNumber(cell) ? peak : peak === null || cell > peak ? cell : peak;
