@@ -34,6 +34,7 @@ import { scaleRoutes } from './routes/scale.ts';
 import { shareRoutes } from './routes/shares.ts';
 import { spanRoutes } from './routes/spans.ts';
 import { threadRoutes } from './routes/threads.ts';
+import { takeTurns } from './turns.ts';
 
 export interface ServeOptions {
   collection: Collection;
@@ -154,6 +155,7 @@ export async function makeServer(options: ServeOptions): Promise<Server> {
     ...(url === undefined ? {} : { origin: url.href.replace(/\/$/, '') }),
   };
   await app.register(async (scope) => {
+    takeTurns(scope);
     const within = { ...server, app: scope.withTypeProvider<ZodTypeProvider>() as never };
     jobRoutes(within);
     chartRoutes(within);
