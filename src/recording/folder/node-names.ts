@@ -68,7 +68,13 @@ function short(names: readonly string[]): readonly string[] | string {
 function shortKeys<T>(each: Readonly<Record<string, T>>): Record<string, T> {
   const entries = Object.entries(each);
   if (entries.length <= FEW) return each;
-  const same = Map.groupBy(entries, ([, of]) => JSON.stringify(of));
+  const texts = new Map<T, string>();
+  const textOf = (of: T): string => {
+    const text = texts.get(of) ?? JSON.stringify(of);
+    texts.set(of, text);
+    return text;
+  };
+  const same = Map.groupBy(entries, ([, of]) => textOf(of));
   return Object.fromEntries(
     [...same.values()].flatMap((group) => {
       const names = short(group.map(([name]) => name));
@@ -87,10 +93,17 @@ function ownUseInShort(own: Readonly<Record<string, OwnUse>>): Record<string, Ow
 /** A job as it is written: many nodes in short. */
 export function jobInShort(job: Job): object {
   const { nodes, steps, per_node, not_recorded, taken_nodes, own_use } = job;
+  // most steps run on all nodes, which are one list then (expand)
+  const shortened = new Map<readonly string[], readonly string[] | string>();
+  const once = (names: readonly string[]): readonly string[] | string => {
+    const inShort = shortened.get(names) ?? short(names);
+    shortened.set(names, inShort);
+    return inShort;
+  };
   return {
     ...job,
-    ...(nodes === undefined ? {} : { nodes: short(nodes) }),
-    ...(steps && { steps: steps.map((step) => (step.nodes ? { ...step, nodes: short(step.nodes) } : step)) }),
+    ...(nodes === undefined ? {} : { nodes: once(nodes) }),
+    ...(steps && { steps: steps.map((step) => (step.nodes ? { ...step, nodes: once(step.nodes) } : step)) }),
     ...(per_node && { per_node: shortKeys(per_node) }),
     ...(not_recorded && { not_recorded: shortKeys(not_recorded) }),
     ...(taken_nodes && { taken_nodes: shortKeys(taken_nodes) }),
