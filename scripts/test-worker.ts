@@ -42,9 +42,9 @@ export function stateChanges(before: Record<string, unknown>, after: Record<stri
   return [...names].filter((name) => before[name] !== after[name]);
 }
 
-/** CPU time of this process and of those that it has waited for. */
-function cpuSeconds(): number {
-  const fields = fs.readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)!.split(' ').slice(11, 15);
+/** CPU time of a process and of those that it has waited for. */
+export function cpuSeconds(pid: number | 'self' = 'self'): number {
+  const fields = fs.readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ').slice(11, 15);
   return fields.reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
 }
 

@@ -3,7 +3,8 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Report } from './test-worker.ts';
+import { type Forking, forkingServer } from '../test/forked/start.ts';
+import { cpuSeconds, type Report } from './test-worker.ts';
 
 /**
  * Type check, lint and every test file; the last line says how it went: `N passed, N failed, N skipped`. What starts the
@@ -97,6 +98,8 @@ const { execPath: node } = process;
 /** The folder that it was made in; undefined: there is none. Unit tests do not wait for it. */
 let release: string | undefined;
 let isReleased = true;
+/** Forks the release for what asks it (test/forked); undefined: there is no compiler, or no release. */
+let forking: Forking | undefined;
 const tasks: Task[] = shareProcesses(testFiles(words)).map((files) => ({
   run: () => runFiles(files),
   isReady: () => isReleased || !files[0]!.startsWith('test/'),
@@ -111,7 +114,13 @@ if (words.length === 0) {
   isReleased = process.env.TACHO_UNDER_TEST !== undefined || spawnSync('cc', ['--version']).error !== undefined;
   if (!isReleased) tasks.unshift({ run: makeRelease, isReady: () => true });
 }
+const { TACHO_UNDER_TEST: given } = process.env;
+if (given !== undefined) await startForking(path.dirname(given));
 await runAll(tasks);
+if (forking !== undefined) {
+  add('forks of the release', { milliseconds: 0, cpuSeconds: cpuSeconds(forking.server.pid) });
+  forking.server.kill('SIGKILL');
+}
 summary();
 
 function testFiles(wanted: readonly string[]): string[] {
@@ -146,15 +155,29 @@ async function makeRelease(): Promise<void> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-release-'));
   fs.chmodSync(folder, 0o755);
   process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
-  if (await check('release', ['sh', 'scripts/release', folder, '--quick'])) release = folder;
+  if (await check('release', ['sh', 'scripts/release', folder, '--quick'])) {
+    release = folder;
+    await startForking(path.dirname(releasedProgram()));
+  }
   isReleased = true;
+}
+
+const releasedProgram = (): string => fs.globSync(`${release}/*/tacho`)[0]!;
+
+async function startForking(root: string): Promise<void> {
+  const bundled = [path.join(root, 'bin/node'), path.join(root, 'lib/start.cjs')] as const;
+  forking = await forkingServer(empty, bundled, begin);
+  if (forking === undefined) say('the release cannot be forked: it is started every time');
 }
 
 /** Tells a test file which program it starts, and test/release which release there is already. */
 function programOf(file: string): Record<string, string> {
-  if (release === undefined || CHECKOUT.test(file) || !file.startsWith('test/')) return {};
+  if (!file.startsWith('test/')) return {};
+  const forks = forking === undefined ? {} : { FORKED_UNDER_TEST: forking.client };
+  if (release === undefined) return forks;
+  if (CHECKOUT.test(file)) return {};
   if (file === 'test/release.test.ts' || file === 'test/packages.test.ts') return { RELEASE_UNDER_TEST: release };
-  return { TACHO_UNDER_TEST: fs.globSync(`${release}/*/tacho`)[0]! };
+  return { TACHO_UNDER_TEST: releasedProgram(), ...forks };
 }
 
 async function check(name: string, [program, ...args]: readonly string[]): Promise<boolean> {
