@@ -52,8 +52,8 @@ ${excusedWords(totals, cases)}- Waste is judged from ${shortest_seconds} s on he
   library sets ahead on one of them.
 ${untried.length === 0 ? '- Every rule has a job with its cause.' : `- No job has the cause of these rules, so nothing is known of what they miss: ${untried.join(', ')}.`}
 
-For each rule: jobs with its cause, how many of them it found and missed, how often it found something in another job, and
-how many jobs it judged in all (a rule leaves out jobs that lack what it needs).
+For each rule: jobs with its cause, how many of them it found and missed, how often it found something in another job. The last
+column is how many jobs it judged: a rule leaves out jobs that lack what it needs.
 
 | rule | causes | found | missed | false | judged |
 | --- | ---: | ---: | ---: | ---: | ---: |

@@ -80,6 +80,14 @@ describe('by its name', () => {
     );
   });
 
+  test('copies of one recording are named by their folders', async () => {
+    const [a, b] = ['copy-a', 'copy-b'].map((name) => path.join(cwd, 'runs', name)) as [string, string];
+    await make(a, '8006', { name: 'copied' });
+    fs.cpSync(a, b, { recursive: true });
+    const { err } = ask('report copied');
+    assert.match(err, /2 jobs are called copied\n {7}name one of them by its folder:\n {7}runs\/copy-[ab] {2}started /);
+  });
+
   test('of none, it is said where was looked, and that databases have jobs too', () => {
     const { code, err } = ask('annotate nope note=x');
     assert.equal(code, 2);
@@ -89,6 +97,12 @@ describe('by its name', () => {
     );
     assert.match(err, /of a job in a database: name one with --db postgres:/);
   });
+});
+
+test('threads without a process names those with most threads', () => {
+  const { code, err } = ask('threads 4711');
+  assert.equal(code, 2);
+  assert.match(err, /^tacho: tacho threads needs --process PID\n {7}most threads have 101 \(solver\), 100 \(bash\);/);
 });
 
 test('list names the folders that may not be read', { skip: process.getuid!() !== 0 && 'needs root' }, (t) => {

@@ -103,13 +103,13 @@ function program(): CheckItem[] {
 function foreignFunctions(): CheckItem {
   try {
     loadKoffi();
-    return { area: 'program', name: 'libraries', state: 'ok', text: "vendors' libraries can be called" };
+    return { area: 'program', name: 'libraries', state: 'ok', text: 'GPU libraries can be loaded' };
   } catch (error) {
     return {
       area: 'program',
       name: 'libraries',
       state: 'limited',
-      text: `vendors' libraries cannot be called: ${reason(error)}`,
+      text: `GPU libraries cannot be loaded: ${reason(error)}`,
     };
   }
 }
@@ -281,7 +281,15 @@ async function scheduler(environment: CheckOptions['environment']): Promise<Chec
   for (const [which, command, flag] of COMMANDS) {
     const { stdout, trouble } = await run(command, [flag]);
     if (trouble?.endsWith('is not installed')) continue;
-    if (trouble !== undefined) return { area: 'job', name, state: 'limited', text: trouble };
+    if (trouble !== undefined && inside.name === which) return { area: 'job', name, state: 'limited', text: trouble };
+    // outside of a job it may be installed and never set up
+    if (trouble !== undefined)
+      return {
+        area: 'job',
+        name,
+        state: 'absent',
+        text: `${command} is installed, but does not work here: ${trouble}`,
+      };
     const version = stdout.trim().split('\n')[0] || which;
     return {
       area: 'job',

@@ -144,11 +144,16 @@ function ambiguous(id: string, found: readonly JobRecording[]): Fault {
 function ambiguousName(name: string, found: readonly JobRecording[]): Fault {
   const newest = found.toSorted((a, b) => b.job.start - a.job.start).slice(0, MOST_CANDIDATES);
   const more = found.length - newest.length;
+  // copies of a recording have one id
+  const isId = new Set(found.map(({ job }) => job.id)).size === found.length;
   const each = [
-    ...newest.map(({ job }) => `${printable(job.id)}  ${startOf(job)}`),
+    ...newest.map(({ job, path: folder }) => `${printable(isId ? job.id : folder)}  ${startOf(job)}`),
     ...(more > 0 ? [`and ${more} older ones`] : []),
   ];
-  return usage(`${found.length} jobs are called ${name}`, `name one of them by its id:\n${each.join('\n')}`);
+  return usage(
+    `${found.length} jobs are called ${name}`,
+    `name one of them by its ${isId ? 'id' : 'folder'}:\n${each.join('\n')}`,
+  );
 }
 
 /** Nothing is called so. */

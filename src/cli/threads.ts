@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { printable } from '../base/printable.ts';
 import { filterProcesses } from '../query/processes/filter.ts';
 import type { ProcessSet } from '../query/processes/set.ts';
 import type { ThreadsOf } from '../show/process/threads-table.ts';
@@ -11,7 +12,7 @@ import { several, whole } from './processes.ts';
 import { type SpanOptions, spanOptions } from './span-options.ts';
 
 interface Options extends DatabaseOptions, SpanOptions {
-  process: string;
+  process?: string;
   filter: string[];
   limit?: number;
   format: 'text' | 'json' | 'csv';
@@ -23,7 +24,7 @@ export function define(command: Command): void {
   spanOptions(databaseOption(command))
     .usage('--process PID [RECORDING…] [options]')
     .argument('[recordings...]', JOBS_ARGUMENT)
-    .requiredOption('-p, --process <pid>', 'the process whose threads are wanted')
+    .option('-p, --process <pid>', 'the process whose threads are wanted')
     .option('--filter <expression>', 'which one, if several had this pid: node=c1, exename=cp…', several, [])
     .option('-n, --limit <n>', `show at most N rows, by CPU time (0: all; default: ${MOST} as text)`, whole)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
@@ -38,11 +39,12 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      if (!/^\d+$/.test(options.process))
-        throw usage(`"${options.process}" is not a pid`, 'write it like --process 4711');
+      const pid = options.process;
+      if (pid !== undefined && !/^\d+$/.test(pid)) throw usage(`"${pid}" is not a pid`, 'write it like --process 4711');
       const { source, set } = await openProcesses(paths, options);
-      const found = filterProcesses(set, [`pid=${options.process}`, ...options.filter]);
-      if (found.length === 0) throw new Fault(`no process ${options.process} was recorded`, { hint: nearest(set) });
+      if (pid === undefined) throw usage('tacho threads needs --process PID', candidates(set));
+      const found = filterProcesses(set, [`pid=${pid}`, ...options.filter]);
+      if (found.length === 0) throw new Fault(`no process ${pid} was recorded`, { hint: candidates(set) });
       const limit = options.limit ?? (options.format === 'text' ? MOST : 0);
       const all: ThreadsOf[] = [];
       for (const i of found.sort((a, b) => set.job[a]! - set.job[b]! || set.start[a]! - set.start[b]!)) {
@@ -63,8 +65,11 @@ Examples:
     });
 }
 
-function nearest(set: ProcessSet): string {
-  let most = 0;
-  for (let i = 1; i < set.length; i++) if (set.threads[i]! > (set.threads[most]! || 0)) most = i;
-  return `tacho processes --sort threads lists them; most threads has ${set.pid[most]} (${set.exename[most]})`;
+/** Processes that a user may mean: those with most threads. */
+function candidates(set: ProcessSet): string {
+  const order = Array.from({ length: set.length }, (_, i) => i).sort(
+    (a, b) => (set.threads[b]! || 0) - (set.threads[a]! || 0) || (set.cpu_time[b]! || 0) - (set.cpu_time[a]! || 0),
+  );
+  const most = order.slice(0, 3).map((i) => `${set.pid[i]} (${printable(set.exename[i]!)})`);
+  return `most threads have ${most.join(', ')}; tacho processes --sort threads lists all`;
 }

@@ -63,6 +63,12 @@ test('80 places: when it began, how long, how it ended and where; an id that the
     'ada   11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
     'bob   11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
   ]);
+  const local = { ...command, job: '20261115-204912-sleep-x7qa' };
+  assert.deepEqual(at(80, listed(local), listed({ ...local, path: 'tacho-20261115-204912-sleep-2' })), [
+    'start               duration  ended      nodes  recording',
+    '2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
+    '2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep-2',
+  ]);
   assert.deepEqual(at(100, listed(command)), [
     'job                    start               duration  ended      nodes  recording',
     '20261115-204912-sleep  2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',

@@ -80,9 +80,9 @@ function rowOf(each: Listed, began: string, brief: Brief, now: number): string[]
   const id = each.restart === undefined ? each.job : `${each.job}r${each.restart}`;
   const folder = path.basename(each.path);
   const program = each.command?.[0] === undefined ? undefined : path.basename(each.command[0]);
-  const isNamed = endsWith(folder, each.name) || endsWith(id, each.name) || each.name === program;
+  const isNamed = [folder, unnumbered(folder), id].some((text) => endsWith(text, each.name)) || each.name === program;
   return [
-    brief.idInPath && endsWith(folder, id) ? '' : id,
+    brief.idInPath && namesId(folder, id) ? '' : id,
     brief.once && isNamed ? '' : each.name,
     each.user,
     began,
@@ -99,6 +99,18 @@ function rowOf(each: Listed, began: string, brief: Brief, now: number): string[]
     each.path,
   ];
 }
+
+/** Local ids are the time, the name and four characters; a second folder of that time and name has a number instead. */
+const LOCAL_ID = /^(\d{8}-\d{6}-.+)-[a-z0-9]{4}$/;
+
+/** Whether who reads the folder's name has no need of the id. */
+function namesId(folder: string, id: string): boolean {
+  const stem = LOCAL_ID.exec(id)?.[1] ?? id;
+  return endsWith(folder, stem) || endsWith(unnumbered(folder), stem);
+}
+
+/** "tacho-x" of "tacho-x-2". */
+const unnumbered = (folder: string): string => folder.replace(/-\d+$/, '');
 
 /** "tacho-4711" ends with "4711", and not with "11". */
 function endsWith(text: string, end: string): boolean {

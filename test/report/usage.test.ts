@@ -394,6 +394,11 @@ test('what may lie in files in memory is no upper bound, and nobody is told to a
     memoryLine(told),
     '24.0 GiB of 64.0 GiB (processes, shared memory counted for each; perhaps 10.0 GiB more in /dev/shm)',
   );
+  // a little of it may be anybody's: the card says nothing of it
+  const little: Report = { ...told, summary: { ...told.summary, memory_shm_bytes: 30 * 2 ** 20 } };
+  const onCard = (each: Report): string => meters(each, false).find(({ name }) => name === 'memory')!.text;
+  assert.equal(onCard(little), '24.0 GiB of 64.0 GiB');
+  assert.match(onCard(told), /perhaps 10\.0 GiB more in \/dev\/shm/);
   assert.equal(told.nodes[0]!.memory_shm_bytes, 10 * GIB);
   const unused = (grown: number) => forked([shmem(grown)], 100).findings.find(({ id }) => id === 'memory-unused');
   assert.match(unused(10)!.text, /^34\.0 GiB of 100 GiB/);

@@ -70,7 +70,7 @@ export function defineAttach(command: Command): void {
       .option('--tls-cert <file>', 'the certificate to connect with')
       .option('--tls-key <file>', 'its key (default: in the certificate’s file)')
       .addOption(
-        new Option('-f, --format <format>', 'of what is said at the start').choices(['text', 'json']).default('text'),
+        new Option('-f, --format <format>', 'output format at the start').choices(['text', 'json']).default('text'),
       ),
     SETTINGS,
   )

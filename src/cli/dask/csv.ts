@@ -26,7 +26,7 @@ export function defineCsv(command: Command): void {
     )
     .option('--name <name>', 'what the files are called before _0.csv', 'worker')
     .addOption(
-      new Option('-f, --format <format>', 'of what is said at the end').choices(['text', 'json']).default('text'),
+      new Option('-f, --format <format>', 'output format at the end').choices(['text', 'json']).default('text'),
     )
     .addHelpText(
       'after',

@@ -25,7 +25,7 @@ const { allowed_cpus } = processTable.col;
 export default rule({
   id: 'core-idle',
   title: 'single CPUs on which nothing ever ran',
-  help: 'Of the CPUs that the job was given, some were idle all the time (less than 2 %), or no process that worked was allowed to run there, while others of them were busy: threads are bound, or there are fewer threads than CPUs. A serial program is reported apart.',
+  help: 'Some of the job’s CPUs were idle all the time (less than 2 %), or closed to the processes that worked, while its other CPUs were busy: threads are bound, or there are fewer threads than CPUs. A serial program is reported apart.',
   kind: 'waste',
   order: 433,
   needs: [

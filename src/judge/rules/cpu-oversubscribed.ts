@@ -24,7 +24,7 @@ const isMeasured = (n: NodeReport): boolean => n.pressure_cpu !== undefined || n
 export default rule({
   id: 'cpu-oversubscribed',
   title: 'more threads than CPUs',
-  help: 'The job’s CPUs were nearly all busy, or its threads wanted more CPUs than it has by more than others took, and tasks waited for a CPU in a quarter of the time, or the load was 1.5 times the node’s CPUs. Where only the whole node is known, the job’s own threads must have waited, too.',
+  help: 'The job’s CPUs were nearly all busy, or its threads wanted more CPUs than it has (others’ use not counted). In addition, tasks waited for a CPU in a quarter of the time, or the load was 1.5 times the node’s CPUs. Where only the whole node is known, the job’s own threads must have waited, too.',
   kind: 'trouble',
   order: 440,
   needs: [

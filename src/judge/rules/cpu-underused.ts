@@ -19,7 +19,7 @@ import { rule } from './shared/rule.ts';
 export default rule({
   id: 'cpu-underused',
   title: 'CPUs that were asked for and not used',
-  help: 'The job kept less than 65 % of its CPUs busy, one CPU included. What its threads wanted and did not get counts as used: then it waited for CPUs, which is said apart. Jobs with GPUs are told only below 25 %, and only as information.',
+  help: 'The job kept less than 65 % of its CPUs busy, one CPU included. What its threads wanted and did not get counts as used: then it waited for CPUs, which has a finding of its own. Jobs with GPUs are told only below 25 %, and only as information.',
   kind: 'waste',
   order: 420,
   needs: usedCpus,
@@ -34,7 +34,7 @@ export default rule({
   when(facts, limits) {
     const { low, very_low } = limits;
     const { cpu_utilization: used, cpus_busy: busy, cpus_measured: measured } = facts.summary;
-    if (isSerial(facts, limits)) return { skipped: 'the job is serial, which is said apart' };
+    if (isSerial(facts, limits)) return { skipped: 'the job is serial, which has a finding of its own' };
     const least = isGpuJob(facts) ? very_low : low;
     if (used! >= least) return [];
     // what was not measured may have been busy: nothing is said of it
@@ -44,7 +44,7 @@ export default rule({
     const heldUp = facts.nodes.filter((n) => isHeldUp(n, limits));
     const isWaiting = heldUp.length === facts.nodes.length || (needed === busy && heldUp.length > 0);
     if (needed >= least * cpus || isWaiting)
-      return { skipped: 'the job’s CPUs were not idle: it waited for them, which is said apart' };
+      return { skipped: 'the job’s CPUs were not idle: it waited for them, which has a finding of its own' };
     return [
       {
         used: used!,

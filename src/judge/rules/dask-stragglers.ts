@@ -8,7 +8,7 @@ import { named, rule } from './shared/rule.ts';
 export default rule({
   id: 'dask-stragglers',
   title: 'Dask tasks that take much longer than others of their kind',
-  help: 'Of at least 10 tasks of a prefix, the longest took 5 times the median or more, and its excess was at least 20 % of the time from the first task to the last.',
+  help: 'Of at least 10 tasks of a prefix, the longest took 5 times the median or more. The excess was at least 20 % of the time from the first task to the last.',
   kind: 'trouble',
   order: 721,
   needs: [daskCluster],

@@ -41,7 +41,7 @@ interface FailedProgram {
 export default rule({
   id: 'failing-children',
   title: 'child processes that failed',
-  help: 'A child process crashed (for example with SIGSEGV), could not be started (exit code 126 or 127), or ended with another exit code than 0 after at least 1 s of life or 0.2 s of CPU time. Shorter ones count when at least 10 of one program failed, and half of its runs. Programs whose exit code is an answer (grep, test, diff …), signals that somebody sent, and parents that only pass a failure on do not count; how the job itself, and ranks of MPI, ended is said apart.',
+  help: 'A child process crashed (for example with SIGSEGV) or could not be started (exit code 126 or 127). Or it failed with another exit code after at least 1 s, or 0.2 s of CPU time. Shorter ones count when at least 10 of one program failed, and half of its runs. Programs whose exit code is an answer (grep, test, diff …), signals that somebody sent, and parents that only pass a failure on do not count; how the job itself, and ranks of MPI, ended is said apart.',
   kind: 'trouble',
   order: 123,
   needs: [recordedEnds],

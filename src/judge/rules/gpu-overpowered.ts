@@ -15,7 +15,7 @@ const GIB = 2 ** 30;
 export default rule({
   id: 'gpu-overpowered',
   title: 'GPUs larger than the work needs',
-  help: 'GPUs with 24 GiB of memory or more were busy for less than 40 % of the time, never for more than 60 % of a sample, and used less than a fifth of their memory: a smaller card or a MIG slice would do the same work. Cards that were busier at times are not meant.',
+  help: 'GPUs with at least 24 GiB were busy less than 40 % of the time, at most 60 % in a sample, and used less than a fifth of their memory: a smaller card or a MIG slice would do the same work. Cards that were busier at times are not meant.',
   kind: 'waste',
   order: 225,
   needs: [

@@ -10,7 +10,7 @@ import { named, rule } from './shared/rule.ts';
 export default rule({
   id: 'io-wait',
   title: 'waiting for files',
-  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs stood idle waiting for a disk for a tenth of the allocation, and for three seconds in all. What is known of the whole node only is not said of a job whose own processes did next to no I/O.',
+  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs were in I/O wait for a tenth of the allocation; in both cases for at least three seconds. What is known of the whole node only is not said of a job whose own processes did next to no I/O.',
   kind: 'trouble',
   order: 540,
   needs: [

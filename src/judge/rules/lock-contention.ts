@@ -38,7 +38,7 @@ interface Contended extends WorkerThreads {
 export default rule({
   id: 'lock-contention',
   title: 'threads that wait for each other',
-  help: 'Threads of a process that share its work were blocked for more than a third of the time in which they did not wait for a CPU, gave up their CPUs 100 times or more in a second of CPU time, and hardly read or wrote meanwhile: they wait for a lock, as all threads of a Python program do.',
+  help: 'Threads that share the work of a process were blocked for more than a third of the time, not counting waits for a CPU. They gave up their CPUs 100 times or more in a second of CPU time, and hardly read or wrote meanwhile: they wait for a lock, as all threads of a Python program do.',
   kind: 'trouble',
   order: 446,
   needs: recordedThreads,

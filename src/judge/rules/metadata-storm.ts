@@ -31,7 +31,7 @@ interface Storm {
 export default rule({
   id: 'metadata-storm',
   title: 'very many small files',
-  help: 'A node asked a file server (NFS or Lustre) for 200 things a second or more that are no data (opening, looking up, creating, removing), for less than 64 KiB of data each. Local file systems do not count this.',
+  help: 'A node sent a file server (NFS or Lustre) 200 metadata requests a second or more (open, look up, create, remove), with less than 64 KiB of data for each. Local file systems do not count this.',
   kind: 'trouble',
   order: 550,
   needs: [

@@ -52,7 +52,7 @@ export default ruleOfCases({
     const used = nodes.map((n) => n.gpu_utilization ?? n.cpu_utilization!);
     if (greatest(used) - smallest(used) < limits.apart) return [];
     if (nodes.some((n) => n.gpu_utilization === undefined && isHeldUp(n, limits)))
-      return { skipped: 'the job waited for CPUs on a node, which is said apart' };
+      return { skipped: 'the job waited for CPUs on a node, which has a finding of its own' };
     return [hit(fewThatDiffer, { nodes, used })];
   },
 });

@@ -39,7 +39,7 @@ interface Limited {
 export default rule({
   id: 'process-limit',
   title: 'processes ended by a limit of their own',
-  help: 'A process was ended by SIGXCPU or SIGXFSZ, was killed when its CPU time had reached its limit (RLIMIT_CPU), or failed when 80 % or more of its address space (RLIMIT_AS) was in use. A process that failed far below such a limit is named, with low confidence, when its own parent has no such limit: one large allocation may have been refused. Limits are those that `ulimit` shows; they are inherited from the shell or the scheduler.',
+  help: 'A process was ended by SIGXCPU or SIGXFSZ, or killed at its limit of CPU time (RLIMIT_CPU). Or it failed with 80 % or more of its address space (RLIMIT_AS) in use. A process that failed far below such a limit is named, with low confidence, when its own parent has no such limit: one large allocation may have been refused. Limits are those that `ulimit` shows; they are inherited from the shell or the scheduler.',
   kind: 'trouble',
   order: 105,
   isExact: true,

@@ -26,7 +26,7 @@ interface Bound extends CrowdedRanks {
 export default rule({
   id: 'rank-binding',
   title: 'ranks bound to the same CPUs',
-  help: 'Several ranks on a node may run on the same CPUs only, wanted more than these (1.25 times as many) and waited for them, while the job has other CPUs there.',
+  help: 'Several ranks on a node were bound to the same CPUs, wanted 1.25 times as many and waited for them, while the job has other CPUs there.',
   kind: 'trouble',
   order: 412,
   needs: [

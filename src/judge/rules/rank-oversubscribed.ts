@@ -25,7 +25,7 @@ interface Oversubscribed extends CrowdedRanks {
 export default rule({
   id: 'rank-oversubscribed',
   title: 'more ranks than CPUs',
-  help: 'The ranks on a node, with their threads, wanted more CPUs than the job has there (1.25 times as many), and waited for a CPU in a quarter of the time in which they were ready to run.',
+  help: 'The ranks on a node, with their threads, wanted 1.25 times the CPUs that the job has there. They waited for a CPU in a quarter of the time in which they were ready to run.',
   kind: 'trouble',
   order: 442,
   needs: [knownRanks],

@@ -44,7 +44,7 @@ export default rule({
     least: 3,
     /** It would fit into this share of these. */
     nodes: 0.5,
-    /** Nodes on which it kept so few CPUs busy on average are idle, which is said apart. */
+    /** Nodes on which it kept so few CPUs busy on average are idle, which has a finding of its own. */
     idle: 0.02,
   },
   when({ nodes }, limits) {

@@ -28,7 +28,7 @@ interface Short {
 export default rule({
   id: 'short-processes',
   title: 'thousands of short processes',
-  help: 'At least 1,000 processes lived for less than a second with less than 50 ms of CPU time, and together they took 15 % of the job’s CPU time, or of its time one after the other.',
+  help: 'At least 1,000 processes ran for less than a second with less than 50 ms of CPU time. Together they took 15 % of the job’s CPU time, or of its time one after the other.',
   kind: 'trouble',
   order: 613,
   needs: [recordedEnds],

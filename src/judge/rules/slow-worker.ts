@@ -17,7 +17,7 @@ const thresholds = {
   /** It lived so many times as long as the median of the others, and longer than any of them by this factor. */
   slower: 1.5,
   beyond: 1.25,
-  /** It had no more CPU time than this, in medians of the others: more is more work, which is said apart. */
+  /** It had no more CPU time than this, in medians of the others: more is more work, which has a finding of its own. */
   work: 1.3,
   /** The others worked in at least this share of their lives, waiting for a CPU included. */
   works: 0.2,
@@ -38,7 +38,7 @@ interface Slow {
 export default rule({
   id: 'slow-worker',
   title: 'one of many like processes that is slow',
-  help: 'Of at least four like processes that worked side by side, one took 1.5 times as long as the median of the others and did no more work (CPU time): something held it up. Ranks of MPI are compared apart.',
+  help: 'Of at least four similar processes that ran side by side, one took 1.5 times the median duration of the others, with no more CPU time: something held it up. Ranks of MPI are compared apart.',
   kind: 'trouble',
   order: 443,
   needs: [allProcesses],

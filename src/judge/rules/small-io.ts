@@ -34,7 +34,7 @@ interface Small {
 export default rule({
   id: 'small-io',
   title: 'very small reads and writes',
-  help: 'A process made 200,000 read and write calls or more, of less than 2 KiB each on average, and spent a fifth of its CPU time or more in the kernel. Pipes and sockets are in these figures, too.',
+  help: 'A process made 200,000 read and write calls or more, of less than 2 KiB on average. It spent a fifth of its CPU time or more in the kernel. Pipes and sockets are in these figures, too.',
   kind: 'trouble',
   order: 545,
   needs: [

@@ -76,6 +76,9 @@ export function meters(report: Report, sources = true): Meter[] {
   return found;
 }
 
+/** From here on files in memory that may be the job's are worth a word on the card: others make some, too. */
+const MUCH_SHM = 64 << 20;
+
 function memoryMeter({ summary: s, job }: Report, sources: boolean): Meter {
   if (s.memory_peak_bytes === undefined) {
     const own = job.command_use?.max_rss_bytes;
@@ -85,16 +88,17 @@ function memoryMeter({ summary: s, job }: Report, sources: boolean): Meter {
   }
   const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
   const shm = s.memory_shm_bytes;
+  const isMuch = shm !== undefined && shm >= MUCH_SHM;
   const source = s.memory_source!;
   const isAdded = source === 'processes';
   // files in memory may come on top
   const isMost = isAdded && shm === undefined;
   const isLeast = !sources && source === 'process' && s.processes !== 1;
   const used = `${isMost ? 'at most ' : isLeast ? 'at least ' : ''}${formatBytes(s.memory_peak_bytes)}`;
-  const twice = isAdded && shm !== undefined ? 'shared memory counted for each' : undefined;
+  const twice = isAdded && shm !== undefined && (sources || isMuch) ? 'shared memory counted for each' : undefined;
   const who = sources ? MEMORY_WORDS[source] : source === 'node' ? 'the whole node' : undefined;
   const how = [who, twice].filter((words) => words !== undefined).join(', ');
-  const more = shm === undefined ? '' : `perhaps ${formatBytes(shm)} more in /dev/shm`;
+  const more = shm !== undefined && (sources || isMuch) ? `perhaps ${formatBytes(shm)} more in /dev/shm` : '';
   const note = [how, more].filter((words) => words !== '').join('; ');
   const end = `${where}${note === '' ? '' : ` (${note})`}`;
   if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${end}` };

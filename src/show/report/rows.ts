@@ -208,7 +208,8 @@ export function processNote(report: Report): string | undefined {
   const parts: string[] = [];
   if (total > 1 && (total > shown || programs.length > 1)) parts.push(`${count(total, 'process', 'processes')} in all`);
   if (r !== undefined && r.failed > 0 && total > 1) parts.push(`${figure(r.failed)} failed`);
-  if (r !== undefined && r.told > 0) parts.push(`${figure(r.told)} reported by their parents only`);
+  if (r !== undefined && r.told > 0)
+    parts.push(`${figure(r.told)} reported by ${r.told === 1 ? 'its parent' : 'their parents'} only`);
   if (r !== undefined && r.starts > 0) parts.push(`${figure(r.starts)} killed or still running`);
   const lost = (r?.unexplained ?? 0) * (s.cpu_seconds ?? 0);
   if (lost >= WORTH_SECONDS && (r?.unexplained ?? 0) >= WORTH_SAYING)

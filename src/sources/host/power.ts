@@ -179,7 +179,7 @@ export const power: SourceKind = {
     if (domains.length === 0) {
       const closed = host.notes.some((note) => note.table === powerTable.name && note.what === 'rapl');
       if (closed) throw new Unavailable('denied', DENIED, RAPL_HINT);
-      throw new Unavailable('absent', 'this machine has no power meter that the kernel knows');
+      throw new Unavailable('absent', 'no power sensor found');
     }
     const freshness = numberFile(host, `${CRAY}/freshness`);
     let fresh = Number.NaN;

@@ -16,12 +16,11 @@ export function findingsReference(rules: readonly Rule[]): string {
   return `# Findings
 
 What the report card looks for, when it speaks, and what it must know for that. This page is made from the definitions
-in \`src/judge/rules\` (\`npm run docs\`). How often the rules were right on jobs of known cause is said [at its
+in \`src/judge/rules\` (\`npm run docs\`). How often the rules were right on jobs of known cause is [at its
 end](#how-often-the-rules-are-right).
 
 Every finding has evidence (what was measured, and where it comes from), advice, and a confidence: *high* for counters
-of the kernel and well-sampled values, *medium* when few samples, a whole node's values or an assumption stand behind
-it, *low* when large parts of the recording are missing. A poor recording lowers all that rests on samples: with grade C,
+of the kernel and well-sampled values; *medium* for few samples, a whole node's values or an assumption; *low* when large parts of the recording are missing. A poor recording lowers all that rests on samples: with grade C,
 or when less than 90 % of the job's time was recorded, to *medium* at most, with grade D to *low*. A check whose data are missing is listed as not measurable,
 with the reason; one that does not apply is left out, also with the reason (\`checks\` in the JSON).
 
