@@ -152,7 +152,10 @@ async function finish(folder: string, format: Options['format'] | undefined, con
       });
       process.stderr.write(format === 'json' || format === 'html' ? card : `${card}\nRecording ${printable(shown)}\n`);
     }
-    if (isSealed) (await import('../judge/outliers/kept-features.ts')).keepFeatures(openRecording(folder));
+    if (isSealed) {
+      (await import('../judge/outliers/kept-features.ts')).keepFeatures(openRecording(folder));
+      (await import('../judge/facts/gather.ts')).keepJoinedProcesses(openRecording(folder));
+    }
     keepFinish(folder, spent());
     // others' recordings: nobody waits for them with the card
     await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();

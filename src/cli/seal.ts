@@ -4,6 +4,7 @@ import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
 import { fileJob } from '../jobs/schedulers/refresh.ts';
+import { keepJoinedProcesses } from '../judge/facts/gather.ts';
 import { keepFeatures, readKept } from '../judge/outliers/kept-features.ts';
 import { asOwner } from '../recording/folder/as-owner.ts';
 import { openRecording, type Recording } from '../recording/folder/open.ts';
@@ -70,7 +71,10 @@ async function sealed(recording: Recording, options: Options): Promise<SealedNod
         progress: (bytes) => bar.advance(bytes),
       });
       const sealed = openRecording(folder);
-      if (sealed.job.end !== undefined && readKept(sealed) === undefined) keepFeatures(sealed);
+      if (sealed.job.end !== undefined && readKept(sealed) === undefined) {
+        keepFeatures(sealed);
+        keepJoinedProcesses(sealed);
+      }
       return nodes;
     });
   } finally {

@@ -36,12 +36,14 @@ export async function finish({ recording, over, noted }: StoppedRecording, optio
   keepFinish(recording, spent());
 }
 
-/** Sums over its processes, by which it is compared with other jobs. */
+/** Its processes, and sums over them by which it is compared with other jobs. */
 async function keepSums(folder: string, strict: boolean): Promise<void> {
   try {
     const { openRecording } = await import('../recording/folder/open.ts');
     const { keepFeatures } = await import('../judge/outliers/kept-features.ts');
+    const { keepJoinedProcesses } = await import('../judge/facts/gather.ts');
     keepFeatures(openRecording(folder));
+    keepJoinedProcesses(openRecording(folder));
   } catch (error) {
     const { tell } = await import('./failure.ts');
     tell(error);

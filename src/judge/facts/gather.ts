@@ -5,7 +5,7 @@ import { inTwoThreads } from '../../base/two-threads.ts';
 import { type DaskRun, daskRun } from '../../query/dask/dask-run.ts';
 import type { Material, NodeMaterial, Unread } from '../../query/material.ts';
 import { pastSeries } from '../../query/past.ts';
-import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
+import { damageWords, RECORDS, recordedProcesses } from '../../query/processes/processes.ts';
 import { processSeries } from '../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { type AllThreads, readAllThreads } from '../../query/processes/threads.ts';
@@ -48,6 +48,7 @@ import type { TableColumn } from '../../table/table.ts';
 import { rules } from '../rules/index.ts';
 import { isColumn } from '../rules/shared/rule.ts';
 import { overrunOf } from '../use/unseen.ts';
+import { keepProcesses, readKeptProcesses } from './kept-processes.ts';
 import { phasePartsOf } from './phases.ts';
 
 export interface GatherOptions extends SpanQuery {
@@ -149,7 +150,11 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const whole: Material = { path: folder, job, nodes: inAll, markers, now };
   let material = whole;
   const sampled = (name: string) => processSeries(inAll.find((n) => n.node === name)!);
-  const processes = options.processes ?? recordedProcesses(recording, sampled, tell);
+  const isWhole = !isPart && until.to === undefined;
+  const processes =
+    options.processes ??
+    (isWhole ? readKeptProcesses(recording) : undefined) ??
+    recordedProcesses(recording, sampled, tell);
   if (processes !== undefined) {
     whole.processes = processes;
     let threads: AllThreads | undefined;
@@ -220,6 +225,12 @@ function tellOfThreads(nodes: readonly NodeRecording[], read: () => AllThreads, 
     }
     for (const each of damage) tell(node, each);
   }
+}
+
+/** Keeps the processes of a sealed recording as a report has them, for later reports. */
+export function keepJoinedProcesses(recording: Recording): void {
+  if (recording.nodes.some(({ tables }) => RECORDS.some((table) => tables.has(table))))
+    keepProcesses(recording, gather(recording).processes);
 }
 
 /** What is asked of the whole job. */

@@ -1,8 +1,7 @@
-import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { crc32 } from 'node:zlib';
 import { tagKey, tagKeys } from '../../query/processes/operations.ts';
 import { readColumns } from '../../query/processes/processes.ts';
+import { filesMark } from '../../recording/folder/files-mark.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { readJsonText } from '../../recording/folder/record-file.ts';
 import { replaceLast } from '../../recording/folder/replace.ts';
@@ -69,16 +68,3 @@ export function numbersOf(value: unknown): Features {
   const all = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   return new Map(all.filter((entry): entry is [string, number] => Number.isFinite(entry[1])));
 }
-
-/** Names and sizes of all files with samples. */
-function filesMark({ nodes, path: folder }: Recording): string {
-  const names: string[] = [];
-  for (const node of nodes) {
-    for (const { sealed, parts } of node.tables.values())
-      for (const name of sealed === undefined ? parts : [sealed, ...parts])
-        names.push(`${path.relative(folder, node.folder)}/${name} ${sizeOf(path.join(node.folder, name))}`);
-  }
-  return crc32(names.sort().join('\n')).toString(16);
-}
-
-const sizeOf = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.size ?? -1;

@@ -63,7 +63,8 @@ export function readColumns(recordings: readonly Recording[], options: Options =
   return joinColumns(parts);
 }
 
-const RECORDS = [processEndTable.name, processStartTable.name];
+/** Tables of what processes recorded of themselves. */
+export const RECORDS: readonly string[] = [processEndTable.name, processStartTable.name];
 
 /** The processes of a recording whose processes recorded themselves, or were to, else undefined. */
 export function recordedProcesses(recording: Recording, sampled: Sampled, damaged?: Damaged): ProcessSet | undefined {

@@ -16,8 +16,13 @@ export function replaceLast(file: string, value: unknown): void {
   replace(file, `${JSON.stringify(value)}\n`, value);
 }
 
+/** The same of what is no JSON text. */
+export function replaceBytes(file: string, bytes: Buffer): void {
+  replace(file, bytes, undefined);
+}
+
 /** `again`: what can be written in place when the disk is full. */
-function replace(file: string, text: string, again: unknown): void {
+function replace(file: string, text: string | Buffer, again: unknown): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
     const fd = openNew(temporary);
