@@ -5,8 +5,8 @@ import * as path from 'node:path';
 import type { Row } from './row.ts';
 
 export interface ManyOptions {
-  /** How many small recordings lie in the folder. */
-  recordings?: number;
+  /** How many small recordings lie in the folder; several: one folder after the other. */
+  recordings?: readonly number[];
   /** Runs of each, alternating; the median counts. */
   runs?: number;
   /** The program; else that of the checkout. */
@@ -17,7 +17,11 @@ const TACHO = process.env.TACHO ?? path.join(import.meta.dirname, '..', 'tacho')
 
 /** A folder full of small unsealed recordings: what reports and a list of all of them take, beside reading their bytes. */
 export async function bench(options: ManyOptions = {}): Promise<Row[]> {
-  const { recordings = 1000, runs = 5, tacho = TACHO } = options;
+  const { recordings = [1000, 10_000], runs = 3, tacho = TACHO } = options;
+  return recordings.flatMap((count) => measure(count, runs, tacho));
+}
+
+function measure(recordings: number, runs: number, tacho: string): Row[] {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bench-'));
   try {
     const many = path.join(folder, 'many');

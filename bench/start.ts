@@ -20,6 +20,8 @@ interface Case {
   name: string;
   command: readonly string[];
   times: number[];
+  /** The most memory of any run, in MB. */
+  memory: number;
 }
 
 /** Whole commands as a user waits for them, from a checkout and from a release, beside what the machine needs anyway. */
@@ -41,7 +43,7 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
 
     const cases: Case[] = [];
     const time = (title: string, ...command: string[]): Case => {
-      const made = { name: title, command, times: [] };
+      const made = { name: title, command, times: [], memory: 0 };
       cases.push(made);
       return made;
     };
@@ -62,7 +64,7 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
       points: time('series', tacho, 'export', sealed, ...POINTS, '--to', path.join(folder, 'points')),
       start: time('start', tacho, 'start', '-o', path.join(folder, 'started')),
     }));
-    for (let run = 0; run < runs; run++) for (const each of cases) each.times.push(wall(each.command, folder));
+    for (let run = 0; run < runs; run++) for (const each of cases) measure(each, folder);
 
     return measured.flatMap(({ of, version, run, sealed: report, live: unsealed, points, start, ...more }) => [
       row(`tacho --version, ${of}`, '', median(version), node),
@@ -71,6 +73,15 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
       row(`tacho report, unsealed, whole command, ${of}`, '≤ 2', median(unsealed), node),
       row(`tacho report --phases, sealed, ${of}`, '≤ 0.5', median(more.phases), node),
       row(`tacho report of 64 nodes × 1 h, sealed, ${of}`, '≤ 0.4', median(more.wide), node),
+      {
+        ...row(`memory of it, ${of}`, '', more.wide.memory, node),
+        ...{
+          must: '≤ 150 MB',
+          unit: 'MB',
+          peer: `bare Node ${node.memory.toFixed(0)} MB`,
+          ratio: more.wide.memory / node.memory,
+        },
+      },
       row(`tacho report of 64 nodes × 1 h, unsealed, ${of}`, '≤ 4', median(more.wideLive), node),
       row(`a column of 64 GPUs, 7,200 points to 600, sealed, ${of}`, '≤ 0.12', median(points), node),
       row(`tacho start until the first sample, one node, ${of}`, '≤ 1', median(start), node),
@@ -92,18 +103,22 @@ function row(what: string, must: string, measured: number, peer: Case): Row {
   };
 }
 
-/** Seconds that a command takes. What `start` has started is stopped again, off the clock. */
-function wall(command: readonly string[], folder: string): number {
-  const [file, ...args] = command as [string, ...string[]];
+/** Runs a command once, for its seconds and memory. What `start` has started is stopped again, off the clock. */
+function measure(one: Case, folder: string): void {
+  const [file, ...args] = one.command as [string, ...string[]];
   const began = performance.now();
-  const done = spawnSync(file, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  const seconds = (performance.now() - began) / 1000;
-  if (done.status !== 0) throw new Error(`${command.join(' ')} failed:\n${done.stderr}`);
+  const done = spawnSync('/usr/bin/time', ['-f', '%M', file, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  one.times.push((performance.now() - began) / 1000);
+  if (done.status !== 0) throw new Error(`${one.command.join(' ')} failed:\n${done.stderr}`);
+  one.memory = Math.max(one.memory, Number(done.stderr.trim().split('\n').at(-1)) / 1024);
   if (args[0] === 'start') {
     spawnSync(file, ['stop', path.join(folder, 'started')], { cwd: folder, stdio: 'ignore' });
     fs.rmSync(path.join(folder, 'started'), { recursive: true, force: true });
   }
-  return seconds;
 }
 
 function median({ times }: Case): number {

@@ -85,7 +85,7 @@ async function compile(): Promise<void> {
   writeArchive(archive);
   const started = path.join(scratch, 'started');
   const recording = path.join(scratch, 'recording');
-  const demo = await writeDemo({ folder: path.join(scratch, 'demo'), nodes: 4, gpus: 4, seconds: 3600, interval: 10 });
+  const demo = await writeDemo({ folder: path.join(scratch, 'demo'), nodes: 4, gpus: 4, seconds: 3600, interval: 5 });
   const columns = ['--layout', 'wide', '--table', 'cpu', '--interval', '1s'];
   // no process has the number 0: the agent ends after a second
   const runs = [
