@@ -5,7 +5,10 @@ const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 export function digits(value: number): string {
   const size = Math.abs(value);
   // by hand: the first number that Intl formats takes 10 to 25 ms
-  if (size >= 1000) return Math.round(value).toFixed(0).replace(/\B(?=(\d{3})+$)/g, ',');
+  if (size >= 1000)
+    return Math.round(value)
+      .toFixed(0)
+      .replace(/\B(?=(\d{3})+$)/g, ',');
   if (size >= 100) return value.toFixed(0);
   if (size >= 10) return value.toFixed(1).replace(/\.0$/, '');
   return Number(value.toPrecision(2)).toString();
