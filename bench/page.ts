@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { writeDemo } from '../src/demo/demo.ts';
 import { TableWriter } from '../src/recording/live/append.ts';
@@ -243,37 +244,52 @@ async function manyProcesses(recording: string, number: number): Promise<void> {
   }
 }
 
-/** A sample is written; when is it on the screen? */
+const PUSHING = 100;
+
+/** Nodes write a sample each second; when is one that only one of them has on the screen? */
 async function liveRows(browser: Browser, folder: string): Promise<Row[]> {
   const recording = path.join(folder, 'live', 'one');
-  const node = path.join(recording, 'node=c1');
   const start = Date.now() * 1000 - 60e6;
-  const { end: _, ...job } = jobOf({ id: '7', nodes: ['c1'], start, state: 'running', scheduler: 'none' });
-  fs.mkdirSync(node, { recursive: true });
+  const nodes = Array.from({ length: PUSHING }, (_, n) => `c${n + 1}`);
+  const { end: _, ...job } = jobOf({ id: '7', nodes, start, state: 'running', scheduler: 'none' });
+  fs.mkdirSync(recording, { recursive: true });
   fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(job));
-  const { end: _end, end_reason: _reason, ...agent } = agentOf('c1', [loadavgTable], { start });
-  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agent));
-  const add = (runnable: number, times: readonly number[]) =>
-    appendRows(
+  for (const name of nodes) {
+    const node = path.join(recording, `node=${name}`);
+    fs.mkdirSync(node);
+    const { end: _end, end_reason: _reason, ...agent } = agentOf(name, [loadavgTable], { start });
+    fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agent));
+    await appendRows(
       node,
       loadavgTable,
-      times.map((time) => ({ time, load1: 1, runnable })),
+      Array.from({ length: 59 }, (_each, i) => ({ time: start + i * 1e6, load1: 1, runnable: 3 })),
     );
-  await add(
-    3,
-    Array.from({ length: 59 }, (_each, i) => start + i * 1e6),
-  );
+  }
+  const line = (time: number, runnable: number): string =>
+    `${time},${loadavgTable.columns.map(({ name }) => (name === 'runnable' ? runnable : 1)).join(',')}\n`;
+  const sample = (runnable: number): void => {
+    const time = Date.now() * 1000;
+    for (const [n, name] of nodes.entries())
+      fs.appendFileSync(path.join(recording, `node=${name}`, 'loadavg.csv'), line(time, n === 0 ? runnable : 3));
+  };
   const { page, origin, close } = await serve(browser, path.dirname(recording));
   await page.goto(`${origin}/job/${await idOf(page, '7')}`);
   const title = page.locator('[data-chart=runnable] h3');
   await title.filter({ hasText: 'peak 3 threads' }).waitFor();
   const took: number[] = [];
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 10; i++) {
     const begun = performance.now();
-    await add(10 + i, [Date.now() * 1000]);
+    await page.evaluate("performance.clearMarks('chart drawn')");
+    sample(10 + i);
     await title.filter({ hasText: `peak ${10 + i} threads` }).waitFor();
+    await page.waitForFunction("performance.getEntriesByName('chart drawn').length > 0");
     took.push(performance.now() - begun);
+    await sleep(Math.max(0, 1000 - took.at(-1)!));
   }
   await close();
-  return [row('live: sample written → drawn', '≤ 2 s', median(took) / 1000, 's')];
+  const what = `live, ${PUSHING} nodes push each second: sample → drawn`;
+  return [
+    row(`${what}, median`, '≤ 2 s', median(took) / 1000, 's'),
+    row(`${what}, worst of ${took.length}`, '≤ 2 s', Math.max(...took) / 1000, 's'),
+  ];
 }

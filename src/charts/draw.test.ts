@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { agentOf, appendRows, jobOf, START, temporary } from '../../test/make-recording.ts';
+import { agentOf, appendRows, jobOf, type Row, START, temporary } from '../../test/make-recording.ts';
 import { gather } from '../judge/facts/gather.ts';
 import { openRecording } from '../recording/folder/open.ts';
 import { sealRecording } from '../recording/sealed/seal.ts';
-import { gpuTable, meminfoTable } from '../sources/tables.ts';
+import { cpuTable, gpuTable, meminfoTable, processTable } from '../sources/tables.ts';
+import type { Table } from '../table/table.ts';
 import { bandOf, draw, hasChart } from './draw.ts';
 import { chartOf } from './job-charts.ts';
 
@@ -79,4 +80,42 @@ test('a minute of the hour has every sample', async () => {
     [...drawing.series[1]!.mean.slice(30, 40)].map((value) => value || 0),
     [0, 0, 0, 0, 100, 0, 0, 0, 0, 0],
   );
+});
+
+/** A node whose agent wrote these rows; the job has no cgroup of its own. */
+async function nodeWith(table: Table, rows: readonly Row[], end: number) {
+  const folder = path.join(temporary(), 'tacho-18');
+  const node = path.join(folder, 'node=c1');
+  fs.mkdirSync(node, { recursive: true });
+  const job = jobOf({ nodes: ['c1'], start: START, end });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
+  const agent = { ...agentOf('c1', [table]), scope: { members: 'tree' } };
+  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agent));
+  await appendRows(node, table, rows);
+  return gather(openRecording(folder));
+}
+
+test('processes that follow each other in one step do not add up to more than were there together', async () => {
+  const GB = 1e9;
+  // each takes 1 GB for two seconds, then the next one
+  const rows = Array.from({ length: 300 }, (_, n) =>
+    ['R', 'R', 'X'].map((state, i) => ({
+      ...{ time: START + (2 * n + i) * 1e6, pid: String(100 + n), name: 'step', user: 'ada', state },
+      ...{ start: String(Math.round(START / 1000) + n * 2000), ppid: 1, user_ms: 10, system_ms: 0 },
+      ...{ children_user_ms: 0, children_system_ms: 0, rss_bytes: GB, rss_peak_bytes: GB },
+    })),
+  )
+    .flat()
+    .sort((x, y) => x.time - y.time);
+  const material = await nodeWith(processTable, rows, START + 600e6);
+  const { series } = draw(material, chartOf('memory')!, { points: 20 })!;
+  const most = Math.max(...series[0]!.max.filter((value) => !Number.isNaN(value)));
+  assert.ok(most <= 2 * GB && most >= GB, `${most / GB} GB of processes of 1 GB, two at most together`);
+});
+
+test('what can be 100 % at most is not drawn as 101', async () => {
+  const rows = Array.from({ length: 60 }, (_, i) => ({ time: START + i * 1e6, cpu: '0', busy_ms: i * 1010 }));
+  const material = await nodeWith(cpuTable, rows, START + 60e6);
+  const { series } = draw(material, chartOf('cores')!, { points: 60 })!;
+  assert.equal(Math.max(...series[0]!.max.filter((value) => !Number.isNaN(value))), 100);
 });

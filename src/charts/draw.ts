@@ -4,6 +4,7 @@ import { inMinutes } from '../query/series/from-overview.ts';
 import type { ColumnSeries } from '../query/series/series.ts';
 import { hasOwnCgroup } from '../query/use/cpu-total.ts';
 import type { Curve } from '../query/use/curve.ts';
+import { memoryTruthOf } from '../query/use/memory.ts';
 import { useOf } from '../query/use/use.ts';
 import type { ChartSource, ColumnSource, JobChart, UseSource } from './job-charts.ts';
 import { hasRanks, rankSeries } from './rank-chart.ts';
@@ -172,9 +173,9 @@ function drawColumn(
     const of = wholes.find(({ node }) => node === one.node);
     const key = chart.key === undefined ? {} : { key: keyOf(one.keys, chart.key) };
     const rest = of === undefined ? values : lessThan(onGrid(of, begin, step, steps, factor, 0), values);
-    return { node: one.node, ...key, ...rest };
+    return { node: one.node, ...key, ...(chart.top === undefined ? rest : upTo(rest, chart.top)) };
   });
-  const series = source.sum === true ? summed(drawn, steps) : drawn;
+  const series = source.sum === true ? upToPeaks(material, summed(drawn, steps)) : drawn;
   const isSome = ({ mean }: DrawnSeries): boolean => mean.some((value) => !Number.isNaN(value));
   const limit = chart.limit === undefined ? undefined : sameValue(ask(chart.limit, part));
   return { chart, source, from: begin, step, steps, series: series.filter(isSome), ...stated({ limit }) };
@@ -207,6 +208,15 @@ const summed = (series: readonly DrawnSeries[], steps: number): DrawnSeries[] =>
     return { node, min: sum('min'), mean: sum('mean'), max: sum('max') };
   });
 
+/** Processes that came one after the other in a step were not there together: all are not more than those that were. */
+function upToPeaks(material: Material, series: readonly DrawnSeries[]): DrawnSeries[] {
+  return series.map(({ node: name, min, mean, max }) => {
+    const node = material.nodes.find((each) => each.node === name);
+    const peak = (node && memoryTruthOf(material, node).process_peaks_sum) ?? Number.POSITIVE_INFINITY;
+    return { node: name, ...upTo({ min, mean, max }, peak) };
+  });
+}
+
 type Values = Pick<DrawnSeries, 'min' | 'mean' | 'max'>;
 
 /** `held`: for so long a value stands for steps without one, up to the last value. */
@@ -226,6 +236,12 @@ function onGrid(one: ColumnSeries, begin: number, step: number, steps: number, f
   }
   return values;
 }
+
+/** Clocks of nodes and counters differ by a little: 101 % of the time is all of it. A gap stays one. */
+const upTo = ({ min, mean, max }: Values, top: number): Values => {
+  const held = (values: Float64Array): Float64Array => values.map((value) => Math.min(value, top));
+  return { min: held(min), mean: held(mean), max: held(max) };
+};
 
 const lessThan = (whole: Values, part: Values): Values => ({
   min: whole.mean.map((value, i) => value - part.max[i]!),

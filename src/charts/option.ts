@@ -93,7 +93,9 @@ export const seriesName = ({ node, key }: { node: string; key?: string | undefin
 type Series = NonNullable<Extract<EChartsOption['series'], readonly unknown[]>>[number];
 type Values = readonly (number | null)[];
 
-const colourOf = ({ isDark }: ChartTheme, i: number): string => (isDark ? COLOURS_DARK : COLOURS)[i % COLOURS.length]!;
+/** The colour of the series at this place. */
+export const colourOf = ({ isDark }: ChartTheme, i: number): string =>
+  (isDark ? COLOURS_DARK : COLOURS)[i % COLOURS.length]!;
 
 /** Lines over time, or a band from the least to the greatest with the mean; what is asked for by name in front. */
 function linesOption(data: ChartData, look: ChartLook): EChartsOption {

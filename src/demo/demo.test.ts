@@ -237,6 +237,11 @@ test('processes record themselves: ranks with their threads, operations, and all
   assert.equal(own.length, 61);
   const cpu = own.reduce((sum, i) => sum + threads.cpu_time[i]!, 0);
   assert.ok(Math.abs(cpu - set.cpu_time[trainer]!) < 61, `${cpu} µs in threads, ${set.cpu_time[trainer]} in all`);
+  // a thread has one CPU
+  for (const [i, of] of threads.process.entries()) {
+    const [used, lived] = [threads.cpu_time[i]!, set.end[of]! - set.start[of]!];
+    assert.ok(used <= lived, `a thread of ${set.exename[of]} used ${used / lived} CPUs`);
+  }
 });
 
 test('the slower run is the same job a day later: loading and checkpoints take four times as long', async (t) => {

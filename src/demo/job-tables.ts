@@ -153,7 +153,8 @@ export function nodeProcesses(
         command,
         cores: 0.53 * share,
         memory: 0.44 * share,
-        threads: 9,
+        // a thread has one CPU
+        threads: Math.max(9, Math.ceil(0.53 * share * NODE.allowedCpus)),
         leaks: options.leak && i === 0,
       }),
     ),

@@ -113,11 +113,12 @@ function whole(process: Process, n: Noise, { story, start, boot }: RecordOptions
   ) as [string, ...string[]];
   const oncpu = (process.user + process.system) * 1e6;
   const left = (0.4 + n.uniform() * 0.3) * Math.min(1, story.seconds / 60);
+  const end = start + Math.round((story.seconds - left) * 1e6);
   return {
     pid: process.pid,
     parent: process.parent,
     birth: process.birth,
-    end: start + Math.round((story.seconds - left) * 1e6),
+    end,
     card: process.rank,
     tags: process.name === 'pt_data_worker' ? 'op:input' : process.card === undefined ? '' : 'op:train',
     path: `/usr/bin/${program}`,
@@ -139,16 +140,24 @@ function whole(process: Process, n: Noise, { story, start, boot }: RecordOptions
       processor: Math.floor(n.uniform() * 64),
       num_threads: process.threads,
     },
-    threads: sharesOf(process),
+    threads: sharesOf(process, oncpu / 1e3 / (end - process.birth)),
   };
 }
 
-/** Who does the work: in a trainer the main thread and eight of autograd, in a loader nearly all is one thread's. */
-function sharesOf({ threads, card }: Process): number[] {
-  const busy = card === undefined ? 1 : 9;
+/** A thread has one CPU; nobody keeps it busy all the time. */
+const MOST_OF_A_CPU = 0.95;
+
+/**
+ * Who does the work: in a trainer the main thread and eight of autograd, in a loader four threads; more, where that is
+ * not enough for the CPUs that the process used.
+ */
+function sharesOf({ threads, card }: Process, cpus: number): number[] {
+  const busy = Math.min(threads, Math.max(card === undefined ? 4 : 9, Math.ceil(cpus / MOST_OF_A_CPU)));
   const rest = threads > busy ? 0.04 : 0;
+  const work = 1 - rest;
+  const first = busy === 1 ? work : Math.min(work * 0.36, MOST_OF_A_CPU / cpus);
   return Array.from({ length: threads }, (_, i) =>
-    i >= busy ? rest / (threads - busy) : i === 0 ? (1 - rest) * (busy === 1 ? 1 : 0.36) : ((1 - rest) * 0.64) / 8,
+    i >= busy ? rest / (threads - busy) : i === 0 ? first : (work - first) / (busy - 1),
   );
 }
 

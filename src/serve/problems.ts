@@ -38,15 +38,19 @@ export function answerProblems(app: FastifyInstance): void {
   });
 }
 
+/** A browser that opens a page, not a script that asks. */
+export const isNavigation = ({ headers, method, url }: FastifyRequest): boolean =>
+  method === 'GET' && !url.startsWith('/api/') && String(headers.accept ?? '').includes('text/html');
+
 function say(
-  { method, url, headers }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   status: number,
   title: string,
   detail?: string,
 ): FastifyReply {
   // a browser that was to show a page shows the words
-  if (method === 'GET' && !url.startsWith('/api/') && String(headers.accept ?? '').includes('text/html'))
+  if (isNavigation(request))
     return reply.code(status).type('text/html; charset=utf-8').send(problemPage(title, detail));
   return reply
     .code(status)

@@ -6,12 +6,14 @@ import { before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { splitLine } from '../../src/base/csv.ts';
 import type { Report } from '../../src/judge/report-schema.ts';
-import { temporary } from '../make-recording.ts';
+import { makeRecording, temporary } from '../make-recording.ts';
 import { tacho } from '../tacho.ts';
 import { lookAt, whyNoBrowser } from './browser.ts';
 
 const skip = whyNoBrowser;
 const folder = temporary();
+/** Months ago: 2026-03-02. */
+const OLD = Date.UTC(2026, 2, 2, 8) * 1000;
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 before(() => {
@@ -136,6 +138,15 @@ test('a job shows the figures of its report, and zooms', { skip }, async (t) => 
   assert.match(page.url(), /from=\d+&to=\d+/);
   await page.click('text=Show the whole job');
   await page.waitForSelector('.zoomed', { state: 'detached' });
+  await page.goBack();
+  await page.waitForSelector('.zoomed');
+  // in a field Escape has another meaning
+  await page.getByLabel('Filter processes').press('Escape');
+  assert.match(page.url(), /from=\d+&to=\d+/);
+  await page.locator('.zoomed').click();
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('.zoomed', { state: 'detached' });
+  assert.doesNotMatch(page.url(), /from=/);
   await gpu.getByText('heat map').click();
   await page.waitForSelector('.panel.wide canvas');
   assert.deepEqual(complaints, []);
@@ -223,6 +234,10 @@ test('what is not there is said in words', { skip }, async (t) => {
   const { page, url } = await lookAt(t, [folder]);
   await page.goto(new URL('/job/unknown', url).href);
   await page.waitForSelector('text=there is no such job here');
+  const answer = await page.goto(new URL('/nopage', url).href);
+  assert.equal(answer!.status(), 404);
+  await page.getByRole('heading', { name: 'There is no page /nopage' }).waitFor();
+  await page.getByRole('navigation', { name: 'Tacho' }).getByRole('link', { name: 'Nodes' }).waitFor();
   const empty = await lookAt(t, [temporary()]);
   await empty.page.waitForSelector('text=No jobs here yet');
 });
@@ -280,6 +295,8 @@ test('nodes, history, scaling and experiments', { skip }, async (t) => {
   assert.deepEqual(await faults(page), []);
 
   await page.getByRole('link', { name: 'History', exact: true }).click();
+  // the job that ran last here ran just now
+  assert.equal(await page.getByLabel('Period').locator('option:checked').textContent(), 'last 7 days');
   await page.getByLabel('Period').selectOption('all');
   const told = tacho(['history', folder, '--by', 'user', '--from', '2026-01-01', '--format', 'json']).out;
   const ada = page.locator('[aria-label=Ranking] tbody tr', { hasText: 'ada' });
@@ -294,4 +311,62 @@ test('nodes, history, scaling and experiments', { skip }, async (t) => {
   await page.getByText('No experiments here yet').waitFor();
   assert.deepEqual(await faults(page), []);
   assert.deepEqual(complaints, []);
+});
+
+test('the history of old jobs says until when; ids that begin alike, durations, and a link to a recording', {
+  skip,
+}, async (t) => {
+  const old = temporary();
+  const ids = ['local-20260302T080000-1111', 'local-20260302T080000-2222'];
+  for (const [i, id] of ids.entries())
+    await makeRecording({
+      folder: path.join(old, id),
+      job: { id, name: `job-${i}`, nodes: ['c1'], start: OLD + i * 86_400e6, end: OLD + i * 86_400e6 + (i + 1) * 60e6 },
+    });
+  fs.symlinkSync(path.join(old, ids[0]!), path.join(old, 'again'));
+  const { page, complaints } = await lookAt(t, [old]);
+  const rows = page.locator('[role=rowgroup] [role=row]');
+  await rows.nth(1).waitFor();
+  const shown = await rows.locator('[role=cell]:first-child').allTextContents();
+  assert.ok(new Set(shown.map((text) => text.trim().slice(-4))).size > 1, shown.join());
+  const cuts = await rows
+    .locator('[role=cell]:first-child')
+    .evaluateAll((all) =>
+      all.map((cell) => (cell as { scrollWidth: number }).scrollWidth - (cell as { clientWidth: number }).clientWidth),
+    );
+  assert.ok(
+    cuts.every((cut) => cut <= 0),
+    `${cuts} pixels are cut off`,
+  );
+  // seconds, not hundredths
+  await page.getByLabel('Filter by Duration').fill('> 100');
+  await page.waitForFunction("document.querySelectorAll('[role=rowgroup] [role=row]').length === 1");
+  assert.deepEqual(await rows.locator('a').allTextContents(), ['job-1']);
+  await page.getByLabel('Filter by Duration').fill('');
+  await page.getByRole('link', { name: 'job-0' }).first().click();
+  await page.getByLabel('Neighbours', { exact: true }).getByText('None of the jobs that are open here').waitFor();
+  await page.getByRole('link', { name: 'History', exact: true }).click();
+  await page.locator('canvas').first().waitFor();
+  assert.match(
+    (await page.getByLabel('Period').locator('option:checked').textContent())!,
+    /^7 days until 2026-03-0[34]$/,
+  );
+  assert.deepEqual(complaints, []);
+});
+
+test('what processes used can be seen on a dark page', { skip }, async (t) => {
+  const { page } = await lookAt(t, [folder], { dark: true });
+  await page.click('text=train-mixture-70b');
+  await page.locator('.processes canvas').waitFor();
+  // the darkest bar against the page: their difference in lightness is what the eye has
+  const scale = (await page.locator('.processes .legend .scale').getAttribute('style'))!;
+  const [first] = /rgb\([^)]*\)|#[\da-f]{6}/.exec(scale)!;
+  const lightness = (text: string): number => {
+    const parts = text.startsWith('#')
+      ? [1, 3, 5].map((i) => Number.parseInt(text.slice(i, i + 2), 16))
+      : text.match(/\d+/g)!.map(Number);
+    const [r, g, b] = parts.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
+  };
+  assert.ok((lightness(first) + 0.05) / (lightness('#171c23') + 0.05) > 2, `${first} on #171c23`);
 });

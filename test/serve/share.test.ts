@@ -21,6 +21,15 @@ test('a link made on the page shows one job to a browser without the token, unti
   await page.getByLabel('A link that shows this job').fill('3');
   await page.getByRole('button', { name: 'Make a link' }).click();
   const link = await page.getByLabel('The link').inputValue();
+  // all of it is seen, and copied by a button
+  const field = await page
+    .getByLabel('The link')
+    .evaluate(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth]);
+  assert.ok(field[0]! <= field[1]!, `the link needs ${field[0]} of ${field[1]} pixels`);
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.locator('.share').getByRole('button', { name: 'Copy link' }).click();
+  await page.getByText('Link copied').waitFor();
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), link);
   const other = await (await browser.newContext()).newPage();
   await other.goto(link);
   await other.getByRole('heading', { name: 'job-1' }).waitFor();

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Problem } from '../problems.ts';
+import { isNavigation, Problem } from '../problems.ts';
 import { cookieOf, setCookie } from './cookies.ts';
 import type { Door } from './door.ts';
 import { type Share, type Shares, stateOf } from './shares.ts';
@@ -68,7 +68,3 @@ const endedLink = (share: Share): Problem =>
         410,
         `this link expired on ${new Date(share.expires / 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC: ask for a new one`,
       );
-
-/** A browser that opens a page, not a script that asks. */
-const isNavigation = ({ headers, method, url }: FastifyRequest): boolean =>
-  method === 'GET' && !url.startsWith('/api/') && String(headers.accept ?? '').includes('text/html');

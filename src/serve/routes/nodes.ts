@@ -41,7 +41,9 @@ export function nodeRoutes({ app, open, everybody, watch }: Server): void {
       const own = new Set(nodes);
       const { jobs } = await everybody();
       return jobs.flatMap((job): NodeJob[] => {
-        const other = job.id === id ? undefined : nodeJobOf(viewer, job);
+        // one recording may be here twice, by a link: a job is not its own neighbour
+        const isSame = job.id === id || (job.job === recording.job.id && job.start === start);
+        const other = isSame ? undefined : nodeJobOf(viewer, job);
         if (other === undefined || other.from >= end || (other.to ?? material.now) <= start) return [];
         const shared = other.nodes.filter((node) => own.has(node));
         return shared.length === 0 ? [] : [{ ...other, nodes: shared }];

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import * as zlib from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { Problem } from '../problems.ts';
+import { isNavigation, Problem } from '../problems.ts';
 import type { Server } from '../server.ts';
 
 const FILES: Readonly<Record<string, string>> = {
@@ -54,6 +54,11 @@ export function pageRoutes({ app, base }: Server, folder: string): void {
   );
   for (const address of ['/', '/job/:id', '/compare', '/metrics', '/nodes', '/history', '/scaling', '/experiment'])
     app.get(address, { schema: { hide: true } }, (request, reply) => send('index.html', request, reply as never));
+  // of an address that there is not, the page says so itself, below its menu
+  app.get('/*', { schema: { hide: true } }, (request, reply) => {
+    if (!isNavigation(request)) throw new Problem(404, `there is nothing at ${request.url.split('?')[0]}`);
+    return send('index.html', request, reply.code(404) as never);
+  });
 }
 
 /** The page where a proxy shows it below a path of its own. */

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type ChartBand, COLOURS, HEAT, heatScale, seriesName } from '../../../src/charts/option.ts';
+import { type ChartBand, colourOf, HEAT, heatScale, seriesName } from '../../../src/charts/option.ts';
 import { here, setQuery, useAddress } from '../address.ts';
 import { type ChartData, type ChartFacts, latest, useAnswer } from '../ask.ts';
 import { BASE } from '../base.ts';
 import { isJobFile } from '../filed-job.ts';
+import { useTheme } from '../theme.ts';
 import { withUnit } from '../words.ts';
 import { Chart, type Cursor, type Range } from './chart.tsx';
 
@@ -173,15 +174,16 @@ export function HeatLegend({ data }: { data: ChartData }) {
 }
 
 function Legend({ data }: { data: ChartData }) {
+  const theme = useTheme();
   if (data.as === 'heat') return <HeatLegend data={data} />;
   const lines = data.focus ?? (data.series.length > 1 ? data.series : []);
   const first = data.focus === undefined ? 0 : 5;
   if (lines.length === 0 && data.as !== 'band') return null;
   return (
     <p class="legend">
-      {data.as === 'band' && <Name colour={COLOURS[0]!} text={`minimum, mean and maximum of ${data.count}`} />}
+      {data.as === 'band' && <Name colour={colourOf(theme, 0)} text={`minimum, mean and maximum of ${data.count}`} />}
       {lines.map((one, i) => (
-        <Name key={seriesName(one)} colour={COLOURS[(i + first) % COLOURS.length]!} text={seriesName(one)} />
+        <Name key={seriesName(one)} colour={colourOf(theme, i + first)} text={seriesName(one)} />
       ))}
     </p>
   );

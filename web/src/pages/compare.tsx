@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { COLOURS } from '../../../src/charts/option.ts';
+import { colourOf } from '../../../src/charts/option.ts';
 import type { Comparison } from '../../../src/judge/compare/compare.ts';
 import { link, setQuery } from '../address.ts';
 import { ask, type ChartData, type ChartFacts, type JobSpans, latest, useAnswer } from '../ask.ts';
 import { Chart, Cursor } from '../charts/chart.tsx';
+import { useTheme } from '../theme.ts';
 import { bytes, count, duration, moment, percent, withUnit } from '../words.ts';
 
 /** Steps of each chart. */
@@ -58,6 +59,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
 const nameOf = ({ name, id }: Comparison['jobs'][number], i: number): string => `${i + 1}: ${name || id}`;
 
 function Jobs({ ids, found: { jobs, differences } }: { ids: readonly string[]; found: Comparison }) {
+  const theme = useTheme();
   return (
     <section class="card" aria-label="Jobs">
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of jobs">
@@ -78,7 +80,7 @@ function Jobs({ ids, found: { jobs, differences } }: { ids: readonly string[]; f
             {jobs.map((job, i) => (
               <tr key={ids[i]}>
                 <th scope="row">
-                  <i class="swatch" style={{ background: COLOURS[i % COLOURS.length] }} />
+                  <i class="swatch" style={{ background: colourOf(theme, i) }} />
                   <a {...link(`/job/${ids[i]}`)}>{nameOf(job, i)}</a>
                 </th>
                 <td>{job.id}</td>
@@ -97,6 +99,12 @@ function Jobs({ ids, found: { jobs, differences } }: { ids: readonly string[]; f
 
 const signed = (micros: number): string =>
   micros === 0 ? 'the same' : `${duration(Math.abs(micros) / 1e6)} ${micros > 0 ? 'longer' : 'shorter'}`;
+
+/** Its part of the whole difference. Where others made up for it, it is more than the whole; it may also go the other way. */
+function explained(share: number | null | undefined): string {
+  if (share === undefined || share === null) return '';
+  return share < 0 ? 'the opposite' : share > 1 ? 'more than all' : percent(share);
+}
 
 /** What took longer or shorter, the greatest cause first. */
 function Parts({ found: { parts, by, jobs } }: { found: Comparison }) {
@@ -129,7 +137,7 @@ function Parts({ found: { parts, by, jobs } }: { found: Comparison }) {
               <tr key={part.name}>
                 <th scope="row">{part.name}</th>
                 <td class="number">{signed(part.difference)}</td>
-                <td class="number">{(part.explains ?? null) === null ? '' : percent(part.explains)}</td>
+                <td class="number">{explained(part.explains)}</td>
                 {part.jobs.map((use, i) => (
                   <td key={jobs[i]!.recording} class="number">
                     {use ? duration(use.time / 1e6) : ''}

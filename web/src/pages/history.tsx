@@ -89,7 +89,7 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
       </header>
       {list.pending > 0 && <p role="status">{count(list.pending, 'recording')} are still being read.</p>}
       <p class="controls">
-        <PeriodChoice query={query} />
+        <PeriodChoice period={period} />
         <Choice name="amount" label="Amount" value={amount} all={AMOUNTS} />
         <Choice name="by" label="By" value={group} all={GROUPS} />
       </p>

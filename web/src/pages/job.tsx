@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { link, setQuery } from '../address.ts';
+import { here, link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobSpans, latest, type Report, type TableColumns, useAnswer } from '../ask.ts';
 import { Cursor, type Range } from '../charts/chart.tsx';
 import { Panel, type Shown } from '../charts/panel.tsx';
@@ -26,6 +26,9 @@ interface Asked extends Shown {
   chart: string;
 }
 
+/** No part of the time. */
+const WHOLE = { from: undefined, to: undefined };
+
 export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
   const [isLive, setLive] = useState(false);
   const { again, silent, isHeard } = useLive(id, isLive);
@@ -40,6 +43,15 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
     // a file stays as it is
     setLive(!isJobFile && report?.job.state === 'running');
   }, [report]);
+  useEffect(() => {
+    const undo = (event: KeyboardEvent): void => {
+      // in a field Escape empties it, in a menu it closes that
+      const isBusy = event.target instanceof Element && event.target.closest('input, select, textarea, .menu') !== null;
+      if (event.key === 'Escape' && !isBusy && here().query.has('from')) setQuery(WHOLE, true);
+    };
+    addEventListener('keydown', undo);
+    return () => removeEventListener('keydown', undo);
+  }, []);
   const shown = useMemo(() => shownIn(query), [query.get('show'), query.get('limit'), query.get('shown')]);
   const own = query.getAll('column');
   const bands = useMemo(() => (spans?.spans ?? []).filter(({ kind }) => kind === 'phase'), [spans]);
@@ -125,7 +137,7 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
           <p class="zoomed" role="status">
             {moment(range.from)} to {moment(range.to)} ({duration((range.to - range.from) / 1e6)})
             {query.has('from') && (
-              <button type="button" onClick={() => setQuery({ from: undefined, to: undefined }, true)}>
+              <button type="button" title="Esc" onClick={() => setQuery(WHOLE, true)}>
                 {filedRange() === undefined ? 'Show the whole job' : 'Show all of this part'}
               </button>
             )}
@@ -265,7 +277,7 @@ function Head({ report }: { report: Report }) {
   return (
     <header class="head">
       <h1 title={titleOf(report)}>
-        {titleOf(report)} <small>{job.id}</small>
+        {titleOf(report)} {titleOf(report) !== job.id && <small>{job.id}</small>}
       </h1>
       <span>
         {!isJobFile && <CopyLink />} <span class={`state ${job.state}`}>{job.state.replaceAll('_', ' ')}</span>

@@ -266,10 +266,10 @@ const allText = (job: ListedJob): string =>
     .toLowerCase();
 
 /** "< 20", "> 90", "20..50" of numbers (percent where the cell is), else a part of the text. */
-function isWanted({ value, text, heat, isNumber }: Column, job: ListedJob, wanted: string): boolean {
+function isWanted({ value, text, heat, isNumber, isAmount }: Column, job: ListedJob, wanted: string): boolean {
   const bounds = /^(?:([<>]=?)\s*([\d.]+)|([\d.]+)\s*\.\.\s*([\d.]+))$/.exec(wanted);
   if (isNumber === undefined || bounds === null) return text(job).toLowerCase().includes(wanted);
-  const own = Number(value(job) ?? Number.NaN) * (heat === undefined ? 1 : 100);
+  const own = Number(value(job) ?? Number.NaN) * (heat === undefined || isAmount ? 1 : 100);
   const [, sign, limit, low, high] = bounds;
   if (sign === undefined) return own >= Number(low) && own <= Number(high);
   return sign.startsWith('<')
@@ -313,8 +313,10 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
   useEffect(() => void performance.mark('jobs drawn'), [jobs]);
   const first = Math.max(0, Math.floor(top / ROW) - 8);
   const seen = jobs.slice(first, first + Math.ceil(height / ROW) + 16);
-  const least = columns.reduce((sum, { width }) => sum + width, 0);
-  const widths = columns
+  const longest = useMemo(() => jobs.reduce((most, { job }) => Math.max(most, job.length), 0), [jobs]);
+  const sized = columns.map((each) => (each.name === 'job' ? { ...each, width: idWidth(longest) } : each));
+  const least = sized.reduce((sum, { width }) => sum + width, 0);
+  const widths = sized
     .map(({ width, grows }) => (grows === undefined ? `${width}px` : `minmax(${width}px, ${grows}fr)`))
     .join(' ');
   return (
@@ -367,6 +369,13 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
   );
 }
 
+const MOST_LETTERS = 18;
+
+/** Ids of local jobs begin alike: as much as is shown of them must tell them apart. */
+const idWidth = (letters: number): number => Math.max(96, Math.min(letters, MOST_LETTERS) * 9 + 40);
+const shortId = (id: string): string =>
+  id.length <= MOST_LETTERS ? id : `${id.slice(0, 4)}…${id.slice(5 - MOST_LETTERS)}`;
+
 function choose(id: string, chosen: readonly string[]): void {
   const next = chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id];
   setQuery({ chosen: next.join(',') });
@@ -407,7 +416,7 @@ function Cell({ column, job, chosen }: { column: Column; job: ListedJob; chosen:
             onClick={(event) => event.stopPropagation()}
             onChange={() => choose(job.id, chosen)}
           />{' '}
-          {text}
+          {shortId(text)}
         </>
       ) : (
         text

@@ -74,7 +74,7 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
       </header>
       {asked.state === 'failed' && <p class="trouble">{asked.why}</p>}
       <p class="controls">
-        <PeriodChoice query={query} />
+        {period !== undefined && <PeriodChoice period={period} />}
         <label>
           Colours show{' '}
           <select value={shown} onChange={({ currentTarget }) => setQuery({ shown: currentTarget.value })}>

@@ -1,7 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Copies the address of exactly what is seen; where the browser does not allow that, it is there to be copied by hand. */
-export function CopyLink() {
+interface Props {
+  /** What is copied (default: the address of exactly what is seen), and what is said then. */
+  text?: string;
+  said?: string;
+}
+
+/** Copies a link; where the browser does not allow that, it is there to be copied by hand. */
+export function CopyLink({ text, said = 'Link to this view copied' }: Props) {
   const [state, set] = useState<'' | 'copied' | 'refused'>('');
   useEffect(() => {
     if (state === '') return undefined;
@@ -13,7 +19,7 @@ export function CopyLink() {
       <button
         type="button"
         onClick={() =>
-          void navigator.clipboard.writeText(location.href).then(
+          void navigator.clipboard.writeText(text ?? location.href).then(
             () => set('copied'),
             () => set('refused'),
           )
@@ -21,9 +27,7 @@ export function CopyLink() {
       >
         Copy link
       </button>{' '}
-      <span role="status">
-        {state === 'copied' ? 'Link to this view copied' : state === 'refused' ? location.href : ''}
-      </span>
+      <span role="status">{state === 'copied' ? said : state === 'refused' ? (text ?? location.href) : ''}</span>
     </span>
   );
 }

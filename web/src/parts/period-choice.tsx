@@ -1,17 +1,15 @@
 import { setQuery } from '../address.ts';
-import { PERIODS } from '../periods.ts';
+import { PERIODS, type Period, periodName } from '../periods.ts';
 
-export function PeriodChoice({ query }: { query: URLSearchParams }) {
+/** `period`: the one that is shown. */
+export function PeriodChoice({ period }: { period: Period }) {
   return (
     <label>
       Period{' '}
-      <select
-        value={query.get('period') ?? '7'}
-        onChange={({ currentTarget }) => setQuery({ period: currentTarget.value })}
-      >
+      <select value={period.id} onChange={({ currentTarget }) => setQuery({ period: currentTarget.value })}>
         {PERIODS.map(([value, name]) => (
           <option key={value} value={value}>
-            {name}
+            {periodName(name, period.to, Date.now() * 1000)}
           </option>
         ))}
       </select>

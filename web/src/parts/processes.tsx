@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { COLOURS, HEAT } from '../../../src/charts/option.ts';
+import { type ChartTheme, COLOURS, HEAT } from '../../../src/charts/option.ts';
 import { setQuery } from '../address.ts';
 import { latest, type ProcessData, useAnswer } from '../ask.ts';
 import type { Range } from '../charts/chart.tsx';
@@ -218,8 +218,12 @@ interface GanttProps extends Omit<Props, 'job' | 'again' | 'query'> {
   onThreads(row: number): void;
 }
 
-/** The scale of a heat map, for a process that used so much of a CPU. */
-const heatOf = (share: number): string => HEAT[Math.min(HEAT.length - 1, Math.floor(share * HEAT.length))]!;
+/** The scale of a heat map; its darkest colours cannot be seen on a dark page. */
+const scaleOf = ({ isDark }: ChartTheme): readonly string[] => (isDark ? HEAT.slice(3) : HEAT);
+
+/** Its colour for a process that used so much of a CPU. */
+const heatOf = (scale: readonly string[], share: number): string =>
+  scale[Math.min(scale.length - 1, Math.floor(share * scale.length))]!;
 
 function Gantt({ data, rows, start, end, range, colouring, view, onRange, onToggle, onThreads }: GanttProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -232,6 +236,7 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
   const figures = isNarrow ? FIGURES.slice(0, 2) : FIGURES;
   const left = view === 'tree' ? width - figures.length * FIGURE_WIDTH - 8 : isNarrow ? 150 : 300;
   const theme = useTheme();
+  const scale = scaleOf(theme);
   const [from, to] = range === undefined ? [start, end] : [range.from, range.to];
   const height = Math.min(rows.length, SEEN_ROWS) * ROW + 20;
 
@@ -242,11 +247,11 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
   }, []);
 
   useEffect(() => {
-    const [element, scale] = [canvas.current!, devicePixelRatio];
-    element.width = width * scale;
-    element.height = height * scale;
+    const [element, ratio] = [canvas.current!, devicePixelRatio];
+    element.width = width * ratio;
+    element.height = height * ratio;
     const pen = element.getContext('2d')!;
-    pen.scale(scale, scale);
+    pen.scale(ratio, ratio);
     pen.clearRect(0, 0, width, height);
     pen.font = '11px system-ui, sans-serif';
     pen.textBaseline = 'middle';
@@ -276,7 +281,7 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
       const [x, right] = [at(begun), at(ended)];
       const life = Math.max(1e-3, (ended - begun) / 1e6);
       const busy = (data.cpu[row] ?? 0) / life;
-      const colour = colouring === 'cpu' ? heatOf(busy) : colours.get(data.operation[row]!)!.colour;
+      const colour = colouring === 'cpu' ? heatOf(scale, busy) : colours.get(data.operation[row]!)!.colour;
       if (view === 'time') {
         pen.fillStyle = colour;
         pen.fillRect(x, y + 3, Math.max(1, right - x), ROW - 6);
@@ -362,7 +367,7 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
       {colouring === 'cpu' && (
         <p class="legend">
           no CPU
-          <span class="scale" style={{ background: `linear-gradient(90deg, ${HEAT.join(',')})` }} />
+          <span class="scale" style={{ background: `linear-gradient(90deg, ${scale.join(',')})` }} />
           one CPU or more <i style={{ background: '#D55E00' }} /> ended with an error
         </p>
       )}

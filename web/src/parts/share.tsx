@@ -3,6 +3,7 @@ import type { JobShare, MadeShare } from '../../../src/serve/api.ts';
 import { ask, latest, useAnswer } from '../ask.ts';
 import { BASE } from '../base.ts';
 import { moment } from '../words.ts';
+import { CopyLink } from './copy-link.tsx';
 
 const USUAL_DAYS = 14;
 
@@ -56,8 +57,15 @@ export function Share({ job }: { job: string }) {
         <button type="submit">Make a link</button>
       </form>
       {made !== undefined && (
-        <p role="status">
-          Copy it now, it is not shown again: <input aria-label="The link" class="text" readOnly value={made.url} />
+        <p class="made" role="status">
+          Copy it now, it is not shown again:
+          <input
+            aria-label="The link"
+            readOnly
+            value={made.url}
+            onFocus={({ currentTarget }) => currentTarget.select()}
+          />
+          <CopyLink text={made.url} said="Link copied" />
         </p>
       )}
       {shares.length > 0 && (
