@@ -7,12 +7,16 @@ import { type Entry, idOf } from './collection.ts';
 /** How long a look at the folders holds: a second, and of very many folders so long that looking takes little of the time. */
 const LOOK_MS = 1000;
 const LOOK_SHARE = 10;
+/** An answer does not wait for a look that takes longer: what is new comes with the next one. */
+const QUICK_MS = 30;
 
 /** The recordings in some folders, by id. New ones are there at the next look, and those that were removed are not. */
 export class Catalog {
   readonly folders: readonly string[];
   #entries = new Map<string, Entry>();
   #until = Number.NEGATIVE_INFINITY;
+  #took = 0;
+  #later: NodeJS.Timeout | undefined;
   /** Folders that could not be looked into, in words. */
   troubles: string[] = [];
 
@@ -21,7 +25,8 @@ export class Catalog {
   }
 
   entries(): Entry[] {
-    this.#look();
+    if (this.#took <= QUICK_MS) this.#look();
+    else this.#later ??= setTimeout(() => this.#look(), QUICK_MS).unref();
     return [...this.#entries.values()];
   }
 
@@ -33,6 +38,8 @@ export class Catalog {
   }
 
   #look(): void {
+    clearTimeout(this.#later);
+    this.#later = undefined;
     const now = performance.now();
     if (now < this.#until) return;
     const found = new Map<string, Entry>();
@@ -50,7 +57,7 @@ export class Catalog {
     }
     this.#entries = found;
     this.troubles = troubles;
-    const done = performance.now();
-    this.#until = now + Math.max(LOOK_MS, LOOK_SHARE * (done - now));
+    this.#took = performance.now() - now;
+    this.#until = now + Math.max(LOOK_MS, LOOK_SHARE * this.#took);
   }
 }

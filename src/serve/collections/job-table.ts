@@ -12,6 +12,8 @@ import { listedJob } from './listed-job.ts';
 const LIVE_MS = 3000;
 /** How long a look at the files of a job that has ended holds: ten thousand take a while. */
 const LOOK_MS = 4000;
+/** So long an answer looks whether files have changed; of the others what was known is told, and they are looked at after it. */
+const CHECKS_MS = 20;
 /** So long an answer may work out rows itself; the rest is worked out between answers. */
 const ANSWER_MS = 250;
 /** So many it always works out: few jobs are all there at once, however slow the machine is. */
@@ -33,20 +35,25 @@ export class JobTable {
   #rows = new Map<string, Kept>();
   #queue = new Map<string, Entry>();
   #turn: NodeJS.Immediate | undefined;
+  #last: ListedJob[] = [];
 
   /** `indexed`: what an index says of a recording that has not changed since. */
   constructor(indexed: (folder: string) => JobSummary | undefined = () => undefined) {
     this.#indexed = indexed;
   }
 
-  /** The rows that are known, and how many are still being worked out. */
+  /** The rows that are known, and how many are still being worked out. While none changes it is the same array. */
   rows(entries: readonly Entry[]): { jobs: ListedJob[]; pending: number } {
-    const until = performance.now() + ANSWER_MS;
+    const begun = performance.now();
+    const [checks, until] = [begun + CHECKS_MS, begun + ANSWER_MS];
     const jobs: ListedJob[] = [];
     let worked = 0;
     for (const entry of entries) {
       const kept = this.#rows.get(entry.id);
-      if (kept !== undefined && isFresh(kept, entry)) jobs.push(kept.row);
+      if (kept !== undefined && begun < kept.until && (begun - kept.looked < LOOK_MS || performance.now() > checks)) {
+        jobs.push(kept.row);
+        if (begun - kept.looked >= LOOK_MS) this.#queue.set(entry.id, entry);
+      } else if (kept !== undefined && isSame(kept, entry)) jobs.push(kept.row);
       else if (worked++ < ANSWER_ROWS || performance.now() < until) jobs.push(this.#work(entry));
       else {
         this.#queue.set(entry.id, entry);
@@ -54,7 +61,9 @@ export class JobTable {
       }
     }
     this.#workOn();
-    return { jobs, pending: entries.length - jobs.length };
+    const isAsBefore = jobs.length === this.#last.length && jobs.every((row, i) => row === this.#last[i]);
+    if (!isAsBefore) this.#last = jobs;
+    return { jobs: this.#last, pending: entries.length - jobs.length };
   }
 
   close(): void {
@@ -78,7 +87,9 @@ export class JobTable {
       this.#turn = undefined;
       const until = performance.now() + TURN_MS;
       for (const entry of this.#queue.values()) {
-        this.#work(entry);
+        const kept = this.#rows.get(entry.id);
+        if (kept !== undefined && isSame(kept, entry)) this.#queue.delete(entry.id);
+        else this.#work(entry);
         if (performance.now() > until) break;
       }
       this.#workOn();
@@ -86,12 +97,10 @@ export class JobTable {
   }
 }
 
-function isFresh(kept: Kept, { path: folder }: Entry): boolean {
-  const now = performance.now();
-  if (now >= kept.until) return false;
-  if (now - kept.looked < LOOK_MS) return true;
-  kept.looked = now;
-  return kept.state === stateOf(folder);
+/** Whether its row holds, by a look at its files. */
+function isSame(kept: Kept, { path: folder }: Entry): boolean {
+  kept.looked = performance.now();
+  return kept.looked < kept.until && kept.state === stateOf(folder);
 }
 
 const stateOf = (folder: string): string => {

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { eventually } from '../../../test/made/eventually.ts';
+import { makeRecording, START, temporary } from '../../../test/make-recording.ts';
+import { JobTable } from './job-table.ts';
+
+test('rows are the same array until one of them changes', async () => {
+  const folder = temporary();
+  for (const id of ['1', '2'])
+    await makeRecording({
+      folder: path.join(folder, id),
+      seconds: 1,
+      job: { id, name: 'a', start: START, end: START + 5e6 },
+    });
+  const table = new JobTable();
+  const entries = ['1', '2'].map((id) => ({ id, path: path.join(folder, id) }));
+  const { jobs, pending } = table.rows(entries);
+  assert.deepEqual([jobs.map(({ job }) => job), pending], [['1', '2'], 0]);
+  assert.equal(table.rows(entries).jobs, jobs);
+  const file = path.join(folder, '2', 'job.json');
+  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), name: 'renamed' }));
+  const renamed = await eventually('the new name', () =>
+    table.rows(entries).jobs.find(({ name }) => name === 'renamed'),
+  );
+  assert.equal(renamed.job, '2');
+  assert.notEqual(table.rows(entries).jobs, jobs);
+  assert.deepEqual(
+    table.rows(entries.slice(0, 1)).jobs.map(({ job }) => job),
+    ['1'],
+  );
+  table.close();
+});
