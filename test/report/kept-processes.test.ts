@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { temporary } from '../../../test/make-recording.ts';
-import { writeDemo } from '../../demo/demo.ts';
-import { openRecording } from '../../recording/folder/open.ts';
-import { report } from '../report.ts';
-import { gather } from './gather.ts';
-import { keepProcesses, PROCESSES_FILE, readKeptProcesses } from './kept-processes.ts';
+import { writeDemo } from '../../src/demo/demo.ts';
+import { gather } from '../../src/judge/facts/gather.ts';
+import { keepProcesses, PROCESSES_FILE, readKeptProcesses } from '../../src/judge/facts/kept-processes.ts';
+import { report } from '../../src/judge/report.ts';
+import { openRecording } from '../../src/recording/folder/open.ts';
+import { temporary } from '../make-recording.ts';
 
 /** A sealed job of two nodes with records of processes, threads and ranks; its processes are kept, however small it is. */
 async function kept(): Promise<{ folder: string; file: string }> {
