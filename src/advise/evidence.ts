@@ -2,7 +2,7 @@ import type { JobSummary } from '../history/tables/summary.ts';
 import { quantiles } from '../recording/sealed/quantiles.ts';
 
 /** What one run used of a resource. */
-export interface Seen {
+export interface RunUse {
   job: string;
   value: number;
 }
@@ -17,7 +17,7 @@ export interface Evidence {
   /** The run that used most. */
   max_job?: string;
   /** Runs that ended before they were done: they needed at least this. */
-  at_least: (Seen & { why: string })[];
+  at_least: (RunUse & { why: string })[];
   /** Runs that completed and of which this is not known. */
   unmeasured: number;
 }
@@ -50,7 +50,7 @@ export function evidenceOf(
   beyond?: Bound,
 ): Evidence {
   const completed = jobs.filter(isCompleted);
-  const seen: Seen[] = completed.flatMap((job) => {
+  const seen: RunUse[] = completed.flatMap((job) => {
     const value = used(job);
     return value === undefined ? [] : [{ job: job.job, value }];
   });

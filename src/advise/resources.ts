@@ -4,7 +4,7 @@ import { count, figure, listed, percent } from '../base/words.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { MARGIN } from '../judge/rules/shared/job-memory.ts';
 import { roundedSeconds, roundedUp } from '../judge/rules/shared/request.ts';
-import { type Evidence, evidenceOf, isCompleted, mostUsed, type Seen } from './evidence.ts';
+import { type Evidence, evidenceOf, isCompleted, mostUsed, type RunUse } from './evidence.ts';
 import type { JobGroup } from './group.ts';
 
 export type ResourceName = 'time' | 'memory' | 'CPUs' | 'GPUs' | 'nodes';
@@ -19,7 +19,7 @@ export interface ResourceAdvice {
   why: string;
   evidence: Evidence;
   /** Runs that need so much more than most that they alone decide: without them `usual` would do. */
-  tail: Seen[];
+  tail: RunUse[];
   usual?: number;
   uncertain: string[];
 }
@@ -117,7 +117,7 @@ const usedWords = ({ runs, p95, max, max_job: job }: Evidence, words: (value: nu
     : `95 % of ${figure(runs)} runs used at most ${words(p95!)}, the most was ${words(max!)} (job ${job})`;
 
 /** The runs beyond what is enough for most. */
-function tailOf(evidence: Evidence, { usual }: Need, jobs: readonly JobSummary[], resource: ResourceName): Seen[] {
+function tailOf(evidence: Evidence, { usual }: Need, jobs: readonly JobSummary[], resource: ResourceName): RunUse[] {
   return jobs.filter(isCompleted).flatMap((job) => {
     const value = USED[resource](job);
     return value === undefined || value <= usual || evidence.max === undefined ? [] : [{ job: job.job, value }];

@@ -10,7 +10,7 @@ import { replaceJson } from '../../recording/folder/replace.ts';
 import { openOwned } from '../../recording/live/owned-file.ts';
 import { markersOf } from '../../recording/read/markers.ts';
 import { markerTable } from '../../sources/own/marker.ts';
-import { makePlace, placeOf, removePlace, shownName } from './marks-place.ts';
+import { makePlace, marksFolder, removePlace, shownName } from './marks-place.ts';
 import type { UserPlaces } from './user-places.ts';
 
 /** So much is read at a time: one second's worth for any job that has phases. */
@@ -42,7 +42,7 @@ export interface MarksOptions {
 /** Makes the place, or goes on with the one that is there. Throws when it cannot be made. */
 export function jobMarks(options: MarksOptions): JobMarks {
   const { job, name, users } = options;
-  const there = placeOf(name);
+  const there = marksFolder(name);
   // an agent that was killed has left it, for this run of the id or for another one
   const left = there !== undefined && isOf(there, job) ? there : undefined;
   const place = left ?? makePlace(name, job.uid, (folder) => fill(folder, options));
@@ -52,7 +52,7 @@ export function jobMarks(options: MarksOptions): JobMarks {
 
 /** What a job left for an agent that was killed; undefined: nothing, or it is another run's. */
 export function leftMarks(options: MarksOptions): JobMarks | undefined {
-  const there = placeOf(options.name);
+  const there = marksFolder(options.name);
   return there !== undefined && isOf(there, options.job) ? new JobMarks(there, options) : undefined;
 }
 

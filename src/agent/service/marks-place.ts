@@ -17,7 +17,7 @@ const AROUND = /^tacho-marks-[\da-f]+$/;
 const NAME = 'name';
 
 /** The folder that a name leads to; undefined: there is none. */
-export function placeOf(name: string): string | undefined {
+export function marksFolder(name: string): string | undefined {
   try {
     const target = fs.readlinkSync(name);
     return isOwn(target, name) && fs.lstatSync(target).isDirectory() ? target : undefined;
@@ -100,7 +100,7 @@ export const shownName = (name: string): string => `${path.basename(name)}.marks
 function isNameless(around: string): boolean {
   try {
     if (fs.lstatSync(around).uid !== process.getuid!()) return false;
-    const place = placeOf(fs.readFileSync(path.join(around, NAME), 'utf8'));
+    const place = marksFolder(fs.readFileSync(path.join(around, NAME), 'utf8'));
     return place === undefined || path.dirname(place) !== around;
   } catch {
     // somebody else's, or just being made

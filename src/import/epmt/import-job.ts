@@ -16,7 +16,7 @@ import { type Metadata, readMetadata } from './metadata.ts';
 import { ProcessRows } from './rows.ts';
 import { MISLABELLED, metricsOf, tablesOf } from './tables.ts';
 import { readTsv, readTsvHeader } from './tsv.ts';
-import { type Doubt, type ImportedNode, placeOf, writeRecording } from './write.ts';
+import { type Doubt, type ImportedNode, recordingPath, writeRecording } from './write.ts';
 
 /** What a file system takes. */
 const LONGEST_NAME = 255;
@@ -35,7 +35,7 @@ export async function importJob(files: JobFiles, options: ImportOptions): Promis
   if (times.stop < times.start) throw new Fault(`${input} cannot be imported: the job ended before it began`);
   const { id, user } = metadata;
   const place = (): string => {
-    const { target, there } = placeOf(options.folder, { id, start: times.start, user });
+    const { target, there } = recordingPath(options.folder, { id, start: times.start, user });
     if (!there) return target;
     throw new Fault(`${input} was not imported: job ${id} is there already, as ${target}`, {
       hint: 'choose another folder with -o, or move that one away',

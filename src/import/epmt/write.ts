@@ -30,7 +30,10 @@ export interface ImportedNode extends NodeTables {
 }
 
 /** The folder that the recording of a job gets; another run of the same id, or an id like it, may have the first name. */
-export function placeOf(folder: string, job: Pick<Job, 'id' | 'start' | 'user'>): { target: string; there: boolean } {
+export function recordingPath(
+  folder: string,
+  job: Pick<Job, 'id' | 'start' | 'user'>,
+): { target: string; there: boolean } {
   const name = path.join(folder, `tacho-${plain(job.id)}`);
   for (let n = 1; ; n++) {
     const target = n === 1 ? name : `${name}-${n}`;

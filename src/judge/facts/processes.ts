@@ -13,10 +13,10 @@ import { commandOf } from '../../query/processes/columns.ts';
 import {
   isEarlier,
   isOnce,
+  lastSampledAlive,
   processCpuSeconds,
   processPeak,
   processSeries,
-  seenAlive,
 } from '../../query/processes/sampled.ts';
 import { sampleKey } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessOrigin, ProcessSet } from '../../query/processes/set.ts';
@@ -185,7 +185,7 @@ function processOf(
   const started = Number(series.keys.start) * 1000;
   const began = older || Number.isNaN(started) ? series.start : started;
   const gone = used === undefined && series.texts.state === 'X';
-  const last = gone ? seenAlive(material, series.start, series.end) : series.end;
+  const last = gone ? lastSampledAlive(material, series.start, series.end) : series.end;
   const seconds = (last - began) / 1e6;
   const { command, name, user } = series.texts;
   const cpu_seconds = used ?? processCpuSeconds(material, node, series);

@@ -2,7 +2,7 @@ import { figure, percent } from '../../base/words.ts';
 import { median } from '../../query/material.ts';
 import { outliers } from '../outliers/peers.ts';
 import type { GpuReport, NodeReport } from '../report-schema.ts';
-import { comparable, gpuMean, seenSeconds } from '../use/seen.ts';
+import { comparable, gpuMean, measuredSeconds } from '../use/seen.ts';
 
 /** Ten points of utilisation: less is ordinary variation between the ranks of one program. */
 export const UTILIZATION_APART = 0.1;
@@ -24,7 +24,7 @@ export function isIdle(gpu: GpuReport, idle = IDLE_UTILIZATION): boolean {
 
 /** Writes into nodes and GPUs why they are unlike their peers. */
 export function markStragglers(all: NodeReport[], gpus: GpuReport[]): void {
-  const nodes = comparable(all, seenSeconds);
+  const nodes = comparable(all, measuredSeconds);
   const active = gpus.filter((g) => g.own !== false && !isIdle(g));
   const working = comparable(active, (g) => g.recorded_seconds);
   const middlePower = working.map((g) => g.power_mean_watts);

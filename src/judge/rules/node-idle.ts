@@ -1,7 +1,7 @@
 import { smallest } from '../../base/extremes.ts';
 import { count, figure, listed, percent } from '../../base/words.ts';
 import type { NodeReport } from '../report-schema.ts';
-import { seenSeconds, UNLIKE_TIMES } from '../use/seen.ts';
+import { measuredSeconds, UNLIKE_TIMES } from '../use/seen.ts';
 import { sampled } from './shared/confidence.ts';
 import { HELD_UP, isHeldUp } from './shared/cpu-waiting.ts';
 import { cpuFrom, shown } from './shared/evidence.ts';
@@ -36,7 +36,7 @@ export default rule({
     const working = measured.filter((n) => !below.includes(n));
     // what it did in a longer time it may have done while the others were seen
     const idle = below.filter(
-      (n) => working.length === 0 || working.some((other) => isIdleNode(n, limits.idle, seenSeconds(other))),
+      (n) => working.length === 0 || working.some((other) => isIdleNode(n, limits.idle, measuredSeconds(other))),
     );
     return idle.length === 0 ? { unmeasurable: UNLIKE_TIMES } : [idle];
   },
@@ -44,7 +44,7 @@ export default rule({
   say: (idle, { summary }) =>
     `${idle.length} of ${summary.nodes} nodes did nothing: ${listed(idle.map((n) => n.node))}`,
   evidence(idle, facts, limits) {
-    const hours = idle.reduce((seconds, n) => seconds + (seenSeconds(n) ?? 0), 0) / 3600;
+    const hours = idle.reduce((seconds, n) => seconds + (measuredSeconds(n) ?? 0), 0) / 3600;
     return [
       ...shown(idle).map((n) => ({
         text: `${n.node}: CPU ${percent(n.cpu_utilization)}`,
@@ -66,7 +66,7 @@ export default rule({
 
 /** Whether a node did nothing in its time, or in so much of it, were all that it did in there. */
 function isIdleNode(n: NodeReport, idle: number, seconds = Number.POSITIVE_INFINITY): boolean {
-  const seen = seenSeconds(n) ?? 0;
+  const seen = measuredSeconds(n) ?? 0;
   const times = seconds > 0 && seconds < seen ? seen / seconds : 1;
   return n.cpu_utilization! * times < idle && (n.gpu_utilization ?? 0) * times < idle;
 }

@@ -3,7 +3,7 @@ import { count, listed, percent } from '../../base/words.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import { FEWEST_PEERS } from '../outliers/peers.ts';
 import type { Facts, NodeReport } from '../report-schema.ts';
-import { comparable, seenSeconds, UNLIKE_TIMES } from '../use/seen.ts';
+import { comparable, measuredSeconds, UNLIKE_TIMES } from '../use/seen.ts';
 import { medium, sampled } from './shared/confidence.ts';
 import { HELD_UP, isHeldUp } from './shared/cpu-waiting.ts';
 import { shown } from './shared/evidence.ts';
@@ -12,7 +12,7 @@ import { hit, named, ruleOfCases, type Words } from './shared/rule.ts';
 
 const measured = ({ nodes }: Facts): NodeReport[] =>
   nodes.filter((n) => n.cpu_utilization !== undefined || n.gpu_utilization !== undefined);
-const peers = (facts: Facts): NodeReport[] => comparable(measured(facts), seenSeconds);
+const peers = (facts: Facts): NodeReport[] => comparable(measured(facts), measuredSeconds);
 
 const hasOnly = (n: NodeReport, what: string): boolean => n.straggler!.every((why) => why.startsWith(what));
 

@@ -5,7 +5,7 @@ import type { GpuReport, NodeReport, Report } from '../report-schema.ts';
 /** Means over nodes and cards that were not all seen for the same time: each counts for as long as it was. */
 
 /** The time that a node's CPU time was gathered in. */
-export const seenSeconds = (n: NodeReport): number | undefined => n.cpu_window_seconds ?? n.recorded_seconds;
+export const measuredSeconds = (n: NodeReport): number | undefined => n.cpu_window_seconds ?? n.recorded_seconds;
 
 /** The mean of what is known, each value with its weight; undefined when nothing is. */
 export function weightedMean(values: readonly (readonly [value: number | undefined, weight: number | undefined])[]) {
@@ -39,5 +39,5 @@ export function comparable<T>(all: readonly T[], seconds: (one: T) => number | u
 export const UNLIKE_TIMES = 'the nodes were recorded for different times, and what each did when is not compared';
 
 /** Whether what the judge says is not of the whole job, or of the whole part of it that was asked for. */
-export const isSeenInPart = ({ quality, summary, job }: Pick<Report, 'quality' | 'summary' | 'job'>): boolean =>
+export const isPartlyRecorded = ({ quality, summary, job }: Pick<Report, 'quality' | 'summary' | 'job'>): boolean =>
   quality.grade !== 'A' || isShort(quality, summary.wall_seconds, job.interval_seconds);

@@ -146,7 +146,7 @@ function recordOf(images: Images, first: number, end: number): ImageRecord {
     birth: images.boot + ticks * TICK,
     end: endRow < 0 ? Number.NaN : ends!.time[endRow]!,
     isExec: endRow >= 0 && textAt(ends!, 'ended', endRow) === 'exec',
-    isReported: isTold(images, last),
+    isReported: isReportedByParent(images, last),
     ppid: startRow < 0 ? Number.NaN : (starts?.numbers.get('ppid')?.[startRow] ?? Number.NaN),
   };
 }
@@ -157,7 +157,7 @@ export function isCopy(images: Images, i: number): boolean {
 }
 
 /** A program that its parent told of, and that has told nothing of its own. */
-export function isTold(images: Images, i: number): boolean {
+export function isReportedByParent(images: Images, i: number): boolean {
   return images.endRow[i]! < 0 && beganAs(images, i) === 'told';
 }
 

@@ -15,7 +15,7 @@ import {
   type Images,
   imagesOf,
   isCopy,
-  isTold,
+  isReportedByParent,
   type RecordName,
   type StartBatch,
 } from './images.ts';
@@ -119,7 +119,7 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
   for (let k = first; k < end; k++) {
     // what was a copy, or told of, and then spoke as another image, was never anything else
     const passed = k === first ? isCopy(images, k) : false;
-    if (k + 1 < end && (passed || isTold(images, k))) {
+    if (k + 1 < end && (passed || isReportedByParent(images, k))) {
       peak = Number.POSITIVE_INFINITY;
       continue;
     }

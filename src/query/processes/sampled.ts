@@ -20,7 +20,7 @@ export function processSeries(node: NodeMaterial): ProcessSeries[] {
 }
 
 /** The last row of a sampled process is of the tick at which it had gone: when it was seen alive, one tick earlier at least. */
-export const seenAlive = ({ job }: Material, start: number, lastRow: number): number =>
+export const lastSampledAlive = ({ job }: Material, start: number, lastRow: number): number =>
   Math.max(start, lastRow - (job.interval_seconds || 0) * 1e6);
 
 /** A process that began while the job ran has used all its CPU time in the job, also what it used before it was seen. */

@@ -8,7 +8,7 @@ import {
   processTotalTable,
 } from '../../sources/tables.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum, wholeOf } from '../material.ts';
-import { processPeak, processSeries, seenAlive } from '../processes/sampled.ts';
+import { lastSampledAlive, processPeak, processSeries } from '../processes/sampled.ts';
 import { sampleKey, sampleKeyAt } from '../processes/sampled-cpu.ts';
 import { isExact } from '../processes/set.ts';
 import { intervalsOf, sampledPart } from '../spans/select.ts';
@@ -162,7 +162,7 @@ function timed(material: Material, lives: readonly RecordedLife[]): Life[] {
   return lives
     .map(({ row, start, end, peak }) => ({
       start,
-      end: isExact(set!, row) ? end : seenAlive(material, start, end),
+      end: isExact(set!, row) ? end : lastSampledAlive(material, start, end),
       peak,
     }))
     .filter(({ start, end }) => end >= start);
@@ -175,7 +175,7 @@ function sampledLives(material: Material, node: NodeMaterial, recorded: readonly
     const { start, end, keys } = series;
     const programs = images.get(sampleKey(keys.pid, keys.start)) ?? [];
     if (programs.length > 1 && programs.every(({ start, end }) => end >= start)) return programs;
-    return [{ start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) }];
+    return [{ start, end: lastSampledAlive(material, start, end), peak: processPeak(material, node, series) }];
   });
 }
 
@@ -201,7 +201,7 @@ function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | unde
     const later = seen !== undefined && last! > seen * HIGHER_PEAK ? last : undefined;
     // rows beside the part stand for what lies in it
     const begin = Math.max(from, record?.begin ?? start);
-    const ended = Math.min(to, record?.end ?? seenAlive(material, start, end));
+    const ended = Math.min(to, record?.end ?? lastSampledAlive(material, start, end));
     return {
       start: begin,
       end: Math.max(begin, ended),

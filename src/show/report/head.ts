@@ -6,7 +6,7 @@ import { count, figure, listed, percent } from '../../base/words.ts';
 import { isSchedulersId, isStepId } from '../../jobs/found/of-job.ts';
 import type { Report, Unmeasured } from '../../judge/report-schema.ts';
 import { TOO_SHORT } from '../../judge/rules/shared/rule.ts';
-import { isSeenInPart } from '../../judge/use/seen.ts';
+import { isPartlyRecorded } from '../../judge/use/seen.ts';
 
 /** What stands above and below the tables in every form of the report. */
 
@@ -98,7 +98,7 @@ function judged(report: Report, else_ = ''): string {
   const fine = checks.filter((c) => c.outcome === 'fine').length;
   const waste = checks.some(({ why }) => why?.includes(TOO_SHORT)) ? `; ${TOO_SHORT}` : '';
   const blind = (checks: string): string => (unmeasurable === 0 ? '' : `; ${checks} could not be made`);
-  if (isSeenInPart(report))
+  if (isPartlyRecorded(report))
     return `Judged only what was seen: ${count(fine, 'check')} found nothing${else_} wrong${waste}${blind(figure(unmeasurable))}.`;
   return `Nothing${else_} wrong found by ${count(fine, 'check')}${waste}${blind(count(unmeasurable, 'check'))}.`;
 }

@@ -2,7 +2,7 @@ import { forgetOldest } from '../../base/forget-oldest.ts';
 import { stated } from '../../base/stated.ts';
 
 /** What the lines have said so far of a process. */
-export interface Known {
+export interface RecordedProcess {
   /** When its current image started, epoch microseconds. */
   start: number;
   /** Who started the process, which may have ended since: its id in rows, and its name in lines. */
@@ -13,7 +13,7 @@ export interface Known {
   /** Another process told of it; it has said nothing itself. */
   told: boolean;
   /** What it was before it was to execute a program: it still is, if that failed. */
-  before?: Known | undefined;
+  before?: RecordedProcess | undefined;
   /** It has told of its end, but not how. */
   ended?: boolean;
   /** CPU time of its children that have ended, theirs included, in microseconds. */
@@ -34,20 +34,20 @@ export interface Written {
 export const NOTHING: Written = { bytes: 0, calls: 0 };
 
 /** What a process has used stays when it executes another program. */
-export const keptOverExec = ({ childrenUser, childrenSystem, peakBefore }: Partial<Known> = {}) =>
+export const keptOverExec = ({ childrenUser, childrenSystem, peakBefore }: Partial<RecordedProcess> = {}) =>
   stated({ childrenUser, childrenSystem, peakBefore });
 
 /** More processes at once are rare; those that nobody waits for must not fill the memory, nor their lines, in bytes. */
 const MOST = 8192;
 const MOST_BYTES = 8 << 20;
 
-const sizeOf = (known: Known | undefined): number =>
+const sizeOf = (known: RecordedProcess | undefined): number =>
   known === undefined ? 0 : known.line.length + (known.before?.line.length ?? 0);
 
 /** Remembers processes, so that what others tell of them finds its place. */
 export class KnownProcesses {
   /** Those that have not told of their end, by their names. */
-  readonly living = new Map<string, Known>();
+  readonly living = new Map<string, RecordedProcess>();
   private readonly over = new Map<string, number>();
   private forgetful: boolean;
   private bytes = 0;
@@ -57,7 +57,7 @@ export class KnownProcesses {
     this.forgetful = resumed;
   }
 
-  begin(pid: string, known: Known): void {
+  begin(pid: string, known: RecordedProcess): void {
     this.forget(pid);
     this.over.delete(pid);
     this.living.set(pid, known);

@@ -1,7 +1,7 @@
 import type { PidNamespaces } from '../process/pid-namespaces.ts';
 import { LineFields } from './fields.ts';
 import { InsideChildren } from './inside.ts';
-import { type Known, KnownProcesses, keptOverExec, NOTHING, type Written } from './known.ts';
+import { KnownProcesses, keptOverExec, NOTHING, type RecordedProcess, type Written } from './known.ts';
 import { LONG_TEXTS, LongTexts } from './long-texts.ts';
 import { isInside, RecordNames, spaceOf } from './names.ts';
 import { END_FIELDS, endField, type LineTrouble, type RecordFrames, RecordRows, THREAD_FIELDS } from './rows.ts';
@@ -127,7 +127,7 @@ export class RecordLines {
   }
 
   /** Who the current line says has started the process. */
-  private parentOf(name: string): Pick<Known, 'ppid' | 'parent'> {
+  private parentOf(name: string): Pick<RecordedProcess, 'ppid' | 'parent'> {
     const parent = this.parentName(name);
     return { parent, ppid: parent === '' ? Number.NaN : Number(this.names.id(parent)) };
   }
@@ -252,7 +252,7 @@ export class RecordLines {
   }
 
   /** Who spawned it from outside has told of it by the id that it has there: that is this one. */
-  private takeToldOutside(name: string): Known | undefined {
+  private takeToldOutside(name: string): RecordedProcess | undefined {
     const outside = this.names.id(name);
     const told = outside === name ? undefined : this.known.living.get(outside);
     if (told?.told !== true) return undefined;

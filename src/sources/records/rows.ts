@@ -2,7 +2,7 @@ import { Frame } from '../../table/frame.ts';
 import type { NumberName } from '../../table/table.ts';
 import { HIGHER_PEAK } from '../process/same-process.ts';
 import type { LineFields } from './fields.ts';
-import { type Known, NOTHING } from './known.ts';
+import { NOTHING, type RecordedProcess } from './known.ts';
 import type { LongTexts } from './long-texts.ts';
 import type { RecordNames } from './names.ts';
 import { parseRank } from './rank.ts';
@@ -14,7 +14,7 @@ import {
   type RecordTables,
   threadEndTable,
 } from './tables.ts';
-import { nameOf, placeOf } from './text.ts';
+import { nameOf, programPath } from './text.ts';
 
 /** The tables that the lines of native/record-*.c become, and the rows that are ready. */
 export interface RecordFrames {
@@ -148,7 +148,7 @@ export class RecordRows {
   }
 
   /** How a process ended that another one waited for: `live` is what is known of it, `like` whom it is described like. */
-  addWaited(pid: string, live: Known | undefined, like: Known, status: number): void {
+  addWaited(pid: string, live: RecordedProcess | undefined, like: RecordedProcess, status: number): void {
     const { line, names } = this;
     const frame = this.frames.end;
     const row = this.begin(frame);
@@ -225,7 +225,7 @@ export class RecordRows {
     into[t + at.tags] = text(2, 'tags');
     into[t + at.directory] = directory;
     // whoever told of it may have named it by its place in the folder
-    into[t + at.path] = placeOf(directory, program);
+    into[t + at.path] = programPath(directory, program);
     into[t + at.args] = this.redact ? '' : text(7, 'args');
     into[t + at.exename] = named === '' ? nameOf(program) : named;
     const step = text(1, 'step');

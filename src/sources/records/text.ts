@@ -20,7 +20,7 @@ const LETTERS: ReadonlyMap<number, number> = new Map([
 ]);
 
 /** A program's path; a relative one is meant from the folder. */
-export function placeOf(directory: string, program: string): string {
+export function programPath(directory: string, program: string): string {
   if (program === '' || program.startsWith('/') || program.startsWith("$'/")) return program;
   if (!program.startsWith("$'") && !directory.startsWith("$'")) return path.resolve(directory || '/', program);
   return textOf(Buffer.concat([bytesOf(directory), Buffer.of(SLASH), bytesOf(program)]));

@@ -2,7 +2,7 @@ import { formatDuration } from '../../../base/duration.ts';
 import { cpusFigure, figure, listed, percent } from '../../../base/words.ts';
 import { cpuTable, processEndTable, processTable } from '../../../sources/tables.ts';
 import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
-import { seenSeconds } from '../../use/seen.ts';
+import { measuredSeconds } from '../../use/seen.ts';
 import { named } from './rule.ts';
 
 /** Whether the job's threads waited for CPUs, and who had them. */
@@ -41,7 +41,7 @@ export function waitedShare({ cpu_wait_seconds: waited, cpu_seconds: ran }: Node
 
 /** CPUs that the job's threads wanted on a node, on average: those that they had, and those that they waited for. */
 export function wantedOn(n: NodeReport): number | undefined {
-  const seconds = seenSeconds(n) ?? 0;
+  const seconds = measuredSeconds(n) ?? 0;
   if (n.cpu_utilization === undefined || n.cpus === undefined || !(seconds > 0)) return undefined;
   const busy = n.cpu_utilization * n.cpus;
   return n.cpu_wait_seconds === undefined ? busy : busy + n.cpu_wait_seconds / seconds;
@@ -58,7 +58,7 @@ export function hasWaited(n: NodeReport, limits: Limits<'full' | 'pressure' | 'w
   if (n.cpu_utilization === undefined || n.cpu_utilization >= limits.full) return false;
   const share = waitedShare(n);
   if (share === undefined) return n.pressure_scope === 'job' && (n.pressure_cpu ?? 0) >= limits.pressure;
-  return share >= limits.pressure && n.cpu_wait_seconds! >= limits.waited_cpus * (seenSeconds(n) ?? 0);
+  return share >= limits.pressure && n.cpu_wait_seconds! >= limits.waited_cpus * (measuredSeconds(n) ?? 0);
 }
 
 /** Whether it waited so, and wanted its CPUs most of the time; of the machine's, which nobody asked for, one. */
