@@ -38,9 +38,12 @@ const FIRST = [
   'start-stop',
   'causes/',
   'mpi/',
+  'serve/page',
   'install',
   'clock-set',
   'release',
+  'no-loss',
+  'mutations',
   'victoria/',
 ].map((name) => `test/${name}`);
 
