@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { Lab, whyNot } from '../slurm/lab.ts';
 
-const PYTHON = process.env.TACHO_TEST_DASK ?? '/usr/bin/python3';
+const PYTHON = process.env.DASK_PYTHON ?? '/usr/bin/python3';
 const UNUSED = /__pycache__|\/(pip|polars|_polars|pandas|numpy|mypy|matplotlib|pyarrow)[^/]*(\/|$)/;
 const skip = spawnSync(PYTHON, ['-c', 'import dask_jobqueue']).status !== 0 ? 'needs dask-jobqueue' : whyNot();
 

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import * as readline from 'node:readline';
 
 /** The Python whose Dask is tested: Debian's, or that of the second suite. */
-export const PYTHON = process.env.TACHO_TEST_DASK ?? '/usr/bin/python3';
+export const PYTHON = process.env.DASK_PYTHON ?? '/usr/bin/python3';
 
 export const whyNoDask =
   spawnSync(PYTHON, ['-c', 'import distributed']).status !== 0 && 'needs python3-distributed (a real Dask cluster)';

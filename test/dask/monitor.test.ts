@@ -8,7 +8,7 @@ import { temporaryFolder } from '../tacho.ts';
 const PACKAGE = path.join(import.meta.dirname, '../../python');
 const has = (python: string): boolean => spawnSync(python, ['-c', 'import distributed']).status === 0;
 // another version of distributed, as npm run test:dask has them
-const PYTHON = [process.env.TACHO_TEST_DASK ?? '/usr/bin/python3', 'python3'].find(has);
+const PYTHON = [process.env.DASK_PYTHON ?? '/usr/bin/python3', 'python3'].find(has);
 const hasModule = (name: string): boolean => spawnSync(PYTHON!, ['-c', `import ${name}`]).status === 0;
 const skip =
   PYTHON === undefined ? 'python3-distributed is not installed' : hasCompiler() ? false : 'gcc is not installed';
