@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { VERSION } from '../src/base/version.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { pairPhases, recordedMarkers } from '../src/recording/read/markers.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
@@ -80,4 +82,33 @@ test('the Python package is typed', { skip: has('mypy', '--version') ? false : '
   ];
   const done = spawnSync('mypy', words, { encoding: 'utf8' });
   assert.equal(done.status, 0, done.stdout);
+});
+
+const whyNoVenv =
+  spawnSync('/usr/bin/python3', ['-c', 'import venv, ensurepip']).status !== 0 && 'python3-venv is not installed';
+
+test('pip installs the Python package without a network and without other packages', { skip: whyNoVenv }, (t) => {
+  const folder = temporaryFolder(t);
+  const run = (program: string, ...words: string[]): string => {
+    const env = { PATH: process.env.PATH, HOME: folder, PIP_NO_INDEX: '1', PIP_DISABLE_PIP_VERSION_CHECK: '1' };
+    const done = spawnSync(program, words, { encoding: 'utf8', cwd: folder, env });
+    assert.equal(done.status, 0, done.stdout + done.stderr);
+    return done.stdout;
+  };
+  // what a build leaves must not be left in the checkout
+  fs.cpSync(PACKAGE, path.join(folder, 'python'), {
+    recursive: true,
+    filter: (file) => !file.includes('__pycache__'),
+  });
+  run('/usr/bin/python3', '-m', 'venv', 'there');
+  run('there/bin/pip', 'install', '--quiet', './python');
+  const look = `import json, tacho
+from importlib.metadata import files, requires, version
+print(json.dumps([version("tacho"), len(requires("tacho")), sorted(map(str, files("tacho")))]))`;
+  const [version, extras, files] = JSON.parse(run('there/bin/python', '-c', look)) as [string, number, string[]];
+  assert.equal(version, VERSION);
+  assert.equal(extras, 5);
+  for (const file of ['tacho/py.typed', 'tacho/dask/on_cluster.py', 'dask_metrics.py'])
+    assert.ok(files.includes(file), file);
+  assert.ok(!files.some((file) => file.startsWith('build_backend')), 'what builds it is not installed');
 });
