@@ -23,12 +23,6 @@ def main():
     from distributed import Client, LocalCluster
     from distributed.security import Security
 
-    if "version" in options:
-        # as the scheduler says it; the workers are other processes
-        import distributed
-
-        distributed.__version__ = options["version"]
-
     tls = options.get("tls")
     security = None
     if tls:
@@ -42,6 +36,9 @@ def main():
         security=security,
         memory_limit=options.get("memory", "1GiB"),
     )
+    if "version" in options:
+        said = {"packages": {"distributed": options["version"]}}
+        cluster.scheduler.handlers["versions"] = lambda *_, **__: said
     print(json.dumps({"address": cluster.scheduler_address, "dashboard": cluster.dashboard_link}), flush=True)
     for line in sys.stdin:
         request = line.strip()

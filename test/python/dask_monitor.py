@@ -185,6 +185,8 @@ def manual():
             addresses = list(client.scheduler_info()["workers"])
             client.retire_workers([addresses[0]], close_workers=True)
             until("the worker to leave", lambda: len(client.scheduler_info()["workers"]) == 1)
+            # newer versions of Dask forget a worker before it has closed
+            until("what the worker left", lambda: len(monitor._tables()) == 2)
             # one that has not told anything yet
             monitor = Monitor(client)
             told = caught(monitor.stop) + caught(lambda: monitor.to_csv(at("manual")))
