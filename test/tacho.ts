@@ -15,7 +15,7 @@ delete process.env.FORKED_UNDER_TEST;
 /** What is asked of recordings and archives. What records, or goes on for long, is started. */
 const FORKABLE = new Set(
   [
-    'report show plot processes threads ranks timeline operations compare outliers model cause explore scale advise export',
+    'report show processes threads ranks timeline operations compare outliers model cause explore scale advise export',
     'list seal verify import annotate jobs history waste hogs load uptime nodes sql index policy db submit push token',
     'completion demo help --help --version',
   ].flatMap((names) => names.split(' ')),
@@ -44,7 +44,7 @@ function mayFork(
   options: Partial<SpawnSyncOptionsWithStringEncoding>,
 ): boolean {
   const { uid, gid, argv0, shell, env = process.env } = options;
-  const bundle = verb === 'export' || verb === 'plot' ? verb : 'tacho';
+  const bundle = verb === 'export' ? verb : 'tacho';
   const isFirst = !startedBundles.has(bundle);
   startedBundles.add(bundle);
   if (isFirst || !FORKABLE.has(verb) || (verb === 'scale' && rest[0] === 'run')) return false;
