@@ -165,7 +165,9 @@ async function makeRelease(): Promise<void> {
   isReleased = true;
 }
 
-const releasedProgram = (): string => fs.globSync(`${release}/*/tacho`)[0]!;
+function releasedProgram(): string {
+  return fs.globSync(`${release}/*/tacho`)[0]!;
+}
 
 async function startForking(root: string): Promise<void> {
   const bundled = [path.join(root, 'bin/node'), path.join(root, 'lib/start.cjs')] as const;

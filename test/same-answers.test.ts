@@ -109,7 +109,7 @@ const QUESTIONS: readonly Question[] = [
 
 /** Verbs of which there is nothing to ask a database. */
 const NOT_ASKED =
-  /^(run|start|stop|status|mark|fom|env|report|export|list|seal|verify|import|annotate|submit|watch|db|check|demo|completion|agent|notebook|hub|nodes|ls|job|slurm|token|serve|mcp|scale|index|advise|jobs|history|waste|hogs|load|uptime|sql|policy|dask|top|show|plot|push)$/;
+  /^(run|start|stop|status|mark|fom|env|report|export|list|seal|verify|import|annotate|submit|watch|db|check|demo|completion|agent|notebook|hub|nodes|ls|job|slurm|token|serve|mcp|scale|index|advise|jobs|history|waste|hogs|load|uptime|sql|policy|dask|top|show|plot|push|share)$/;
 
 test('every verb that asks about processes and jobs is in the list', () => {
   const asked = new Set(QUESTIONS.map(({ ask }) => ask.split(' ')[0]));
