@@ -554,7 +554,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     );
     assert.equal(JSON.parse(tacho(['db', 'jobs', '--tag', 'case:b', '--db', url, '--format', 'json']).out).length, 1);
     assertFault(tacho(['annotate', 'nothing', 'a=b', '--db', url]), 1, 'there is no job nothing in the database');
-    assertFault(tacho(['annotate', 'nothing', 'a=b']), 2, 'there is no folder nothing, and no database is named');
+    assertFault(tacho(['annotate', 'nothing', 'a=b']), 2, 'no such file or folder, and no job with this id or name');
     assert.equal(tacho(['annotate', folder]).out, 'job note\n  note=slow = bad\n  case:a\n  kind:test\n');
     assert.equal(
       tacho(['annotate', 'note', '--db', url]).out,

@@ -184,7 +184,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
     const { processes: _, threads: __, dask: ___, ...rest } = whole;
     material = { ...rest, nodes: measured(chosen, [sampledPart(range)], WANTED_COLUMNS, tell)[0]!, range, whole };
   } else if (isPart) material.nodes = measured(all, [until], WANTED_COLUMNS, tell)[0]!;
-  if (range === undefined && whole.threads !== undefined) tellOfThreads(all, whole.threads, tell);
+  if (range === undefined && whole.threads !== undefined) reportDamagedThreads(all, whole.threads);
   const looked = range === undefined ? until : sampledPart(range);
   material.series = (column, { node, ...options } = {}) => {
     const asked = chosen.filter((one) => (node ?? one.name) === one.name && hasRows(one, column.table));
@@ -214,17 +214,11 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   return material;
 }
 
-/** Damaged tables of threads are told of also where no rule asks for threads; those that are not sealed are read for it. */
-function tellOfThreads(nodes: readonly NodeRecording[], read: () => AllThreads, tell: Tell): void {
+/** Damaged tables of threads are reported also where no rule asks for threads: then, and where they are not sealed, they are read. */
+function reportDamagedThreads(nodes: readonly NodeRecording[], read: () => AllThreads): void {
   const { name } = threadEndTable;
-  for (const node of nodes.filter(({ tables }) => tables.has(name))) {
-    const damage = sealedDamage(node, name);
-    if (damage === undefined) {
-      read();
-      return;
-    }
-    for (const each of damage) tell(node, each);
-  }
+  const isWhole = (node: NodeRecording): boolean => sealedDamage(node, name)?.length === 0;
+  if (nodes.some((node) => node.tables.has(name) && !isWhole(node))) read();
 }
 
 /** Keeps the processes of a sealed recording as a report has them, for later reports. */

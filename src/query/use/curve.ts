@@ -1,3 +1,5 @@
+import { addUp, sumOfMany } from './sum-of-many.ts';
+
 /**
  * How much of something was used up to a moment, from its first moment to its last; times are epoch microseconds. The use of a
  * span of time is the difference of two points, so that the uses of neighbouring spans add up.
@@ -122,6 +124,9 @@ export function through(
   };
 }
 
+/** From so many curves on, a sum of them has an index. */
+const MANY = 64;
+
 /** All of them together; known from the first moment of any to the last, but for their gaps. */
 export function sumOf(curves: readonly Curve[]): Curve | undefined {
   if (curves.length === 0) return undefined;
@@ -135,7 +140,7 @@ export function sumOf(curves: readonly Curve[]): Curve | undefined {
       (moment, curve) => (curve.from < moment && moment < curve.to ? curve[way](moment) : moment),
       Math.min(Math.max(time, from), to),
     );
-  return {
+  const plain: Curve = {
     from,
     to,
     at(time) {
@@ -147,10 +152,8 @@ export function sumOf(curves: readonly Curve[]): Curve | undefined {
     next: known('next'),
     previous: known('previous'),
   };
+  return curves.length < MANY ? plain : sumOfMany(curves, plain);
 }
-
-const addUp = (all: readonly (readonly [number, number])[]): [number, number] =>
-  all.reduce<[number, number]>(([low, high], [lowest, highest]) => [low + lowest, high + highest], [0, 0]);
 
 /** Evenly from one moment to another. */
 export const even = (from: number, to: number, amount: number): Curve =>
