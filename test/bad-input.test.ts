@@ -263,6 +263,7 @@ test('what failed has left nothing behind', () => {
     'sacct.json',
     'slow',
     'torn',
+    'worker-files',
     'wrong-type.toml',
     'wrong.toml',
   ]);

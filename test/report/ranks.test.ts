@@ -53,6 +53,22 @@ test('10,000 ranks are a page: those at the ends and those that failed', () => {
   assert.equal(JSON.parse(ranksJson(set, worlds)).length, 10_000);
 });
 
+test('a rank whose memory took more than 1 % of its CPU time to free: the card says that this is missing', () => {
+  const notes = (kibibytes: number, seconds: number): string[] => {
+    const all = ranks(2).map((each) => ({
+      ...each,
+      cpu: seconds,
+      metrics: { ...each.metrics, usertime: seconds * 1e6, rssmax: kibibytes },
+    }));
+    const set = testSet(all, [testJob()]);
+    return rankPart({ ranks: rankReports(material(job(100), [], { processes: set }))! })!.notes;
+  };
+  const missing = 'CPU time lacks what freeing the memory took at the end: more than 1 %';
+  assert.equal(notes(105_000, 1.1).includes(missing), true);
+  assert.equal(notes(105_000, 5).includes(missing), false);
+  assert.equal(notes(50_000, 0.1).includes(missing), false);
+});
+
 test('1,000 worlds are a page, too', () => {
   const set = testSet(ranks(2, 1000), [testJob()]);
   const facts = rankReports(material(job(100), [], { processes: set }))!;

@@ -17,6 +17,9 @@ export interface PhaseRow {
   difference: number;
 }
 
+/** Differences that are this close are equal, and stand in the order of the phases: a store keeps times less exactly than files. */
+const CLOSE_US = 10_000;
+
 /** The phases of all jobs, the largest difference first. */
 export function phaseRows(reports: readonly Report[]): PhaseRow[] {
   const all = reports.map(({ phases }) => usesOf(phases));
@@ -26,7 +29,8 @@ export function phaseRows(reports: readonly Report[]): PhaseRow[] {
     const away = jobs.map((use) => (use?.duration ?? 0) - (jobs[0]?.duration ?? 0));
     return { name, jobs, difference: away.reduce((most, each) => (Math.abs(each) > Math.abs(most) ? each : most), 0) };
   });
-  return rows.sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference));
+  const rank = ({ difference }: PhaseRow): number => Math.round(Math.abs(difference) / CLOSE_US);
+  return rows.sort((a, b) => rank(b) - rank(a));
 }
 
 function usesOf(phases: readonly PhaseReport[]): Map<string, PhaseUse> {

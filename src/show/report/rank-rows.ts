@@ -23,6 +23,11 @@ const bytes = (value: number | undefined): string => (value === undefined ? '-' 
 /** So many worlds of several are shown on a page. */
 const MOST_WORLDS = 8;
 
+/** What the kernel takes to free memory when a process ends, as measured (docs/truth.md): its own record does not have that. */
+const FREEING_SECONDS_PER_BYTE = 0.12e-3 / 2 ** 20;
+const isShortened = ({ cpu_seconds, memory_peak_bytes = 0 }: RankReport): boolean =>
+  cpu_seconds !== undefined && memory_peak_bytes * FREEING_SECONDS_PER_BYTE > Math.max(0.01, cpu_seconds / 100);
+
 /** Of one world its ranks, of several the worlds. Without a limit nothing that the report has is left out. */
 export function rankPart({ ranks }: Pick<Report, 'ranks'>, all = false): RankPart | undefined {
   if (ranks === undefined) return undefined;
@@ -49,6 +54,7 @@ function worldPart(world: WorldReport, all: boolean): RankPart {
   if (missing !== undefined) notes.push(missing);
   if (world.slowest !== undefined && size > 1)
     notes.push(`slowest: rank ${world.slowest.rank}${several ? ` on ${world.slowest.node}` : ''}`);
+  if (ranks.some(isShortened)) notes.push('CPU time lacks what freeing the memory took at the end: more than 1 %');
   return {
     title: `Ranks (${figure(size)}${by}${several ? ` on ${count(nodes, 'node')}` : ''})`,
     columns: [
