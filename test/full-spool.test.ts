@@ -4,24 +4,32 @@ import { syncBuiltinESMExports } from 'node:module';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Service } from '../src/agent/service/service.ts';
+import { sampling } from '../src/base/sampling.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
 import { temporaryFolder } from './tacho.ts';
 
-/** The disk takes nothing that belongs to a table until the function it returns is called. */
-function fillDisk(t: TestContext): () => void {
-  const full = (): never => {
-    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+/** No write succeeds, in JavaScript or in C, until the function it returns is called. */
+function refuseWrites(t: TestContext, code: string, words: string): () => void {
+  const refuse = (): never => {
+    throw Object.assign(new Error(`${code}: ${words}, write`), { code });
   };
-  const mocked = t.mock.method(fs, 'writeSync', full);
+  const native = sampling();
+  const mocked = [
+    t.mock.method(fs, 'writeSync', refuse),
+    ...(native === null ? [] : [t.mock.method(native, 'writeFile', () => -1)]),
+  ];
   syncBuiltinESMExports();
   const end = (): void => {
-    mocked.mock.restore();
+    for (const { mock } of mocked) mock.restore();
     syncBuiltinESMExports();
   };
   t.after(end);
   return end;
 }
+
+/** The disk takes nothing that belongs to a table until the function it returns is called. */
+const fillDisk = (t: TestContext): (() => void) => refuseWrites(t, 'ENOSPC', 'no space left on device');
 
 test('a full spool is told once by the agent, and its end', async (t) => {
   const folder = temporaryFolder(t);
@@ -161,15 +169,12 @@ test('what was lost with an agent on a read-only disk is counted by the next one
   const first = start();
   pass(3);
   // a file system that was aborted takes nothing by what is open of it, either
-  const refuse = (): never => {
-    throw Object.assign(new Error('EROFS: read-only file system, write'), { code: 'EROFS' });
-  };
-  const writes = t.mock.method(fs, 'writeSync', refuse);
+  const writable = refuseWrites(t, 'EROFS', 'read-only file system');
   const again = refuseAll(t, spool, 'EROFS');
   pass(20);
   await first.stop('SIGTERM');
   const stopped = Date.now() * 1000;
-  writes.mock.restore();
+  writable();
   again();
   pass(10);
   const second = start();
