@@ -83,15 +83,18 @@ test('several that start at once install once', async (t) => {
   const answers = await Promise.all(
     [1, 2, 3].map(async () => {
       const child = spawn(machine.file, ['hello', 'you'], { env: machine.env });
-      let out = '';
-      child.stdout.on('data', (chunk) => {
-        out += chunk;
-      });
+      const said = { out: '', err: '' };
+      child.stdout.on('data', (chunk) => (said.out += chunk));
+      child.stderr.on('data', (chunk) => (said.err += chunk));
       await once(child, 'close');
-      return out;
+      return said;
     }),
   );
-  assert.deepEqual(answers, Array(3).fill('started hello you\n'));
+  assert.deepEqual(
+    answers.map(({ out }) => out),
+    Array(3).fill('started hello you\n'),
+    answers.map(({ err }) => err).join(''),
+  );
   assert.equal(machine.calls().length, 1);
 });
 
