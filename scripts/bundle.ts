@@ -110,6 +110,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   agent: ['agent'],
   stop: ['stop'],
   export: ['export'],
+  import: ['import'],
   serve: ['serve', 'mcp', 'plot'],
 };
 
@@ -198,7 +199,7 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
   for (const [file, { inputs }] of Object.entries(metafile.outputs)) {
     const name = path.basename(file, '.cjs');
     const judges = Object.keys(inputs).find((input) => input.startsWith('src/judge/'));
-    if (!['tacho', 'serve', 'run'].includes(name) && judges !== undefined)
+    if (!['tacho', 'serve', 'run', 'import'].includes(name) && judges !== undefined)
       throw new Error(`scripts/bundle.ts: ${name}.cjs has more than its verbs need: ${judges}`);
     nodesOwn(at(`${name}.cjs`));
     sign(at(`${name}.cjs`));

@@ -15,6 +15,7 @@ const PARTS = {
   '--isolated-sources': 'agent',
   stop: 'stop',
   export: 'export',
+  import: 'import',
   serve: 'serve',
   mcp: 'serve',
   plot: 'serve',

@@ -63,16 +63,15 @@ Examples:
       const { importEpmt, listInputs } = await import('../import/epmt/import.ts');
       const signal = interruption();
       const inputs = listInputs(files);
+      const { keepImportedFeatures } = await import('../judge/outliers/imported-features.ts');
       const bar = progress('importing', inputs.length);
       const { imported, refused } = await importEpmt(inputs, {
         folder: options.output,
         signal,
+        complete: keepImportedFeatures,
         progress: () => bar.advance(1),
       });
       bar.done();
-      const { openRecording } = await import('../recording/folder/open.ts');
-      const { keepFeatures } = await import('../judge/outliers/kept-features.ts');
-      for (const { recording } of imported) keepFeatures(openRecording(recording));
       process.stdout.write(options.format === 'json' ? jsonText(imported, refused) : imported.map(text).join(''));
       for (const { fault } of refused) tell(fault);
       if (refused.length > 0) process.exitCode = 1;

@@ -1,4 +1,4 @@
-import { numbersOf } from '../judge/outliers/kept-features.ts';
+import { numbersOf } from '../judge/outliers/features-file.ts';
 import type { KeptFeatures, MeasuredJob } from '../judge/outliers/measured-job.ts';
 import type { Report } from '../judge/report-schema.ts';
 import type { Database } from './connect.ts';

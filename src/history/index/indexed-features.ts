@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Features } from '../../judge/outliers/features.ts';
-import { numbersOf } from '../../judge/outliers/kept-features.ts';
+import { numbersOf } from '../../judge/outliers/features-file.ts';
 import { SUMMARY_TABLES } from '../tables/summary.ts';
 import { Catalogue } from './catalogue.ts';
 import { dayFolder, daysOf, hasIndex, indexFolder, partsIn } from './place.ts';

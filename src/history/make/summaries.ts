@@ -1,7 +1,7 @@
 import { stated } from '../../base/stated.ts';
 import { gather } from '../../judge/facts/gather.ts';
 import { type Features, processFeaturesOfJob } from '../../judge/outliers/features.ts';
-import { readKept } from '../../judge/outliers/kept-features.ts';
+import { readKept } from '../../judge/outliers/features-file.ts';
 import { isSampled, reportFeatures } from '../../judge/outliers/measured-features.ts';
 import { report } from '../../judge/report.ts';
 import type { Report } from '../../judge/report-schema.ts';

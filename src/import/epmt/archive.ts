@@ -6,9 +6,10 @@ import { TarReader } from './tar.ts';
 
 /** A job's files may have so many bytes, unpacked; the largest known has 70 MB. */
 const MOST_BYTES = 2 ** 30;
-const PIECE = 1 << 20;
-/** What most jobs have, unpacked. */
-const UNPACKED_PIECE = 1 << 23;
+/** The archives of most jobs are smaller, and read at once. */
+const PIECE = 1 << 24;
+/** What most jobs have, unpacked, is less than the second; memory is taken when it is written to. */
+const UNPACKED_PIECE = { least: 1 << 16, most: 1 << 27 };
 export const METADATA = 'job_metadata';
 /** Of a job that has not ended. */
 const RUNNING = `${METADATA}.tmp`;
@@ -134,12 +135,13 @@ async function readArchive(archive: string, mostBytes: number): Promise<Map<stri
   };
   const file = fs.openSync(archive, 'r');
   try {
-    const first = nextPiece(file);
+    const { size } = fs.fstatSync(file);
+    const first = nextPiece(file, size);
     if (first.length === 0) throw new Fault(`${archive} cannot be imported: it is empty`);
     refusePacked(archive, first);
     const packed = first[0] === 0x1f && first[1] === 0x8b;
-    if (packed) await unpack(first, () => nextPiece(file), take);
-    else for (let piece = first; piece.length > 0; piece = nextPiece(file)) take(piece);
+    if (packed) await unpack(first, () => nextPiece(file, size), take, unpackedSize(file, size));
+    else for (let piece = first; piece.length > 0; piece = nextPiece(file, size)) take(piece);
     tar.end();
   } catch (error) {
     throw unpackFault(archive, error);
@@ -165,15 +167,26 @@ function refusePacked(archive: string, first: Buffer): void {
 }
 
 /** Empty when there is no more. */
-function nextPiece(file: number): Buffer {
-  const piece = Buffer.allocUnsafeSlow(PIECE);
+function nextPiece(file: number, size: number): Buffer {
+  const piece = Buffer.allocUnsafeSlow(Math.min(PIECE, size + 1));
   return piece.subarray(0, fs.readSync(file, piece));
 }
 
-/** A thread of its own unpacks: the archives of most jobs at once, whatever this one does meanwhile. */
-function unpack(first: Buffer, next: () => Buffer, take: (bytes: Buffer) => void): Promise<void> {
+/** Bytes that a gzip file says it unpacks to, in its last four. A wrong answer costs time alone. */
+function unpackedSize(file: number, size: number): number {
+  const last = Buffer.alloc(4);
+  fs.readSync(file, last, 0, last.length, Math.max(0, size - last.length));
+  return last.readUInt32LE(0);
+}
+
+/**
+ * A thread of its own unpacks: the archives of most jobs at once, whatever this one does meanwhile. Where all fits into one piece,
+ * nothing is copied.
+ */
+function unpack(first: Buffer, next: () => Buffer, take: (bytes: Buffer) => void, size: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const unpacked = createGunzip({ chunkSize: UNPACKED_PIECE });
+    const { least, most } = UNPACKED_PIECE;
+    const unpacked = createGunzip({ chunkSize: Math.max(least, Math.min(most, size + 1)) });
     const attempt = (what: () => void): void => {
       try {
         what();

@@ -1,13 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { DataFile } from './archive.ts';
 import { repaired } from './cell-text.ts';
-import { corrupted, lineAt, textBytes, usableHeader } from './lines.ts';
+import { corrupted, lineAt, lineCount, textBytes, usableHeader } from './lines.ts';
 import { NEEDED, type ProcessRows, TEXTS } from './rows.ts';
 
 const COMMA = 44;
 const NEWLINE = 10;
 const RETURN = 13;
 const BACKSLASH = 92;
+/** Digits of whole numbers that are below 2^31, whatever they are. */
+const SMALL_DIGITS = 9;
 /** More than any kernel has numbers for. */
 const MOST_THREADS = 2 ** 32;
 
@@ -42,7 +44,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   rows.files.push(name);
   const firstThread = rows.threads;
   const firstProcess = rows.processes;
-  rows.room(Math.ceil(bytes.length / 400));
+  rows.room(lineCount(bytes, at));
   // they are most of the file; what of it is not needed costs nothing
   rows.texts.get('args')!.pool.reserve(0, bytes.length);
   const width = header.length;
@@ -55,6 +57,10 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   const [numtids, pid, start, end, tid] = [place('numtids'), place('pid'), place('start'), place('end'), place('tid')];
   const times = ['usertime', 'systemtime'].map(place);
   let expected = 0;
+  /** By column, the last text that was found: an empty one at first, which has the code 0. */
+  const lastStart = new Uint32Array(width);
+  const lastEnd = new Uint32Array(width);
+  const lastCode = new Uint32Array(width);
 
   while (at < bytes.length) {
     line++;
@@ -77,8 +83,13 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
         const negative = bytes[at] === 45;
         if (negative) at++;
         const from = at;
-        let value = 0;
-        for (byte = bytes[at]!; byte >= 48 && byte <= 57; byte = bytes[++at]!) value = value * 10 + (byte - 48);
+        // most numbers are small, and put together faster as what they are
+        let small = 0;
+        byte = bytes[at]!;
+        for (const near = from + SMALL_DIGITS; byte >= 48 && byte <= 57 && at < near; byte = bytes[++at]!)
+          small = (small * 10 + (byte - 48)) | 0;
+        let value = small;
+        for (; byte >= 48 && byte <= 57; byte = bytes[++at]!) value = value * 10 + (byte - 48);
         if (at === from) {
           value = Number.NaN;
           if (c >= times[0]!) rows.empty++;
@@ -94,12 +105,14 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
         const from = at;
         at = cellEnd(bytes, at);
         byte = bytes[at]!;
-        if (at === from) text.codes[rows.processes] = 0;
-        else if (utf8) text.codes[rows.processes] = text.pool.code(bytes, from, at);
-        else {
-          const cell = repaired(bytes.subarray(from, at));
-          text.codes[rows.processes] = text.pool.code(cell, 0, cell.length);
+        // many are the same as in the row before
+        if (at - from !== lastEnd[c]! - lastStart[c]! || !isEqual(bytes, from, at, lastStart[c]!)) {
+          const cell = utf8 ? undefined : repaired(bytes.subarray(from, at));
+          lastCode[c] = cell === undefined ? text.pool.code(bytes, from, at) : text.pool.code(cell, 0, cell.length);
+          lastStart[c] = from;
+          lastEnd[c] = at;
         }
+        text.codes[rows.processes] = lastCode[c]!;
       }
       if ((byte === NEWLINE) === (c === width - 1)) at++;
       else throw corrupted(name, line, columnsText(cells(bytes, begin), width));
@@ -160,6 +173,12 @@ function cellEnd(bytes: Buffer, from: number): number {
     if ((comma - backslash) % 2 === 0) return comma;
     at = comma + 1;
   }
+}
+
+/** Whether the bytes from `from` to before `to` are also at `other`. */
+function isEqual(bytes: Buffer, from: number, to: number, other: number): boolean {
+  for (let at = from, there = other; at < to; at++, there++) if (bytes[at] !== bytes[there]) return false;
+  return true;
 }
 
 /** How many cells the line has. */

@@ -76,7 +76,7 @@ export async function importJob(files: JobFiles, options: ImportOptions): Promis
   const kept = { ...job, imported: { from: `EPMT, ${path.basename(input)}`, notes } };
   return {
     input,
-    recording: writeRecording(place, kept, nodes, input),
+    recording: writeRecording(place, kept, nodes, input, options.complete),
     job: job.id,
     nodes: job.nodes,
     processes: nodes.reduce((sum, node) => sum + node.processes.rows, 0),

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { type JobFiles, listInputs, readJobFiles } from './archive.ts';
+import type { NodeTables } from './tables.ts';
 
 /** The next archive is unpacked while a job is imported, unless it may take much memory. */
 const LARGEST_AHEAD = 16 << 20;
@@ -14,6 +15,8 @@ export interface ImportOptions {
   env?: Record<string, string | undefined>;
   /** Ends the work between two jobs. */
   signal?: AbortSignal;
+  /** Called when all files of a recording are written, before it gets its name: what is added is there with it. */
+  complete?: (written: WrittenRecording) => void;
   /** Called after each input. */
   progress?: () => void;
 }
@@ -27,6 +30,12 @@ export interface Imported {
   threads: number;
   /** What somebody should know about the data. */
   notes: string[];
+}
+
+/** A recording that was written, and the records of its processes, by node. */
+export interface WrittenRecording {
+  folder: string;
+  nodes: readonly NodeTables[];
 }
 
 export interface Refused {

@@ -112,8 +112,8 @@ export function checkTimes(rows: ProcessRows, times: JobTimes): number {
   let outside = 0;
   for (let p = 0; p < rows.processes; p++) {
     const t = rows.first[p]!;
-    const [first, last] = [Math.min(start[t]!, end[t]!), Math.max(start[t]!, end[t]!)];
-    if (first >= times.start && last <= times.stop) continue;
+    const [from, to] = [start[t]!, end[t]!];
+    if (from >= times.start && from <= times.stop && to >= times.start && to <= times.stop) continue;
     outside++;
     if (rows.files[rows.file[p]!]!.endsWith('.tsv')) continue;
     const { codes } = rows.texts.get('exename')!;

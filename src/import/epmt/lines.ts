@@ -17,6 +17,13 @@ export function lineAt(bytes: Buffer, at: number): Line | undefined {
   return { text: bytes.toString('utf8', at, stop).replace(/\r$/, ''), next: stop + 1 };
 }
 
+/** How many lines end behind `from`. */
+export function lineCount(bytes: Buffer, from: number): number {
+  let count = 0;
+  for (let at = bytes.indexOf(NEWLINE, from); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count++;
+  return count;
+}
+
 /** The bytes of a file behind the mark that editors put before UTF-8, ended by a newline. No text has a NUL in it. */
 export function textBytes({ name, bytes }: { name: string; bytes: Buffer }): Buffer {
   const nul = bytes.indexOf(0);
@@ -32,9 +39,7 @@ export function textBytes({ name, bytes }: { name: string; bytes: Buffer }): Buf
 /** The number of a last line that has no end, which papiex gives every line; undefined: all have one. */
 export function endlessLine(bytes: Buffer): number | undefined {
   if (bytes.length === 0 || bytes.at(-1) === NEWLINE) return undefined;
-  let line = 1;
-  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) line++;
-  return line;
+  return 1 + lineCount(bytes, 0);
 }
 
 /** Something is wrong with a line of a data file: nothing of the job is stored. */

@@ -55,6 +55,8 @@ export interface NodeTables {
   threads: Batch;
   /** How many threads there are with those. */
   threadCount: number;
+  /** When each process began, as its row says. */
+  start: Float64Array;
   /** Processes that begin a microsecond later than their row said. */
   moved: number;
 }
@@ -110,6 +112,7 @@ export function tablesOf(rows: ProcessRows, metrics: Metrics, chosen: Uint32Arra
     processes: batch(processEndTable, identity.end, process, texts),
     threads: threadBatch(rows, threads, thread, owner),
     threadCount: threads.length + order.length - written.length,
+    start: identity.start,
     moved,
   };
 }
@@ -121,7 +124,10 @@ function withThreads({ first, numbers }: ProcessRows, order: Uint32Array, pid: F
     const row = first[p]!;
     return first[p + 1]! - row > 1 || (tid !== undefined && tid[row]! > 0 && tid[row] !== pid[i]);
   };
-  return Uint32Array.from(order.keys()).filter((i) => has(order[i]!, i));
+  const found = new Uint32Array(order.length);
+  let count = 0;
+  for (let i = 0; i < order.length; i++) if (has(order[i]!, i)) found[count++] = i;
+  return found.slice(0, count);
 }
 
 interface Identity {
@@ -181,10 +187,13 @@ const MOST_PLACES = 2 ** 20;
 
 /** Where the least id is, the next, … */
 function placesInOrder(ids: Float64Array): Uint32Array {
-  const places = Uint32Array.from(ids.keys());
+  const places = new Uint32Array(ids.length);
+  for (let i = 0; i < places.length; i++) places[i] = i;
   if (ids.length > MOST_PLACES) return places.sort((a, b) => ids[a]! - ids[b]!);
   // an id and its place are one whole number below 2^53: numbers alone are put in order without a call for each two
-  const both = ids.map((id, place) => id * MOST_PLACES + place).sort();
+  const both = new Float64Array(ids.length);
+  for (let i = 0; i < both.length; i++) both[i] = ids[i]! * MOST_PLACES + i;
+  both.sort();
   for (let i = 0; i < both.length; i++) places[i] = both[i]! % MOST_PLACES;
   return places;
 }
@@ -201,7 +210,8 @@ function withoutTwins(rows: ProcessRows, order: Uint32Array): Uint32Array {
   let twins = 0;
   const kept = order.slice();
   for (let i = 1; i < order.length; i++) {
-    const [p, before] = [order[i]!, order[i - 1]!];
+    const p = order[i]!;
+    const before = order[i - 1]!;
     const alike = pid[first[p]!] === pid[first[before]!] && start[first[p]!] === start[first[before]!];
     if (alike && same(p, before)) twins++;
     else kept[i - twins] = p;
@@ -247,7 +257,7 @@ export function virtualSize(starttime: number): number {
 
 function combined(column: string, each: Float64Array, rows: ProcessRows, order: Uint32Array): Float64Array {
   const { first } = rows;
-  if (OF_FIRST.includes(column)) return pickFirst(each, rows, order);
+  if (OF_FIRST.includes(column) || rows.threads === rows.processes) return pickFirst(each, rows, order);
   const largest = OF_PROCESS.includes(column);
   const values = new Float64Array(order.length);
   for (let i = 0; i < order.length; i++) {
@@ -389,14 +399,18 @@ function writeDigits(bytes: Buffer, from: number, value: number): number {
   if (Number.isNaN(value)) return from;
   let end = from + 1;
   for (let power = 10; power <= value; power *= 10) end++;
-  let rest = value;
-  for (let at = end - 1; at >= from; at--) {
-    const next = Math.floor(rest / 10);
-    bytes[at] = 48 + (rest - next * 10);
-    rest = next;
-  }
+  // in halves of whole numbers that are small, which are divided in no time
+  const high = Math.floor(value / HALF);
+  let rest = (value - high * HALF) | 0;
+  let at = end;
+  for (const middle = Math.max(from, end - HALF_DIGITS); at > middle; rest = (rest / 10) | 0)
+    bytes[--at] = 48 + (rest % 10);
+  for (rest = high | 0; at > from; rest = (rest / 10) | 0) bytes[--at] = 48 + (rest % 10);
   return end;
 }
+
+const HALF_DIGITS = 8;
+const HALF = 10 ** HALF_DIGITS;
 
 // one function for both would have to ask each time
 function pickNumbers(values: Float64Array, places: Uint32Array): Float64Array {

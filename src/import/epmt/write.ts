@@ -17,6 +17,7 @@ import type { TableStatistics } from '../../recording/sealed/statistics.ts';
 import { writeStatistics } from '../../recording/sealed/statistics-file.ts';
 import type { Note } from '../../sources/host.ts';
 import { processEndTable, threadEndTable } from '../../sources/records/tables.ts';
+import type { WrittenRecording } from './import.ts';
 import type { NodeTables } from './tables.ts';
 
 const TABLES = [processEndTable.name, threadEndTable.name];
@@ -47,7 +48,13 @@ export function recordingPath(
  * Writes a sealed recording under a name that nobody looks at, then gives it its own, which `place` says: it is there
  * whole or not at all. Returns where.
  */
-export function writeRecording(place: () => string, job: Job, nodes: readonly ImportedNode[], from: string): string {
+export function writeRecording(
+  place: () => string,
+  job: Job,
+  nodes: readonly ImportedNode[],
+  from: string,
+  complete?: (written: WrittenRecording) => void,
+): string {
   const first = place();
   const folder = path.dirname(first);
   // an import beside this one that came to nothing may have removed it
@@ -57,6 +64,7 @@ export function writeRecording(place: () => string, job: Job, nodes: readonly Im
     for (const node of nodes) writeNode(temporary, job, node, from);
     for (const { name } of nodes) moveTables(path.join(temporary, nodeFolder(name)), [], TABLES, nodes.length > 1);
     replaceJson(path.join(temporary, 'job.json'), job);
+    complete?.({ folder: temporary, nodes });
     const target = rename(temporary, place);
     syncFolder(folder);
     return target;

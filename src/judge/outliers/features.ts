@@ -1,6 +1,6 @@
 import { type ColumnKind, metricKind } from '../../query/processes/columns.ts';
 import { type Operation, operationsOf } from '../../query/processes/operations.ts';
-import { durationOf, type ProcessColumns } from '../../query/processes/set.ts';
+import { type CountedProcesses, durationOf, type ProcessColumns } from '../../query/processes/set.ts';
 import type { AllThreads } from '../../query/processes/threads.ts';
 import { metricTotals, sumOf } from '../../query/processes/totals.ts';
 import type { processEndTable } from '../../sources/tables.ts';
@@ -94,18 +94,17 @@ export async function jobFeatures(one: MeasuredJob, options: FeaturesOptions = {
 }
 
 /** What the processes of a job did together, and what was measured of the job beside them. */
-export function processFeaturesOfJob(processes: ProcessColumns, measured: ReadonlyMap<string, number>): Features {
-  const counted = totals(
-    processes,
-    Uint32Array.from({ length: processes.length }, (_, i) => i),
-  );
+export function processFeaturesOfJob(processes: CountedProcesses, measured: ReadonlyMap<string, number>): Features {
+  const all = new Uint32Array(processes.length);
+  for (let i = 0; i < all.length; i++) all[i] = i;
+  const counted = totals(processes, all);
   // what processes record of themselves is exact; sampling sees less of them than the job used
   const exact = processes.source.includes('record');
   return new Map(exact ? [...measured, ...counted] : [...counted, ...measured]);
 }
 
 /** The same of each operation, by its name. */
-export function featuresOfOperations(processes: ProcessColumns, tags?: readonly string[]): Map<string, Features> {
+export function featuresOfOperations(processes: CountedProcesses, tags?: readonly string[]): Map<string, Features> {
   const operations = new Map<string, Features>();
   for (const operation of operationsOf(processes, tags === undefined ? {} : { tags })) {
     if (operation.name !== '') operations.set(operation.name, operationFeatures(processes, operation));
@@ -113,14 +112,14 @@ export function featuresOfOperations(processes: ProcessColumns, tags?: readonly 
   return operations;
 }
 
-function operationFeatures(processes: ProcessColumns, operation: Operation): Features {
+function operationFeatures(processes: CountedProcesses, operation: Operation): Features {
   const features: Features = new Map([['duration', operation.duration]]);
   for (const [name, value] of totals(processes, operation.members)) features.set(name, value);
   return features;
 }
 
 /** Numbers, CPU time and every metric of some processes together. */
-function totals(processes: ProcessColumns, members: ArrayLike<number>): Features {
+function totals(processes: CountedProcesses, members: ArrayLike<number>): Features {
   const features: Features = new Map();
   if (members.length === 0) return features;
   const set = (name: string, total: number): void => {

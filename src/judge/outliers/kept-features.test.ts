@@ -6,7 +6,8 @@ import { START, temporary } from '../../../test/make-recording.ts';
 import { makeProcessRecording } from '../../../test/process-recording.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { jobFeatures } from './features.ts';
-import { FEATURES_FILE, keepFeatures } from './kept-features.ts';
+import { FEATURES_FILE } from './features-file.ts';
+import { keepFeatures } from './kept-features.ts';
 import { type MeasuredJob, measuredRecordings } from './measured-job.ts';
 
 const folder = path.join(temporary(), 'one');

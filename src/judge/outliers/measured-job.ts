@@ -34,7 +34,7 @@ export function measuredRecordings(
     threads: async (processes) => readAllThreads(recording, processes),
     measured: async () => (await import('./measured-features.ts')).measuredFeatures(recording),
     kept: async () => {
-      const kept = (await import('./kept-features.ts')).readKept(recording);
+      const kept = (await import('./features-file.ts')).readKept(recording);
       if (kept !== undefined) return kept;
       const job = elsewhere(recording);
       return job === undefined ? undefined : { job };

@@ -93,7 +93,8 @@ interface Seen {
   peak: number;
 }
 
-function metricsOf(ends: Batch | undefined): string[] {
+/** The metrics that end records have. */
+export function metricsOf(ends: Batch | undefined): string[] {
   return [...(ends?.numbers.keys() ?? [])].filter((name) => !IDENTITY.has(name));
 }
 
@@ -315,9 +316,16 @@ function addCommand(columns: ProcessColumns, i: number, { name, command }: Sampl
 }
 
 function addCpuTime(columns: ProcessColumns): void {
-  const [user, system] = CPU_TIMES.map((name) => columns.metrics.get(name));
-  for (let i = 0; i < columns.length; i++) {
+  columns.cpu_time.set(cpuTimes(columns.metrics, columns.length));
+}
+
+/** CPU time of so many processes, from its two parts; one that is missing is left out. */
+export function cpuTimes(metrics: ReadonlyMap<string, Float64Array>, length: number): Float64Array {
+  const [user, system] = CPU_TIMES.map((name) => metrics.get(name));
+  const times = new Float64Array(length);
+  for (let i = 0; i < length; i++) {
     const [u, s] = [user?.[i] ?? Number.NaN, system?.[i] ?? Number.NaN];
-    columns.cpu_time[i] = Number.isNaN(u) ? s : Number.isNaN(s) ? u : u + s;
+    times[i] = Number.isNaN(u) ? s : Number.isNaN(s) ? u : u + s;
   }
+  return times;
 }

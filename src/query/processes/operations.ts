@@ -1,6 +1,6 @@
 import { usage } from '../../base/fault.ts';
 import { type Intervals, lengthOf, union, within } from '../../base/intervals.ts';
-import type { ProcessColumns } from './set.ts';
+import type { CountedProcesses } from './set.ts';
 import { parseTags, type Tags, tagReader, tagWords } from './tags.ts';
 
 /** The processes of one job that bear the same tag. Times are microseconds. */
@@ -42,20 +42,30 @@ export interface OperationsOptions {
 }
 
 /** How often tags occur: key → values → processes. */
-export function tagKeys(set: ProcessColumns): Map<string, Map<string, number>> {
-  const read = tagReader();
+export function tagKeys(set: CountedProcesses): Map<string, Map<string, number>> {
   const keys = new Map<string, Map<string, number>>();
-  for (let i = 0; i < set.length; i++) {
-    for (const [key, value] of read(set.tags[i]!)) {
+  for (const [text, processes] of textCounts(set)) {
+    for (const [key, value] of parseTags(text)) {
       let values = keys.get(key);
       if (values === undefined) {
         values = new Map();
         keys.set(key, values);
       }
-      values.set(value, (values.get(value) ?? 0) + 1);
+      values.set(value, (values.get(value) ?? 0) + processes);
     }
   }
   return keys;
+}
+
+/** How many processes have each text of tags; neighbours mostly have the same. */
+function textCounts({ tags, length }: CountedProcesses): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (let from = 0, to = 0; from < length; from = to) {
+    const text = tags[from]!;
+    while (to < length && tags[to] === text) to++;
+    counts.set(text, (counts.get(text) ?? 0) + to - from);
+  }
+  return counts;
 }
 
 /** The tag that operations go by when nobody says: `op` if there is one, else the one that most processes bear. */
@@ -66,7 +76,7 @@ export function tagKey(keys: ReadonlyMap<string, ReadonlyMap<string, number>>): 
 }
 
 /** Processes grouped by tag, job by job, in the order of their first start; those without the tag come last. */
-export function operationsOf(set: ProcessColumns, options: OperationsOptions = {}): Operation[] {
+export function operationsOf(set: CountedProcesses, options: OperationsOptions = {}): Operation[] {
   const wanted = options.tags ?? [];
   const members = options.members ?? Array.from({ length: set.length }, (_, i) => i);
   if (wanted.length === 0) {
@@ -80,7 +90,7 @@ export function operationsOf(set: ProcessColumns, options: OperationsOptions = {
   });
 }
 
-function byKey(set: ProcessColumns, key: string, members: Iterable<number>): Operation[] {
+function byKey(set: CountedProcesses, key: string, members: Iterable<number>): Operation[] {
   const read = tagReader();
   const groups = new Map<number, Map<string | undefined, number[]>>();
   for (const i of members) {
@@ -105,7 +115,7 @@ function byKey(set: ProcessColumns, key: string, members: Iterable<number>): Ope
     );
 }
 
-function byTags(set: ProcessColumns, tags: Tags, members: readonly number[]): Operation[] {
+function byTags(set: CountedProcesses, tags: Tags, members: readonly number[]): Operation[] {
   const read = tagReader();
   const bears = (i: number): boolean => {
     const own = read(set.tags[i]!);
@@ -117,7 +127,7 @@ function byTags(set: ProcessColumns, tags: Tags, members: readonly number[]): Op
 }
 
 /** What a group of processes of one job did. */
-export function operationOf(set: ProcessColumns, tags: Tags, members: number[]): Operation {
+export function operationOf(set: CountedProcesses, tags: Tags, members: number[]): Operation {
   const job = set.job[members[0]!]!;
   const starts = members.map((i) => set.start[i]!);
   const ends = members.map((i) => set.end[i]!);
@@ -155,10 +165,10 @@ export function operationOf(set: ProcessColumns, tags: Tags, members: number[]):
   };
 }
 
-const cpuTimes = new WeakMap<ProcessColumns, Map<number, number>>();
+const cpuTimes = new WeakMap<CountedProcesses, Map<number, number>>();
 
 /** CPU time of all processes of a job, microseconds. */
-export function jobCpuTime(set: ProcessColumns, job: number): number {
+export function jobCpuTime(set: CountedProcesses, job: number): number {
   let known = cpuTimes.get(set);
   if (known === undefined) {
     known = new Map();
@@ -172,7 +182,7 @@ export function jobCpuTime(set: ProcessColumns, job: number): number {
 }
 
 /** Operations of the same name in all jobs, as one: what they did is added up, and shares are of all these jobs. */
-export function acrossJobs(set: ProcessColumns, operations: readonly Operation[]): Operation[] {
+export function acrossJobs(set: CountedProcesses, operations: readonly Operation[]): Operation[] {
   const jobs = [...new Set(operations.map(({ job }) => job))];
   const total = (of: (job: number) => number): number => jobs.reduce((sum, job) => sum + of(job), 0);
   const cpu = total((job) => jobCpuTime(set, job));

@@ -81,6 +81,12 @@ export interface ProcessColumns extends Texts, Numbers {
   troubles: string[];
 }
 
+/** What is needed to add processes up, and to group them by their tags. */
+export type CountedProcesses = Pick<
+  ProcessColumns,
+  'jobs' | 'length' | 'job' | 'start' | 'end' | 'tags' | 'source' | 'threads' | 'cpu_time' | 'metrics'
+>;
+
 /** The metrics that are CPU time of the process itself. */
 export const CPU_TIMES = ['usertime', 'systemtime'] as const satisfies readonly ProcessMetric[];
 

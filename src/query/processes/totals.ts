@@ -1,5 +1,5 @@
 import { processEndTable } from '../../sources/records/tables.ts';
-import type { ProcessColumns } from './set.ts';
+import type { CountedProcesses } from './set.ts';
 
 /** Levels: the highest of any process says more than their sum. */
 const HIGHEST = new Set<string>([processEndTable.col.rssmax.name, 'vsize']);
@@ -8,7 +8,7 @@ const HIGHEST = new Set<string>([processEndTable.col.rssmax.name, 'vsize']);
 export const isLevel = (name: string): boolean => HIGHEST.has(name);
 
 /** Every metric of some processes together: counters added up, of levels the highest. What nobody knows is not there. */
-export function metricTotals(set: ProcessColumns, members: ArrayLike<number>): Map<string, number> {
+export function metricTotals(set: CountedProcesses, members: ArrayLike<number>): Map<string, number> {
   const totals = new Map<string, number>();
   for (const [name, values] of set.metrics) {
     const total = isLevel(name) ? highestOf(values, members) : sumOf(values, members);
