@@ -70,14 +70,38 @@ ${cases.map((one) => row(one.name, one.what, verdict(one))).join('\n')}
 ${heldOutReference()}`;
 }
 
-/** What the hypervisor of the machine did meanwhile, where it matters: nobody's rule is wrong then. */
+/** What else the machine did meanwhile, where it matters: nobody's rule is wrong then. */
 function excusedWords({ excused = [] }: Totals, cases: readonly CaseResult[]): string {
-  if (excused.length === 0) return '';
-  const share = (name: string): string =>
-    `*${name}* (${(100 * (cases.find((one) => one.name === name)?.stolen ?? 0)).toFixed(0)} %)`;
-  return `- The machine is virtual. While these jobs ran, its hypervisor took that share of the CPU time, by /proc/stat of the
-  machine. *cpu-steal* says so, which counts neither as false nor as a warning about a healthy job: ${excused.map(share).join(', ')}.
-`;
+  const jobs = excused.flatMap((name) => cases.find((one) => one.name === name) ?? []);
+  const listed = (what: 'stolen' | 'others'): string =>
+    jobs
+      .flatMap(({ name, [what]: share }) => (share === undefined ? [] : `*${name}* (${(100 * share).toFixed(0)} %)`))
+      .join(', ');
+  const [stolen, others] = [listed('stolen'), listed('others')];
+  const again = cases.flatMap(({ name, tries = 1 }) => (tries > 1 ? `*${name}*` : []));
+  return [
+    ...(stolen === ''
+      ? []
+      : [
+          `- The machine is virtual. While these jobs ran, its hypervisor took that share of the CPU time, by /proc/stat of the
+  machine. *cpu-steal* says so, which counts neither as false nor as a warning about a healthy job: ${stolen}.
+`,
+        ]),
+    ...(others === ''
+      ? []
+      : [
+          `- While these jobs ran, programs that were no part of the run used that share of all CPUs, by /proc. *cpu-starved* says so,
+  which counts neither as false nor as a warning about a healthy job: ${others}.
+`,
+        ]),
+    ...(again.length === 0
+      ? []
+      : [
+          `- These jobs were recorded twice, as others or the hypervisor took CPUs the first time, or it failed; the second recording
+  counts: ${again.join(', ')}.
+`,
+        ]),
+  ].join('');
 }
 
 const isWarned = ({ healthy, findings }: CaseResult): boolean =>
@@ -142,7 +166,8 @@ ${jobTable(second)}
 `;
 }
 
-function verdict({ findings, missed, false: wrong }: CaseResult): string {
+function verdict({ findings, missed, false: wrong, broken }: CaseResult): string {
+  if (broken !== undefined) return 'could not be recorded';
   const found = findings.map(({ id }) => (wrong.includes(id) ? `*${id}*` : id));
   return [...found, ...missed.map((id) => `(${id})`)].join(', ') || 'nothing';
 }

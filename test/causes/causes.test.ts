@@ -4,9 +4,10 @@ import type { CheckResult, Finding } from '../../src/judge/report-schema.ts';
 import type { Cause } from './cause.ts';
 import { goFirst } from './cgroup.ts';
 import { causes, mistakesIn } from './index.ts';
+import { useOf } from './meanwhile.ts';
 import { whyLeftOut } from './requirements.ts';
 import { Stage } from './stage.ts';
-import { isRight, isWarned, matrixOf, resultOf, totalsOf } from './verdict.ts';
+import { brokenResult, isRight, isWarned, matrixOf, resultOf, totalsOf } from './verdict.ts';
 
 const LOADED = ['cpu-starved', 'recording-gaps', 'recording-quality'];
 
@@ -96,11 +97,38 @@ test('the bar: 95 % of the causes, 1 % false, and no healthy job with a warning'
 test('cpu-steal is excused while the hypervisor of the machine took CPUs, and only then', () => {
   const healthy: Cause = { name: 'fine', what: '', healthy: true, script: '', must: [] };
   const told = { findings: [finding('cpu-steal', 'warning')], checks: [check('cpu-steal', 'found')] };
-  const [stolen, own] = [resultOf(healthy, told, 0.065), resultOf(healthy, told, 0.02)];
+  const [stolen, own] = [resultOf(healthy, told, { stolen: 0.065 }), resultOf(healthy, told, { stolen: 0.02 })];
   assert.deepEqual([stolen.stolen, stolen.false, isWarned(stolen)], [0.065, [], false]);
   assert.deepEqual([own.stolen, own.false, isWarned(own)], [undefined, ['cpu-steal'], true]);
   assert.deepEqual(totalsOf([stolen, own]).excused, ['fine']);
   // any other warning of a healthy job stays one
   const other = { findings: [finding('io-wait', 'warning')], checks: [] };
-  assert.equal(isWarned(resultOf(healthy, other, 0.5)), true);
+  assert.equal(isWarned(resultOf(healthy, other, { stolen: 0.5, others: 0.9 })), true);
+});
+
+test('cpu-starved is excused while programs that are not of the run used CPUs, and only then', () => {
+  const healthy: Cause = { name: 'fine', what: '', healthy: true, script: '', must: [] };
+  const told = { findings: [finding('cpu-starved', 'warning')], checks: [check('cpu-starved', 'found')] };
+  const shared = resultOf(healthy, told, { others: 0.4213, by: ['tsc'] });
+  assert.deepEqual([shared.others, shared.by, shared.false, isWarned(shared)], [0.421, ['tsc'], [], false]);
+  const alone = resultOf(healthy, told, { others: 0.09, by: ['tsc'] });
+  assert.deepEqual([alone.others, alone.false, isWarned(alone)], [undefined, ['cpu-starved'], true]);
+  // who else used the machine is no excuse for a rule that misses its cause
+  const starved: Cause = { name: 'starved', what: '', script: '', must: ['cpu-starved'] };
+  assert.deepEqual(resultOf(starved, { findings: [], checks: [] }, { others: 0.9 }).missed, ['cpu-starved']);
+});
+
+test('a case that could not be recorded misses all its causes, and the run is not good', () => {
+  const result = brokenResult({ name: 'x', what: '', script: '', must: ['a'], cannot: ['b'] }, 'no such file');
+  assert.equal(isRight(result), false);
+  const { causes: all, found, broken, isGood } = totalsOf([result]);
+  assert.deepEqual({ all, found, broken, isGood }, { all: 2, found: 0, broken: ['x'], isGood: false });
+  const healthy = brokenResult({ name: 'y', what: '', healthy: true, script: '', must: [] }, 'no such file');
+  assert.deepEqual([isRight(healthy), totalsOf([healthy]).isGood], [false, false]);
+});
+
+test('CPU time of others: ended children count as their parent, but not those that init inherits', () => {
+  const stat = '7 (a (b) c) S 1 7 7 0 -1 4194560 9 9 0 0 250 30 1000 200 20 0 1 0 5 6 7';
+  assert.deepEqual(useOf(stat, 7), { program: 'a (b) c', ticks: 1480 });
+  assert.deepEqual(useOf(stat, 1), { program: 'a (b) c', ticks: 280 });
 });

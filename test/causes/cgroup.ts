@@ -11,7 +11,8 @@ const ROOT = '/sys/fs/cgroup';
 const IS_UNIFIED = fs.existsSync(`${ROOT}/cgroup.controllers`);
 const CPU = IS_UNIFIED ? ROOT : `${ROOT}/cpu`;
 const MEMORY = IS_UNIFIED ? ROOT : `${ROOT}/memory`;
-const OURS = `tacho-causes-${process.pid}`;
+/** Part of the path of every cgroup of this run. */
+export const OURS = `tacho-causes-${process.pid}`;
 const DISK = IS_UNIFIED ? ROOT : `${ROOT}/blkio`;
 const PERIOD = 100_000;
 

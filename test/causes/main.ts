@@ -7,20 +7,22 @@ import { has } from '../truth/ground.ts';
 import { type Cause, PACKAGES, type Requirement } from './cause.ts';
 import { goFirst } from './cgroup.ts';
 import { causes, mistakesIn, ruleIds } from './index.ts';
+import { watchMachine } from './meanwhile.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { whyLeftOut } from './requirements.ts';
 import { SHORTEST_SECONDS } from './shortest.ts';
 import { Stage } from './stage.ts';
-import { BAR, type CaseResult, isExcused, isRight, matrixOf, resultOf, totalsOf } from './verdict.ts';
+import { BAR, brokenResult, type CaseResult, isExcused, isRight, matrixOf, resultOf, totalsOf } from './verdict.ts';
 
 /**
  * `npm run causes [-- NAMEPART…]`: records every case (whose name has one of the words in it), prints the confusion matrix,
- * and ends with 1 below the bar. `--list` names them, `--json FILE` keeps the results, `--publish` keeps them for
- * docs/findings.md, `--keep` leaves the recordings. `--held-out` records the newest series of held-out cases alone, and keeps what the first run
- * of each gave: a later run does not change it.
+ * and ends with 1 below the bar. `--list` names them, `--json FILE` keeps the results, `--publish` keeps those of a run of all
+ * cases for docs/findings.md and renews it, `--keep` leaves the recordings. `--held-out` records the newest series of held-out
+ * cases alone, and keeps what the first run of each gave: a later run does not change it.
  */
 
 const PUBLISHED = path.join(import.meta.dirname, '../../docs/causes.json');
+const DOCS_SCRIPT = path.join(import.meta.dirname, '../../scripts/docs.ts');
 /** The series of held-out cases that was written last. */
 const NEWEST = 2;
 const FIRST_RUNS = { 1: 'causes-held-out.json', 2: 'causes-held-out-2.json' };
@@ -33,7 +35,7 @@ const wanted = causes.filter(
     (words.length === 0 || words.some((word) => name.includes(word))) && (heldOut === NEWEST || !flag('--held-out')),
 );
 const say = (text = ''): void => void process.stdout.write(`${text}\n`);
-/** A case during which the hypervisor took CPUs is recorded so often at most. */
+/** A case that failed, or during which others or the hypervisor took CPUs, is recorded so often at most. */
 const MOST_TRIES = 2;
 /** Recorders of sleeping jobs take a few percent of a CPU each. */
 const SLEEPING_AT_ONCE = 8;
@@ -51,6 +53,7 @@ async function main(): Promise<void> {
   const mistakes = mistakesIn(causes);
   if (mistakes.length > 0) throw new Fault(mistakes.join('\n'));
   if (wanted.length === 0) throw new Fault(`no case has ${words.join(' or ')} in its name; --list names them`);
+  if (flag('--publish') && wanted.length < causes.length) throw new Fault('only a run of all cases is published');
   if (flag('--list'))
     return say(wanted.map(({ name, what, must }) => `${name}: ${what} [${must.join(', ')}]`).join('\n'));
   install(wanted);
@@ -104,28 +107,40 @@ async function sideBySide(
   await Promise.all(Array.from({ length: atOnce }, lane));
 }
 
-/** The hypervisor took CPUs, and the result is not what it should be. */
+/** It failed, or the hypervisor or others took CPUs, and the result is not what it should be. */
 function isSpoilt(result: CaseResult): boolean {
-  if (result.stolen === undefined) return false;
+  if (result.stolen === undefined && result.others === undefined) return result.broken !== undefined;
   return !isRight(result) || (result.healthy && result.findings.some(({ id }) => isExcused(id, result)));
 }
 
 async function recorded(cause: Cause, cpu: number, tries = 1): Promise<CaseResult> {
-  const before = machineTimes();
-  const told = await stage!.record(tries === 1 ? cause : { ...cause, name: `${cause.name} ${tries}` }, cpu);
-  const after = machineTimes();
-  return resultOf(cause, told, (after.stolen - before.stolen) / Math.max(1, after.busy - before.busy));
+  const machineUntilNow = watchMachine();
+  try {
+    const report = await stage!.record(tries === 1 ? cause : { ...cause, name: `${cause.name} ${tries}` }, cpu);
+    return resultOf(cause, report, machineUntilNow());
+  } catch (error) {
+    // the others are to be recorded all the same
+    return brokenResult(cause, (error as Error).message);
+  }
+}
+
+/** Why a case is recorded once more. */
+function spoiltBy({ broken, stolen, others, by = [] }: CaseResult): string {
+  if (broken !== undefined) return broken;
+  const share = (part: number): string => `${(100 * part).toFixed(0)} %`;
+  return [
+    ...(stolen === undefined ? [] : [`the hypervisor took ${share(stolen)} of the CPU time`]),
+    ...(others === undefined ? [] : [`others used ${share(others)} of the CPUs (${by.join(', ')})`]),
+  ].join('; ');
 }
 
 async function tried(cause: Cause, cpu: number, place: () => string): Promise<CaseResult> {
   const began = performance.now();
   loads.push(os.loadavg()[0]!);
   let result = await recorded(cause, cpu);
-  // what went wrong may be the hypervisor's doing: the same job again, at another time
+  // what went wrong may be somebody else's doing: the same job again, at another time
   for (let tries = 2; tries <= MOST_TRIES && isSpoilt(result); tries++) {
-    say(
-      `${' '.repeat(10)}again  ${cause.name}: the hypervisor took ${(100 * result.stolen!).toFixed(0)} % of the CPU time`,
-    );
+    say(`${' '.repeat(10)}again  ${cause.name}: ${spoiltBy(result)}`);
     result = { ...(await recorded(cause, cpu, tries)), tries };
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
@@ -133,6 +148,7 @@ async function tried(cause: Cause, cpu: number, place: () => string): Promise<Ca
   say(
     `${place().padStart(8)}  ${isRight(result) ? 'right' : 'WRONG'}  ${cause.name} (${seconds} s): ${said || 'nothing'}`,
   );
+  if (result.broken !== undefined) say(`${' '.repeat(17)}not recorded: ${result.broken}`);
   for (const id of result.missed)
     say(`${' '.repeat(17)}missed ${id}${result.silent?.[id] ? `: ${result.silent[id]}` : ''}`);
   for (const { id, severity, text } of result.findings)
@@ -153,7 +169,9 @@ function show(results: CaseResult[], left: string[]): void {
   say();
   for (const words of left) say(`left out: ${words}`);
   for (const name of totals.warned) say(`healthy, but warned: ${name}`);
-  for (const name of totals.excused) say(`excused, as the hypervisor took CPUs meanwhile: ${name}`);
+  for (const name of totals.broken) say(`not recorded: ${name}`);
+  for (const name of totals.excused)
+    say(`excused: ${name}: ${spoiltBy(results.find((result) => result.name === name)!)}`);
   const share = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
   say(`${totals.cases} cases (${totals.healthy} healthy, ${left.length} left out), load ${range(loads)}`);
   say(
@@ -178,6 +196,10 @@ function show(results: CaseResult[], left: string[]): void {
   );
   const file = flag('--publish') ? PUBLISHED : optionOf('--json');
   if (file !== undefined) fs.writeFileSync(file, `${kept}\n`);
+  if (flag('--publish')) {
+    execFileSync(process.execPath, [DOCS_SCRIPT], { stdio: 'inherit' });
+    say('published in docs/causes.json and docs/findings.md');
+  }
   if (flag('--held-out')) keepFirst(results);
   process.exitCode = totals.isGood ? 0 : 1;
 }
@@ -191,17 +213,6 @@ function keepFirst(results: readonly CaseResult[]): void {
     const isNew = ({ name }: CaseResult): boolean => names.has(name) && !before.some((kept) => kept.name === name);
     fs.writeFileSync(file, `${JSON.stringify([...before, ...results.filter(isNew)], null, 1)}\n`);
   }
-}
-
-/** What the CPUs of this machine did since it booted, and what a hypervisor took of that, in ticks. */
-function machineTimes(): { busy: number; stolen: number } {
-  const [user, nice, system, , , irq, softirq, stolen] = fs
-    .readFileSync('/proc/stat', 'utf8')
-    .split('\n', 1)[0]!
-    .split(/\s+/)
-    .slice(1)
-    .map(Number) as [number, number, number, number, number, number, number, number];
-  return { busy: user + nice + system + irq + softirq + stolen, stolen };
 }
 
 /** In general words: nobody needs to know which machine it was. */

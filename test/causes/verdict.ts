@@ -1,5 +1,6 @@
 import type { Report, Severity } from '../../src/judge/report-schema.ts';
 import type { Cause } from './cause.ts';
+import type { Meanwhile } from './meanwhile.ts';
 
 /** What came of one case. */
 export interface CaseResult {
@@ -20,6 +21,11 @@ export interface CaseResult {
   silent?: Record<string, string>;
   /** Where it is STOLEN_SHARE or more: what the hypervisor of this machine took of the time in which its CPUs had work. */
   stolen?: number;
+  /** Where it is OTHERS_SHARE or more: what programs that are not of this run used of all CPUs, and which did most. */
+  others?: number;
+  by?: string[];
+  /** Why it could not be recorded: then all that must be found is missed. */
+  broken?: string;
   /** How often it was recorded, where a run before the last did not count because of that. */
   tries?: number;
 }
@@ -27,9 +33,15 @@ export interface CaseResult {
 /** From this share of the busy time on that a hypervisor took, cpu-steal is true of any job that runs meanwhile. */
 export const STOLEN_SHARE = 0.03;
 
-/** cpu-steal of a job while the hypervisor did take CPUs: published, and neither false nor a warning about a healthy job. */
-export const isExcused = (id: string, { stolen = 0 }: Pick<CaseResult, 'stolen'>): boolean =>
-  id === 'cpu-steal' && stolen >= STOLEN_SHARE;
+/** From this share of all CPUs on that other programs used, cpu-starved may be true of any job that runs meanwhile. */
+export const OTHERS_SHARE = 0.1;
+
+/**
+ * cpu-steal of a job while the hypervisor did take CPUs, and cpu-starved while others did use them: published, and neither
+ * false nor a warning about a healthy job.
+ */
+export const isExcused = (id: string, { stolen = 0, others = 0 }: Meanwhile): boolean =>
+  (id === 'cpu-steal' && stolen >= STOLEN_SHARE) || (id === 'cpu-starved' && others >= OTHERS_SHARE);
 
 export interface RuleRow {
   rule: string;
@@ -49,8 +61,10 @@ export interface Totals {
   judged: number;
   /** Healthy jobs that got a warning or worse. */
   warned: string[];
-  /** Jobs with a finding that is excused because the hypervisor took CPUs. */
+  /** Jobs with a finding that is excused by what the machine did besides. */
   excused: string[];
+  /** Jobs that could not be recorded. */
+  broken: string[];
   isGood: boolean;
 }
 
@@ -62,7 +76,7 @@ const GRAVEST: readonly Severity[] = ['critical', 'warning', 'advice', 'info'];
 export function resultOf(
   { name, what, healthy, must, may = [], cannot = [] }: Cause,
   { findings, checks }: Pick<Report, 'findings' | 'checks'>,
-  stolen = 0,
+  meanwhile: Meanwhile = {},
 ): CaseResult {
   const gravest = findings.toSorted((a, b) => GRAVEST.indexOf(a.severity) - GRAVEST.indexOf(b.severity));
   const ids = [...new Set(gravest.map(({ id }) => id))];
@@ -81,10 +95,36 @@ export function resultOf(
     }),
     ...(cannot.length === 0 ? {} : { cannot: cannot.filter(isSaid) }),
     missed,
-    false: ids.filter((id) => !must.includes(id) && !may.includes(id) && !isExcused(id, { stolen })),
+    false: ids.filter((id) => !must.includes(id) && !may.includes(id) && !isExcused(id, meanwhile)),
     judged: checks.filter(({ outcome }) => outcome === 'found' || outcome === 'fine').map(({ id }) => id),
-    ...(stolen >= STOLEN_SHARE ? { stolen: Math.round(1000 * stolen) / 1000 } : {}),
+    ...notable(meanwhile),
     ...(why.length === 0 ? {} : { silent: Object.fromEntries(why.map((check) => [check.id, check.why!])) }),
+  };
+}
+
+/** What of it may explain a finding. */
+function notable({ stolen = 0, others = 0, by = [] }: Meanwhile): Meanwhile {
+  const rounded = (share: number): number => Math.round(1000 * share) / 1000;
+  return {
+    ...(stolen >= STOLEN_SHARE ? { stolen: rounded(stolen) } : {}),
+    ...(others >= OTHERS_SHARE ? { others: rounded(others), by } : {}),
+  };
+}
+
+/** A case that could not be recorded. */
+export function brokenResult({ name, what, healthy, must, may = [], cannot = [] }: Cause, why: string): CaseResult {
+  const all = [...must, ...cannot];
+  return {
+    name,
+    what,
+    healthy: healthy === true,
+    must: all,
+    may: [...may],
+    findings: [],
+    missed: all,
+    false: [],
+    judged: [],
+    broken: why,
   };
 }
 
@@ -106,7 +146,9 @@ export function totalsOf(results: readonly CaseResult[]): Totals {
   const wrong = sum((result) => result.false.length);
   const judged = sum((result) => result.judged.length);
   const warned = results.filter(isWarned).map(({ name }) => name);
-  const isGood = found >= BAR.found * causes && wrong <= BAR.false * judged && warned.length === 0;
+  const broken = results.filter((result) => result.broken !== undefined).map(({ name }) => name);
+  const isGood =
+    found >= BAR.found * causes && wrong <= BAR.false * judged && warned.length === 0 && broken.length === 0;
   return {
     cases: results.length,
     healthy: results.filter(({ healthy }) => healthy).length,
@@ -118,6 +160,7 @@ export function totalsOf(results: readonly CaseResult[]): Totals {
     excused: results
       .filter((result) => result.findings.some(({ id }) => !result.must.includes(id) && isExcused(id, result)))
       .map(({ name }) => name),
+    broken,
     isGood,
   };
 }
@@ -128,6 +171,6 @@ export const isWarned = (result: CaseResult): boolean =>
     ({ id, severity }) => (severity === 'critical' || severity === 'warning') && !isExcused(id, result),
   );
 
-/** Nothing is missed, nothing is false, and no healthy job is warned. */
+/** It was recorded, nothing is missed, nothing is false, and no healthy job is warned. */
 export const isRight = (result: CaseResult): boolean =>
-  result.missed.length === 0 && result.false.length === 0 && !isWarned(result);
+  result.broken === undefined && result.missed.length === 0 && result.false.length === 0 && !isWarned(result);
