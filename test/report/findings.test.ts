@@ -431,7 +431,7 @@ test('swap, quota, crowding and waiting for files', () => {
   ]);
   assert.deepEqual(ids(single({ busy: 15.8, more: { cpu_stalled_us: count(hour, 1800e6) } })), ['cpu-oversubscribed']);
   const waits = finding(single({ busy: 12, more: { io_stalled_us: count(hour, 1440e6) } }), 'io-wait');
-  assert.equal(waits.text, 'Work waited for files 40 % of the time on c1');
+  assert.equal(waits.text, 'I/O wait took 40 % of the time on c1');
   assert.equal(waits.confidence, 'high');
 });
 

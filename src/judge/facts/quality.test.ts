@@ -74,6 +74,27 @@ test('the ticks of one node do not make up for those of another', () => {
   assert.deepEqual([ticks, expected_ticks, grade, reasons], [299, 151 + 153, 'B', ['gaps']]);
 });
 
+test('an agent that came later than others, but before the job, missed nothing of it', () => {
+  const node = (name: string, first: number, last: number, ticks: number) => ({
+    recorded: { node: name, agent: { node: name, ticks, interval_seconds: 1 }, tables: new Map() },
+    told: { node: name, status: 'recorded', first_sample: first * 1e6, last_sample: last * 1e6 } as const,
+  });
+  const graded = (...nodes: ReturnType<typeof node>[]) => {
+    const job = { interval_seconds: 1, start: 8e6, end: 18e6 };
+    const material = { job, nodes: nodes.map(({ recorded }) => recorded) } as unknown as Material;
+    const { ticks, expected_ticks, grade } = qualityOf(
+      material,
+      nodes.map(({ told }) => told),
+      10,
+    );
+    return [ticks, expected_ticks, grade];
+  };
+  assert.deepEqual(graded(node('c1', 0, 22, 22), node('c2', 7, 19, 12)), [34, 34, 'A']);
+  // what it missed of the job is due, and so is what it missed of its own time
+  assert.deepEqual(graded(node('c1', 0, 22, 22), node('c2', 12, 19, 7)), [29, 22 + 11, 'C']);
+  assert.deepEqual(graded(node('c1', 0, 22, 12), node('c2', 7, 19, 12)), [24, 34, 'D']);
+});
+
 test('a node that never recorded has all of its ticks missing, also in a short job', () => {
   const node = { node: 'c1', agent: { node: 'c1', ticks: 2, interval_seconds: 1 }, tables: new Map() };
   const material = { job: { interval_seconds: 1 }, nodes: [node] } as unknown as Material;

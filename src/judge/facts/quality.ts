@@ -89,19 +89,26 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const due = Math.max(1, Math.floor(window / interval) || 0);
   // one that is silent would have taken as many as the others, the first and the last included
   const each = silent ? Math.max(due, ...material.nodes.map(ticks)) : due;
+  const { start = first, end = last } = material.job;
+  // agents of other nodes that came before the job, or stayed after it, make no ticks due on this one
+  const dueOn = ({ first_sample = first, last_sample = last }: NodeReport): number => {
+    if (silent || range !== undefined) return each;
+    const from = Math.min(first_sample, Math.max(first, start));
+    const to = Math.max(last_sample, Math.min(last, end));
+    return Math.max(1, Math.floor((to - from) / 1e6 / interval) || 0);
+  };
   const nobody = nodes.length === 0;
   const untouched = agents.length > 0 && !agents.some(sampled);
   const recordings = new Map(material.nodes.map((n) => [n.node, n]));
-  for (const { node } of untouched ? [] : nodes) {
-    const own = recordings.get(node);
+  for (const node of untouched ? [] : nodes) {
+    const own = recordings.get(node.node);
     // the first and the last sample lie beside the ticks: they make up neither for ticks that the agent knows it missed,
     // nor for those that none was there for, nor for those of another node
-    const nobodys = sum(gaps.filter((gap) => gap.node === node).map((gap) => ticksIn(gap, interval, range))) ?? 0;
+    const nobodys = sum(gaps.filter((gap) => gap.node === node.node).map((gap) => ticksIn(gap, interval, range))) ?? 0;
     const taken = own === undefined ? 0 : ticks(own) + told(own, 'missed_ticks');
-    quality.expected_ticks += Math.max(each, taken + nobodys);
+    quality.expected_ticks += Math.max(dueOn(node), taken + nobodys);
   }
   // what was sampled before or after the job is no part of its time
-  const { start = first, end = last } = material.job;
   const within = range === undefined ? Math.max(0, Math.min(last, end) - Math.max(first, start)) / 1e6 : recorded;
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, within / wall);
   // who starts a recording says when; the agent of a node should have been there all the time

@@ -9,7 +9,7 @@ import { named, rule } from './shared/rule.ts';
 
 export default rule({
   id: 'io-wait',
-  title: 'waiting for files',
+  title: 'I/O wait',
   help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs were in I/O wait for a tenth of the allocation; in both cases for at least three seconds. What is known of the whole node only is not said of a job whose own processes did next to no I/O.',
   kind: 'trouble',
   order: 540,
@@ -43,7 +43,7 @@ export default rule({
   severity: 'advice',
   say(waiting) {
     const most = weightedMean(waiting.map((n) => [n.pressure_io ?? waitingCpus(n), n.recorded_seconds]));
-    return `Work waited for files ${percent(most)} of the time on ${listed(waiting.map((n) => n.node))}`;
+    return `I/O wait took ${percent(most)} of the time on ${listed(waiting.map((n) => n.node))}`;
   },
   evidence: (waiting, _, { pressure_io }) => shown(waiting).flatMap((n) => evidenceOf(n, pressure_io)),
   advise:

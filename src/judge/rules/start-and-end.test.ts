@@ -12,7 +12,11 @@ import { EDGE } from './shared/use-over-time.ts';
 const SECONDS = 120;
 
 /** Two minutes on some nodes; `busy` CPUs at each second. */
-async function recorded(busy: (t: number) => number, nodes = ['c1']): Promise<string> {
+async function recorded(
+  busy: (t: number) => number,
+  nodes = ['c1'],
+  isSampled = (_: number): boolean => true,
+): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
   for (const node of nodes) {
     const place = path.join(folder, `node=${node}`);
@@ -21,7 +25,7 @@ async function recorded(busy: (t: number) => number, nodes = ['c1']): Promise<st
       const row = { time: START + t * 1e6, cgroup: '.', usage_us: Math.round(used) };
       used += busy(t) * 1e6;
       return row;
-    });
+    }).filter((_, t) => isSampled(t));
     await appendRows(place, cgroupTable, rows);
     const scope = { members: 'cgroup', cgroup: '/job_17' } as const;
     fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf(node, [cgroupTable], { scope })));
@@ -70,6 +74,12 @@ test('a short start, a start that works a little, and jobs that hardly work have
     assert.equal(said(folder, 'slow-start'), undefined, busy.toString());
     assert.equal(said(folder, 'slow-end'), undefined, busy.toString());
   }
+});
+
+test('a time that was not sampled is no time of little use', async () => {
+  const busy = (t: number) => (t < 96 ? 2 : 0);
+  assert.match(said(await recorded(busy), 'slow-end')!, /^2\d\.0 s at the end/);
+  assert.equal(said(await recorded(busy, ['c1'], (t) => t < 102), 'slow-end'), undefined);
 });
 
 test('limits of the configuration count where statistics alone would say that all is well', async () => {

@@ -110,7 +110,8 @@ export function littleUse(
   if (usual < limits.usual) return undefined;
   let steps = 0;
   while (steps < busy.length && !(busy[steps]! >= limits.little * usual)) steps++;
-  const seconds = steps * step;
+  // what was not sampled is no time of little use
+  const seconds = busy.slice(0, steps).filter((each) => !Number.isNaN(each)).length * step;
   if (steps === busy.length || seconds < limits.seconds || seconds < limits.duration * wall) return undefined;
   const mean = (of: number[]): number => {
     const known = of.filter((each) => !Number.isNaN(each));
