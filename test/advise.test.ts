@@ -84,7 +84,7 @@ test('no advice: nothing asked for, nothing there, nothing over, no scheduler', 
   // it runs, and its node has just said so
   fs.writeFileSync(file, JSON.stringify({ ...job, start: Date.now() * 1000 - 1e6 }));
   const cases: [string[], number, RegExp][] = [
-    [[folder, '--name', 'nobody'], 1, /no job is what was asked for/],
+    [[folder, '--name', 'nobody'], 1, /no job matches/],
     [[folder, '--last', '0'], 2, /--last: "0" is not a number of jobs/],
     [[folder, '--format', 'script'], 2, /these jobs had no scheduler.*--for slurm, flux or pbs/s],
     [[path.join(temporaryFolder(t), 'nothing')], 1, /no such file or folder|not there/],

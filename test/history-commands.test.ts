@@ -97,6 +97,18 @@ test('jobs: filters', () => {
   assert.equal(ids('--per-user', '1'), '7 3 4 5');
 });
 
+test('jobs: a column that is not there is named, with the one that was meant', () => {
+  for (const args of [
+    ['--max', 'cpu_yse=1'],
+    ['--sort', 'cpu_yse'],
+    ['--columns', 'cpu_yse'],
+  ]) {
+    const { code, err } = ask('jobs', ...args);
+    assert.equal(code, 2);
+    assert.match(err, /"cpu_yse"; did you mean "cpu_use"\?/);
+  }
+});
+
 test('jobs --by: sums, with use weighed by core-hours', () => {
   const sums = json('jobs', '--by', 'user');
   assert.deepEqual(
@@ -256,7 +268,10 @@ test('a period without data says when there are some', () => {
   }
   const none = ask('jobs', '--from', '2020-01-01T00:00:00Z', '--to', '2020-02-01T00:00:00Z');
   assert.deepEqual([none.code, none.out], [0, '']);
-  assert.match(none.err, /no job matches/);
+  assert.match(none.err, /no job matches; jobs started between 2024-03-04 08:00.* and 2024-10-27 00:00/);
+  const nodes = ask('uptime', '--from', '2020-01-01T00:00:00Z', '--to', '2020-02-01T00:00:00Z');
+  assert.deepEqual([nodes.code, nodes.out], [1, '']);
+  assert.match(nodes.err, /no node was recorded before 2020-02-01/);
   const wrong = ask('history', '--from', '2024-03-02', '--to', '2024-03-01');
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /the period ends before it begins/);

@@ -61,6 +61,8 @@ test('an assistant lists jobs, asks about one, and gets what the report says', a
   assert.ok(charts.some(({ id }: { id: string }) => id === 'gpu'));
   const gpu = (await ask(assistant, 'series', { job: '48213', chart: 'gpu', points: 20 })).json();
   assert.equal(gpu.count, report.gpus.length);
+  assert.equal(gpu.first, '2026-03-02T08:00:00.000Z');
+  assert.equal(gpu.step_seconds, 36);
   assert.ok(Math.max(...gpu.all.max) <= 100);
   const processes = (await ask(assistant, 'processes', { job: '48213', limit: 3 })).json();
   assert.equal(processes.shown.length, 3);
@@ -107,6 +109,12 @@ test('what is not there or not theirs is refused in words, and wrong questions t
   const chart = await ask(assistant, 'series', { job: '48213', chart: 'nope' });
   assert.match(chart.text, /^there is no chart "nope"; this job has .*gpu/);
   assert.match((await ask(assistant, 'advise', { users: ['nobody'] })).text, /^no job matches/);
+});
+
+test('a folder that is not there is refused at the start', () => {
+  const { code, err } = tacho(['mcp', path.join(folder, 'nowhere')]);
+  assert.equal(code, 1);
+  assert.match(err, /cannot open .*nowhere: no such file or folder/);
 });
 
 test('a recording that cannot be read is named, and the others are answered', async (t) => {

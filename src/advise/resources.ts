@@ -243,7 +243,7 @@ export function cpuAdvice({ jobs, newest }: JobGroup): ResourceAdvice {
       uncertain: [],
     };
   const busy = mostUsed(evidence)!;
-  const used = `${usedWords(evidence, (value) => count(Number(value.toFixed(1)), 'CPU'))} on average`;
+  const used = `${usedWords(evidence, (value) => count(Number(value < 0.1 ? value.toPrecision(1) : value.toFixed(1)), 'CPU'))} on average`;
   const why = `${used}, ${marginWords(CPU_MARGIN)}`;
   const keep = { ...base, advised: asked, verdict: 'keep' as const, why, uncertain: [] };
   const held = jobs.filter((job) => WANTED_MORE.test(job.findings ?? ''));

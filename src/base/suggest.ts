@@ -15,6 +15,12 @@ function distance(a: string, b: string): number {
   return last[b.length]!;
 }
 
+/** For the end of a message about a word that is not known. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const meant = suggest(word, known);
+  return meant === undefined ? '' : `; did you mean "${meant}"?`;
+}
+
 /** The word that was probably meant, or undefined when none is near. */
 export function suggest(word: string, known: readonly string[]): string | undefined {
   const lower = word.toLowerCase();

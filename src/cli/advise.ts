@@ -71,8 +71,7 @@ async function jobsOf(names: readonly string[], options: Options): Promise<JobSu
   const ids = found === undefined ? unplaced : [];
   const asked = ids.length === 0 ? options : { ...options, job: [...(options.job ?? []), ...ids] };
   const jobs = await withHistory(found ?? places, options, (history) => history.selectJobs(filterOf(asked)));
-  if (jobs.length === 0)
-    throw new Fault('no job is what was asked for', { hint: 'tacho jobs lists the jobs of a place' });
+  if (jobs.length === 0) throw new Fault('no job matches', { hint: 'tacho jobs lists the jobs of a place' });
   const { isOver } = await import('../advise/evidence.ts');
   const over = jobs.filter(isOver);
   if (over.length === 0)

@@ -3,6 +3,7 @@ import { usage } from '../base/fault.ts';
 import { expandHostlist } from '../base/hostlist.ts';
 import { formatMoment, parseMoment } from '../base/moment.ts';
 import { stated } from '../base/stated.ts';
+import { didYouMean } from '../base/suggest.ts';
 import { warn } from '../base/warn.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { parseAmount } from '../history/ask/amount.ts';
@@ -161,7 +162,10 @@ function rangesOf({ min = [], max = [] }: FilterOptions): NonNullable<JobFilter[
       if (name === undefined) throw usage(`"${text}" is no column and value`, `write it like --${side} cpu_use=0.5`);
       const column = NUMBERS.get(name);
       if (column === undefined)
-        throw usage(`jobs have no figure "${name}"`, `there are ${[...NUMBERS.keys()].join(', ')}`);
+        throw usage(
+          `jobs have no figure "${name}"${didYouMean(name, [...NUMBERS.keys()])}`,
+          `there are ${[...NUMBERS.keys()].join(', ')}`,
+        );
       ranges[name] = { ...ranges[name], [side]: parseAmount(text, value!, column.unit) };
     }
   return ranges as { [C in JobNumber]?: { min?: number; max?: number } };

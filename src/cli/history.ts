@@ -91,13 +91,20 @@ async function emissionsOf(options: Options): Promise<Emissions | undefined> {
 
 /** A period without data: when there are some. */
 export async function nothingThere(history: History, { from, to }: { from: number; to: number }): Promise<Fault> {
-  const [first] = await history.selectJobs({ order: { by: 'time' }, limit: 1 });
-  const [last] = await history.selectJobs({ order: { by: 'time', descending: true }, limit: 1 });
-  const hint =
-    first === undefined
-      ? 'there are no jobs at all; tacho index ARCHIVE looks for new recordings'
-      : `jobs started between ${formatMoment(first.time)} and ${formatMoment(last!.time)}`;
+  const hint = await whenThereAre(history);
   return new Fault(`no job ran between ${formatMoment(from)} and ${formatMoment(to)} that matches`, { hint });
+}
+
+/** When jobs started, for who asked for others. */
+export async function whenThereAre(history: History): Promise<string> {
+  const [oldest] = await history.selectJobs({ order: { by: 'time' }, limit: 1 });
+  // of some jobs accounting does not say when they ran
+  const [first] =
+    oldest?.time === 0 ? await history.selectJobs({ from: 1, order: { by: 'time' }, limit: 1 }) : [oldest];
+  const [last] = await history.selectJobs({ order: { by: 'time', descending: true }, limit: 1 });
+  return first === undefined
+    ? 'there are no jobs at all; tacho index ARCHIVE looks for new recordings'
+    : `jobs started between ${formatMoment(first.time)} and ${formatMoment(last!.time)}`;
 }
 
 async function shown(answer: UsageAnswer, { format, limit }: Options): Promise<string> {

@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander';
-import { usage } from '../base/fault.ts';
+import { type Fault, usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
+import { didYouMean } from '../base/suggest.ts';
 import { jobsTable } from '../history/tables/jobs.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { header } from '../table/table.ts';
+import { whenThereAre } from './history.ts';
 import {
   type FilterOptions,
   filterOf,
@@ -58,14 +60,16 @@ Examples:
       const order = orderOf(options.sort);
       const filter = filterOf(options);
       const needed = await neededOf(options, columns);
-      const jobs = await withHistory(places, options, (history) =>
-        history.selectJobs({
+      const jobs = await withHistory(places, options, async (history) => {
+        const matching = await history.selectJobs({
           ...filter,
           order,
           ...stated({ columns: needed }),
           ...(most === undefined || options.perUser !== undefined ? {} : { limit: most + 1 }),
-        }),
-      );
+        });
+        if (matching.length === 0 && isText) process.stderr.write(`no job matches; ${await whenThereAre(history)}\n`);
+        return matching;
+      });
       const chosen = options.perUser === undefined ? jobs : ofEachUser(jobs, options.perUser);
       if (options.by !== undefined) return void process.stdout.write(await groups(chosen, options.by, options.format));
       process.stdout.write(await shown(chosen.slice(0, most), columns, options.format));
@@ -74,12 +78,15 @@ Examples:
     });
 }
 
+const noColumn = (name: string): Fault =>
+  usage(`jobs have no column "${name}"${didYouMean(name, COLUMNS)}`, `there are ${COLUMNS.join(', ')}`);
+
 function columnsOf(given: string | undefined): string[] | undefined {
   if (given === undefined) return undefined;
   if (given === 'all') return COLUMNS;
   const names = given.split(',');
   const wrong = names.find((name) => !COLUMNS.includes(name));
-  if (wrong !== undefined) throw usage(`jobs have no column "${wrong}"`, `there are ${COLUMNS.join(', ')}`);
+  if (wrong !== undefined) throw noColumn(wrong);
   return names;
 }
 
@@ -96,7 +103,7 @@ async function neededOf(
 
 function orderOf(given = 'time'): { by: never; descending: boolean } {
   const [, less, name] = /^(-?)(.*)$/.exec(given)!;
-  if (!COLUMNS.includes(name!)) throw usage(`jobs have no column "${name}"`, `there are ${COLUMNS.join(', ')}`);
+  if (!COLUMNS.includes(name!)) throw noColumn(name!);
   return { by: name as never, descending: less === '' };
 }
 
@@ -119,10 +126,7 @@ async function shown(
     const picked = columns === undefined ? jobs : jobs.map((job) => pick(job, columns));
     return `${JSON.stringify(picked, null, 1)}\n`;
   }
-  if (jobs.length === 0) {
-    process.stderr.write('no job matches; tacho index ARCHIVE looks for new recordings\n');
-    return '';
-  }
+  if (jobs.length === 0) return '';
   const { jobsText, jobColumnsText } = await import('../show/history/jobs-text.ts');
   return columns === undefined ? jobsText(jobs, tableWidth()) : jobColumnsText(jobs, columns, tableWidth());
 }

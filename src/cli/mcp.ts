@@ -1,5 +1,6 @@
+import * as fs from 'node:fs';
 import { type Command, Option } from 'commander';
-import { usage } from '../base/fault.ts';
+import { Fault, usage } from '../base/fault.ts';
 import { pathsNamed } from './named-recordings.ts';
 import { forgivingRules } from './rule-settings.ts';
 
@@ -33,6 +34,9 @@ Examples:
     )
     .action(async (folders: string[], options: Options) => {
       const places = await pathsNamed(folders);
+      // an assistant would hear of it only with its first question
+      for (const place of places)
+        if (!fs.existsSync(place)) throw new Fault(`cannot open ${place}: no such file or folder`);
       const port = Number(options.port);
       if (!Number.isInteger(port) || port < 0 || port > 65_535)
         throw usage(`"${options.port}" is not a port`, 'give a number from 0 to 65535');

@@ -278,7 +278,10 @@ async function sent(found: readonly JudgedPolicy[], state: string, config: Confi
       now: () => Date.now() * 1000,
       senders,
       tried({ policy, user }, channel, sending) {
-        if (sending.state === 'sent') return;
+        if (sending.state === 'sent') {
+          if (sending.attempts > 1) warn(`the ${channel} to ${user} about ${policy}, which had waited, was sent`);
+          return;
+        }
         process.exitCode = 1;
         const then = {
           waiting: 'it waits',

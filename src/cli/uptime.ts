@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { parseDuration } from '../base/duration.ts';
 import { Fault } from '../base/fault.ts';
+import { formatMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
 import type { UptimeSpan } from '../history/ask/uptime.ts';
@@ -45,7 +46,9 @@ Examples:
       };
       const all = await withHistory(places, options, (history) => history.uptime(question));
       if (all.length === 0)
-        throw new Fault('no node is known here', { hint: 'tacho index ARCHIVE looks for new recordings' });
+        throw new Fault(`no node was recorded before ${formatMoment(to)}`, {
+          hint: 'tacho index ARCHIVE looks for new recordings',
+        });
       const spans = all.filter(
         ({ state }) => !(options.onlyUp === true && state !== 'up') && !(options.onlySilent === true && state === 'up'),
       );

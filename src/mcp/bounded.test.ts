@@ -13,6 +13,20 @@ test('a long list loses its end, and says so', () => {
   assert.match(answer.rows.at(-1), /^4\d{3} more were left out$/);
 });
 
+test('moments are dates, and a command is one line; other numbers stay as they are', () => {
+  const told = { start: 1772438400000000, last_sample: 1772438400500000, memory_bytes: 1772438400000000, from: 3 };
+  assert.deepEqual(JSON.parse(bounded({ job: { ...told, command: ['sh', '-c', 'a b'] }, time: [1772438400000000] })), {
+    job: {
+      start: '2026-03-02T08:00:00.000Z',
+      last_sample: '2026-03-02T08:00:00.500Z',
+      memory_bytes: 1772438400000000,
+      from: 3,
+      command: "sh -c 'a b'",
+    },
+    time: ['2026-03-02T08:00:00.000Z'],
+  });
+});
+
 test('no answer is longer than it may be', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.integer({ min: 200, max: 5000 }), (value, most) => {

@@ -65,7 +65,7 @@ export const TOOLS: readonly Tool[] = [
   tool(
     'list_jobs',
     'List jobs',
-    'Jobs with what they asked for and used, the newest first: CPU, memory and GPU use (0 to 1), core-hours and how many were wasted, findings. Times are epoch microseconds.',
+    'Jobs with what they asked for and used, the newest first: CPU, memory and GPU use (0 to 1), core-hours and how many were wasted, findings.',
     { ...filter, limit: limit(30) },
     async (jobs, { limit: most = 30, from, to, ...lists }) => {
       const found = await jobs.asking((history) =>
@@ -102,7 +102,7 @@ export const TOOLS: readonly Tool[] = [
   tool(
     'compare',
     'Compare jobs',
-    'What differs between two to six jobs, ranked: which operations or programs explain the difference in time, tasks of Dask by prefix, and which metrics differ.',
+    'What differs between two to six jobs, ranked: which operations or programs explain the difference in time, tasks of Dask by prefix, and which metrics differ. Durations and differences are microseconds.',
     { jobs: z.array(job).min(2).max(6), by: z.enum(COMPARE_BY).optional() },
     async (jobs, { jobs: list, by }) => {
       const opened = [];
@@ -118,7 +118,7 @@ export const TOOLS: readonly Tool[] = [
   tool(
     'series',
     'A job over time',
-    'What one job did over time: without chart, the charts that it has; with one, in each step the least, mean and greatest of all series and their sum, and with node each series of that node. A missing value is null.',
+    'What one job did over time: without chart, the charts that it has; with one, in each step (step_seconds, from first on) the least, mean and greatest of all series and their sum, and with node each series of that node. A missing value is null.',
     {
       job,
       chart: z.string().max(40).optional(),
@@ -145,7 +145,7 @@ export const TOOLS: readonly Tool[] = [
         unit: chart.unit,
         scope: source.scope,
         first,
-        step,
+        step_seconds: step / 1e6,
         count: series.length,
         all: bandOf(drawing),
         ...own,

@@ -24,12 +24,13 @@ export function adviseText(all: readonly Advice[], options: AdviseTextOptions = 
 /** What the jobs are called; where others are called the same, with their size. */
 function titleOf(one: Advice, all: readonly Advice[]): string {
   const { name, user } = one;
-  if (!all.some((other) => other !== one && other.name === name && other.user === user)) return `${name} (${user})`;
+  if (!all.some((other) => other !== one && other.name === name && other.user === user))
+    return user === '' ? name : `${name} (${user})`;
   const size = (['nodes', 'CPUs', 'GPUs'] as const).flatMap((resource) => {
     const asked = one.resources.find((each) => each.resource === resource)?.asked;
     return asked === undefined || asked === 0 ? [] : count(asked, resource.slice(0, -1));
   });
-  return `${name} (${[user, ...size].join(', ')})`;
+  return `${name} (${[user, ...size].filter((word) => word !== '').join(', ')})`;
 }
 
 function adviceLines(one: Advice, title: string, width: number, pen: ReturnType<typeof paint>): string[] {
@@ -106,8 +107,8 @@ function savedWords({ runs, core_hours, gpu_hours, memory_byte_hours, ...shares 
   const parts = [
     core_hours === undefined || core_hours === 0
       ? ''
-      : `${figure(core_hours)} core-hours (${percent(shares.core_share)})`,
-    gpu_hours === undefined || gpu_hours === 0 ? '' : `${figure(gpu_hours)} GPU-hours (${percent(shares.gpu_share)})`,
+      : `${count(core_hours, 'core-hour')} (${percent(shares.core_share)})`,
+    gpu_hours === undefined || gpu_hours === 0 ? '' : `${count(gpu_hours, 'GPU-hour')} (${percent(shares.gpu_share)})`,
     memory_byte_hours === undefined || memory_byte_hours === 0
       ? ''
       : `${formatBytes(memory_byte_hours).replace(/B$/, 'B-hours')} of memory (${percent(shares.memory_share)})`,

@@ -25,7 +25,7 @@ export interface UptimeSpan {
   gpus?: number;
 }
 
-/** When nodes were up, in the words of their samples. A node that the whole index has never seen is not there. */
+/** When nodes were up, in the words of their samples. A node that was first seen after the period is not there. */
 export async function askUptime(engine: Engine, question: UptimeQuestion): Promise<UptimeSpan[]> {
   const { dialect: sql } = engine;
   const { from, to, nodes, clusters, gap } = question;
@@ -35,7 +35,8 @@ export async function askUptime(engine: Engine, question: UptimeQuestion): Promi
   ];
   const all = await engine.query(
     (table) =>
-      `select distinct h.cluster, h.node from ${table('node_hours')} h ${where(named)} order by h.cluster, h.node`,
+      `select h.cluster, h.node, min(h.first_time) as since from ${table('node_hours')} h ${where(named)}
+        group by h.cluster, h.node order by h.cluster, h.node`,
   );
   const rows = await engine.query(
     (table) => `select h.cluster, h.node, h.first_time, h.last_time, h.gpus, h.gpus_failed
@@ -47,7 +48,8 @@ export async function askUptime(engine: Engine, question: UptimeQuestion): Promi
   const known = new Set(all.map(({ node }) => node));
   const unseen = (nodes ?? []).filter((name) => !/[*?]/.test(name) && !known.has(name));
   const seen = Map.groupBy(rows, (row) => JSON.stringify([row.cluster ?? '', row.node]));
-  return [...all, ...(known.size === 0 ? [] : unseen.map((node) => ({ cluster: '', node })))].flatMap((row) => {
+  const there = all.filter(({ since }) => Number(since) < to);
+  return [...there, ...(there.length === 0 ? [] : unseen.map((node) => ({ cluster: '', node })))].flatMap((row) => {
     const cluster = String(row.cluster ?? '');
     const node = String(row.node);
     const own = seen.get(JSON.stringify([row.cluster ?? '', row.node])) ?? [];

@@ -61,6 +61,18 @@ test('another version of Slurm has other columns: what is missing is said, the r
   ]);
 });
 
+test('what is not known without a column is said in a sentence', () => {
+  const { notes } = parse(
+    'JobID|User|State|Start|Elapsed|Submit|TotalCPU|MaxRSS|ReqMem',
+    '8|bob|COMPLETED||00:10:00||||',
+  );
+  assert.deepEqual(notes, [
+    'sacct.txt has no column AllocCPUS or NCPUS or AllocTRES: core-hours are not known',
+    'sacct.txt has no column AllocTRES or AllocGRES: GPU-hours are not known',
+    'sacct.txt has no column TimelimitRaw or Timelimit: time limits are not known',
+  ]);
+});
+
 test('what is not parsable output of sacct is refused, with what to do', () => {
   assert.throws(() => parse('time,host,user', '1,2,3'), /no column JobID, so it is no output of sacct/);
   assert.throws(() => parse('7|ada|COMPLETED', '8|bob|FAILED'), /no line with the names of the columns/);

@@ -51,17 +51,17 @@ export const FIELDS = [
 
 /** Columns without which something is not known: one of each line is enough. */
 const WANTED: readonly (readonly [columns: readonly string[], what: string])[] = [
-  [['User'], 'whose the jobs are'],
-  [['State'], 'how jobs ended'],
-  [['Submit'], 'how long jobs waited'],
-  [['Start'], 'when jobs ran'],
-  [['End', 'ElapsedRaw', 'Elapsed'], 'how long jobs ran'],
-  [['AllocCPUS', 'NCPUS', 'AllocTRES'], 'core-hours'],
-  [['AllocTRES', 'AllocGRES'], 'GPU-hours'],
-  [['TotalCPU', 'TRESUsageInTot', 'UserCPU'], 'CPU use'],
-  [['MaxRSS', 'TRESUsageInMax'], 'memory use'],
-  [['ReqTRES', 'ReqMem'], 'what memory was asked for'],
-  [['TimelimitRaw', 'Timelimit'], 'time limits'],
+  [['User'], 'whose the jobs are is'],
+  [['State'], 'how jobs ended is'],
+  [['Submit'], 'how long jobs waited is'],
+  [['Start'], 'when jobs ran is'],
+  [['End', 'ElapsedRaw', 'Elapsed'], 'how long jobs ran is'],
+  [['AllocCPUS', 'NCPUS', 'AllocTRES'], 'core-hours are'],
+  [['AllocTRES', 'AllocGRES'], 'GPU-hours are'],
+  [['TotalCPU', 'TRESUsageInTot', 'UserCPU'], 'CPU use is'],
+  [['MaxRSS', 'TRESUsageInMax'], 'memory use is'],
+  [['ReqTRES', 'ReqMem'], 'how much memory was asked for is'],
+  [['TimelimitRaw', 'Timelimit'], 'time limits are'],
 ];
 
 /** Cells of a line by the names of their columns. */
@@ -95,7 +95,7 @@ export function parseSacctText(text: string, from: string, zone: Zone): SacctOut
   return {
     jobs,
     notes: [
-      ...missing.map(([columns, what]) => `${from} has no column ${columns.join(' or ')}: ${what} is not known`),
+      ...missing.map(([columns, what]) => `${from} has no column ${columns.join(' or ')}: ${what} not known`),
       ...(torn > 0
         ? [
             `${from}: ${count(torn, 'line')} left out: more or fewer cells than the first line has (a "${delimiter}" in a name?)`,

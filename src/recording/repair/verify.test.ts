@@ -167,6 +167,9 @@ test('a file of something else under a part’s name is set aside, other files a
   fs.writeFileSync(path.join(nodeOf(folder), 'core.1234'), 'dump');
   // which hubs have had it: in an agent's spool
   fs.writeFileSync(path.join(nodeOf(folder), '.hubs'), '[]');
+  // made when a recording is sealed
+  fs.mkdirSync(path.join(nodeOf(folder), '.overview'));
+  fs.writeFileSync(path.join(folder, 'processes.json.zst'), '');
   fs.writeFileSync(path.join(folder, 'notes.txt'), 'mine');
   assert.deepEqual(found(folder), [
     "note: notes.txt is not one of Tacho's files → left as it is",

@@ -61,7 +61,7 @@ export function verifyRecording(folder: string, options: VerifyOptions = {}): Ch
   verifier.foreign(
     folder,
     fs.readdirSync(folder),
-    /^(job\.json(\.reserve)?|features\.json|tables\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
+    /^(job\.json(\.reserve)?|features\.json|(tables|processes)\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
   );
   for (const stray of recording.strays ?? [])
     verifier.add(path.join(folder, stray), 'is no node of this job', 'note', 'left out');
@@ -181,7 +181,7 @@ class Verifier {
     this.foreign(
       node.folder,
       [...names, ...others],
-      /^(\.hubs|(agent|received)\.json|(tables|received)\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|damaged|tmp|log))$/,
+      /^(\.hubs|\.overview|(agent|received)\.json|(tables|received)\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|damaged|tmp|log))$/,
     );
     if (![...names, ...others].includes('agent.json') && !this.replaced.has(path.join(node.folder, 'agent.json'))) {
       const action = 'tables are known from their files; a copy from a backup would help';

@@ -22,9 +22,9 @@ export function thousands(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
-/** Minutes are enough in a list. */
+/** Minutes are enough in a list. 0: accounting does not say when. */
 export const whenText = (moment: number | undefined): string =>
-  moment === undefined ? '-' : formatMoment(moment).slice(0, 'YYYY-MM-DD HH:MM'.length);
+  moment === undefined || moment === 0 ? '-' : formatMoment(moment).slice(0, 'YYYY-MM-DD HH:MM'.length);
 
 /** The columns of jobs that their usual list shows. */
 export const JOB_LIST_COLUMNS = [

@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { jobsText, whenText } from './jobs-text.ts';
+
+test('a job of which accounting does not say when it ran has no start, not one in 1970', () => {
+  const rows = [{ job: '8', user: 'ada', state: 'pending', time: 0 }].map((row) => jobsText([row]));
+  assert.deepEqual(
+    rows[0]!.split('\n').map((line) => line.trim().split(/\s+/)),
+    [['job', 'user', 'state'], ['8', 'ada', 'pending'], ['']],
+  );
+  assert.equal(whenText(1), '1970-01-01 00:00');
+});
