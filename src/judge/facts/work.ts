@@ -7,7 +7,7 @@ import { cgroupTable } from '../../sources/tables.ts';
 import type { WorkReport } from '../report-schema.ts';
 
 /** As the job's own cgroups counted it, where it has one on every node. */
-function cgroupSplit({ nodes }: Material): { user_seconds: number; system_seconds: number } | undefined {
+function cgroupSplit({ nodes }: Material): Split | undefined {
   let [user_seconds, system_seconds] = [0, 0];
   for (const node of nodes) {
     const [user, system] = [cgroupOf(node, cgroupTable.col.user_us), cgroupOf(node, cgroupTable.col.system_us)];
@@ -21,6 +21,14 @@ function cgroupSplit({ nodes }: Material): { user_seconds: number; system_second
 /** Less than this is no command of Tacho's. */
 const TACHO_SECONDS = 0.003;
 
+/** How much of a job's CPU time has to be divided into user and system for that to be true of all of it. */
+const MOST_DIVIDED = 0.95;
+
+type Split = { user_seconds: number; system_seconds: number };
+
+const isMostOf = ({ user_seconds, system_seconds }: Split, cpu = 0): boolean =>
+  user_seconds + system_seconds >= MOST_DIVIDED * cpu;
+
 /** What the job's processes did, added up; of a part of a job nobody knows it. `cpu`: its CPU time in seconds, without Tacho's own. */
 export function workOf(material: Material, cpu?: number): WorkReport | undefined {
   const { job, nodes, range } = material;
@@ -31,7 +39,9 @@ export function workOf(material: Material, cpu?: number): WorkReport | undefined
     return value === undefined ? undefined : value * factor;
   };
   // the kernel's own count of all that was waited for, where all of it ran here
-  const exact = job.usage !== undefined && nodes.length <= 1 && job.usage.elsewhere !== true ? job.usage : undefined;
+  const waited = job.usage !== undefined && nodes.length <= 1 && job.usage.elsewhere !== true ? job.usage : undefined;
+  // a launcher that ends without waiting for its ranks leaves them out of it
+  const exact = waited !== undefined && isMostOf(waited, cpu) ? waited : undefined;
   const counted = exact ?? cgroupSplit(material);
   const inAll = counted === undefined ? 0 : counted.user_seconds + counted.system_seconds;
   // commands of Tacho that the job called (tacho mark) are in that count, and not in its CPU time
