@@ -77,14 +77,15 @@ function caseLines(one: Case, said: string | undefined, width: number | undefine
   return ['', printable(head), ...table.map((line) => `  ${line}`), ...more];
 }
 
+/** What the policy is about is left out last. */
 const jobColumns = ({ jobs }: Case): TextColumn[] => [
   { head: 'job', middle: true },
   { head: 'name', most: 24, shrinks: true },
-  { head: 'state', spare: 2 },
-  { head: 'start', spare: 1 },
+  { head: 'state', spare: 3 },
+  { head: 'start', spare: 2 },
   { head: 'core-hours', align: 'right' },
   { head: 'GPU-hours', align: 'right' },
-  ...Object.keys(jobs[0]?.figures ?? {}).map((name): TextColumn => ({ head: name, align: 'right', spare: 3 })),
+  ...Object.keys(jobs[0]?.figures ?? {}).map((name): TextColumn => ({ head: name, align: 'right', spare: 1 })),
 ];
 
 function jobCells({ summary: job, figures }: CaseJob): string[] {
