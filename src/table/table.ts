@@ -34,8 +34,8 @@ export interface Table {
   /** What a row is about (`gpu`, `disk`, `pid`); empty: one row a tick. */
   readonly keys: readonly Key[];
   readonly columns: readonly Column[];
-  /** The columns listed are those that are known; a node adds what its kernel has, as described here. */
-  readonly open?: { readonly help: string };
+  /** The columns listed are those that are known; a node adds what its kernel has (in this file), as described here. */
+  readonly open?: { readonly help: string; readonly file?: string };
   /** node: belongs to the whole node. job: only the job's part of it. */
   readonly scope: 'node' | 'job';
   /** A row is written only when something changed (and now and then anyway): the last row holds until the next one. */
@@ -138,3 +138,6 @@ export function header(table: Table): string[] {
 /** Columns or keys by their names; of those with the same name the first counts. */
 export const byName = <T extends { readonly name: string }>(all: readonly T[]): Map<string, T> =>
   new Map(all.map((each) => [each.name, each] as const).reverse());
+
+/** What is said of a field of a file of the kernel that an open table does not list. */
+export const openHelp = (file: string, column: string): string => `${column.replace(/_bytes$/, '')} of ${file}.`;

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { packText } from '../sealed/pack-text.ts';
 import { AGENT_NEEDS, type AgentRecord, TABLES } from './agent-record.ts';
+import { withHelp, withoutOwnHelp } from './own-help.ts';
 import { MOST_BYTES, readJson, readJsonText } from './record-file.ts';
 import { replaceLast } from './replace.ts';
 import { shaped, wrongWords } from './shape.ts';
@@ -28,7 +29,7 @@ export function readTables(folder: string, troubles: string[]): Tables | undefin
     const { tables } = JSON.parse(text) as { tables: unknown };
     if (!Array.isArray(tables)) throw new SyntaxError('no list');
     const wrong: string[] = [];
-    const usable = TABLES(tables, wrong) as Tables;
+    const usable = (TABLES(tables, wrong) as Tables).map(withHelp);
     if (wrong.length > 0) troubles.push(`${file}: of its tables ${wrongWords(wrong)} cannot be used`);
     else known = { text, tables: usable };
     return usable;
@@ -67,7 +68,7 @@ export function moveTables(folder: string, more: Tables, written: readonly strin
   const known = new Set(record.tables.map(({ name }) => name));
   const tables = [...record.tables, ...more.filter(({ name }) => !known.has(name))];
   const own = path.join(folder, TABLES_FILE);
-  const text = JSON.stringify({ tables });
+  const text = storedText(tables);
   if (several && isInCommon(path.dirname(folder), text)) fs.rmSync(own, { force: true });
   else write(own, text, fs.renameSync);
   syncFolder(folder);
@@ -75,6 +76,8 @@ export function moveTables(folder: string, more: Tables, written: readonly strin
   if (versionOf(file) !== before) return;
   replaceLast(file, { ...record, tables: [], written: [...new Set([...(record.written ?? []), ...written])] });
 }
+
+const storedText = (tables: Tables): string => JSON.stringify({ tables: tables.map(withoutOwnHelp) });
 
 /** Whether the nodes of a recording have this in common; the first one's is what they have. */
 function isInCommon(recording: string, text: string): boolean {
@@ -86,7 +89,7 @@ function isInCommon(recording: string, text: string): boolean {
     if (code((error as Fault).cause) !== 'EEXIST') return false;
   }
   const found = readTables(recording, []);
-  return found !== undefined && JSON.stringify({ tables: found }) === text;
+  return found !== undefined && storedText(found) === text;
 }
 
 function write(target: string, text: string, place: (from: string, to: string) => void): void {

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
+import { markerTable } from '../../sources/tables.ts';
 import type { Table } from '../../table/table.ts';
 import { isAlive, ownMark } from '../folder/alive.ts';
 import { tableOf } from '../folder/describe.ts';
@@ -67,7 +68,9 @@ export function sealRecording(recording: Recording, options: SealOptions = {}): 
     node.tables = tableFiles(fileNames(node.folder).files);
     if (!alive) {
       const names = [...node.tables.keys()];
-      const more = names.flatMap((name) => tableOf(node, name) ?? []);
+      // markers are described by Tacho itself, and only one of the nodes has them
+      const described = names.filter((name) => name !== markerTable.name);
+      const more = described.flatMap((name) => tableOf(node, name) ?? []);
       moveTables(node.folder, more, names, recording.job.nodes.length > 1);
     }
     return { node: node.name, tables };
@@ -213,8 +216,8 @@ interface Targets {
 const MOST_PACKED_ROWS = 1500;
 /** Larger ones are quicker to read in part. */
 const MOST_PACKED_VALUES = 1 << 18;
-/** So many are read in the time in which their statistics would be. */
-const MOST_UNMEASURED_VALUES = 1 << 15;
+/** So many are read in a few milliseconds; their statistics would take a tenth of the room of a short job. */
+const MOST_UNMEASURED_VALUES = 1 << 16;
 /** What a column takes in a Parquet file at least: its names, where it is, its bounds, the head of its page. */
 const PARQUET_COLUMN_BYTES = 180;
 

@@ -1,8 +1,10 @@
-import { type Column, defineTable, gauge } from '../../table/table.ts';
+import { type Column, defineTable, gauge, openHelp } from '../../table/table.ts';
 import { type Field, fieldsKind } from '../fields.ts';
 
 const bytes = <N extends string>(name: N, help: string) => gauge(`${name}_bytes` as const, 'bytes', help);
 const pages = <N extends string>(name: N, help: string) => gauge(name, 'count', help);
+
+const PATH = '/proc/meminfo';
 
 export const meminfoTable = defineTable({
   name: 'meminfo',
@@ -70,18 +72,17 @@ export const meminfoTable = defineTable({
     bytes('DirectMap1G', 'Memory the kernel maps in 1 GB pages.'),
   ],
   open: {
+    file: PATH,
     help: 'Every other field of /proc/meminfo under the kernel’s name: sizes end in _bytes, counts are as they are.',
   },
 });
-
-const PATH = '/proc/meminfo';
 
 const columnName = (name: string): string => name.replace(/\(/g, '_').replace(/[^\w]/g, '');
 
 function columnOf(field: Field): Column {
   const plain = columnName(field.name);
   const name = field.kilobytes ? `${plain}_bytes` : plain;
-  const help = `${field.name} of /proc/meminfo.`;
+  const help = openHelp(PATH, name);
   return meminfoTable.columns.find((c) => c.name === name) ?? gauge(name, field.kilobytes ? 'bytes' : 'count', help);
 }
 

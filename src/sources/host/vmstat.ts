@@ -1,8 +1,10 @@
-import { type Column, counter, defineTable, gauge } from '../../table/table.ts';
+import { type Column, counter, defineTable, gauge, openHelp } from '../../table/table.ts';
 import { fieldsKind } from '../fields.ts';
 
 const level = <N extends string>(name: N, help: string) => gauge(name, 'count', help);
 const events = <N extends string>(name: N, help: string) => counter(name, 'count', help);
+
+const PATH = '/proc/vmstat';
 
 export const vmstatTable = defineTable({
   name: 'vmstat',
@@ -59,11 +61,10 @@ export const vmstatTable = defineTable({
     events('thp_split_page', 'Huge pages split into small ones.'),
   ],
   open: {
+    file: PATH,
     help: 'Every other field of /proc/vmstat under the kernel’s name: nr_* are levels in pages, the others count events.',
   },
 });
-
-const PATH = '/proc/vmstat';
 /** Named like levels, but they only grow. */
 const COUNTERS =
   /^nr_(dirtied|written|throttled_written|vmscan_write|vmscan_immediate_reclaim|foll_pin_acquired|foll_pin_released)$/;
@@ -72,7 +73,7 @@ const LEVELS = /^(nr_|workingset_nodes$)/;
 function columnOf(name: string): Column {
   const known = vmstatTable.columns.find((c) => c.name === name);
   if (known !== undefined) return known;
-  const help = `${name} of /proc/vmstat.`;
+  const help = openHelp(PATH, name);
   return LEVELS.test(name) && !COUNTERS.test(name) ? level(name, help) : events(name, help);
 }
 

@@ -7,6 +7,7 @@ import { unzstd } from '../../../base/unzstd.ts';
 import type { Column, Table } from '../../../table/table.ts';
 import { TABLES } from '../../folder/agent-record.ts';
 import { guessColumn } from '../../folder/describe.ts';
+import { withHelp } from '../../folder/own-help.ts';
 import { MOST_BYTES } from '../../folder/record-file.ts';
 import { wrongWords } from '../../folder/shape.ts';
 import { Rows } from '../../read/rows.ts';
@@ -15,7 +16,7 @@ import { MOST_PART_BYTES, unpackFile, unpackWhole } from '../unpack.ts';
 import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
 import { Codec, Encoding, MAGIC, PACKED_TABLE_KEY, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
 import { Places, type Stretch, type Wanting } from './places.ts';
-import { type Read, type ReadStruct, ThriftReader } from './thrift.ts';
+import { type Needed, type ReadStruct, ThriftReader } from './thrift.ts';
 import { Within } from './within.ts';
 
 export interface ParquetChunk {
@@ -23,7 +24,7 @@ export interface ParquetChunk {
   bytes: number;
   rows: number;
   codec: number;
-  /** The least and greatest value of whole numbers, where the file says that. */
+  /** The least and greatest time, where the file says that. */
   bounds?: [min: number, max: number];
 }
 
@@ -63,6 +64,14 @@ function structIn(struct: ReadStruct, id: number): ReadStruct {
   return found;
 }
 
+/** What is needed of a footer: schema, rows, row groups (of each chunk where it is, not what it is called), description. */
+const FOOTER: Needed = {
+  2: { 1: true, 3: true, 4: true },
+  3: true,
+  4: { 1: { 3: { 4: true, 7: true, 9: true, 11: true, 12: 'at' } }, 3: true },
+  5: true,
+};
+
 /** What a Parquet file says of itself at its end. Throws with the reason when it is damaged or cut off. */
 export function readFooter(fd: number, size: number): ParquetFooter {
   const tail = Buffer.alloc(8);
@@ -73,16 +82,22 @@ export function readFooter(fd: number, size: number): ParquetFooter {
   if (length > size - 12) throw new Error('it is not a whole Parquet file');
   const bytes = Buffer.alloc(length);
   fs.readSync(fd, bytes, 0, length, size - 8 - length);
-  const footer = new ThriftReader(bytes).struct();
+  const footer = new ThriftReader(bytes).struct(FOOTER);
   const [, ...elements] = listIn(footer, 2);
   const groups = listIn(footer, 4);
   const columns = elements.map((element, i): ParquetColumnFacts => {
     const chunks = groups.map((group): ParquetChunk => {
       const facts = structIn(listIn(group, 1)[i] ?? {}, 3);
       const offset = Math.min(facts[9] as number, (facts[11] as number | undefined) ?? Number.POSITIVE_INFINITY);
-      const bounds = element[1] === Type.INT64 ? boundsIn(facts[12]) : undefined;
-      const [bytes, rows, codec] = [facts[7] as number, group[3] as number, facts[4] as number];
-      const chunk = { offset, bytes, rows, codec, ...stated({ bounds }) };
+      const isTime = i === 0 && element[1] === Type.INT64;
+      const bounds = isTime && isCount(facts[12]) ? boundsIn(bytes, facts[12] as number) : undefined;
+      const chunk: ParquetChunk = {
+        offset,
+        bytes: facts[7] as number,
+        rows: group[3] as number,
+        codec: facts[4] as number,
+        ...stated({ bounds }),
+      };
       if (![chunk.offset, chunk.bytes, chunk.rows].every(isCount) || chunk.offset + chunk.bytes > size) throw damaged();
       return chunk;
     });
@@ -96,8 +111,8 @@ export function readFooter(fd: number, size: number): ParquetFooter {
   return { rows, columns, ...stated({ table }) };
 }
 
-function boundsIn(statistics: Read | undefined): [min: number, max: number] | undefined {
-  const { 5: max, 6: min } = (statistics ?? {}) as ReadStruct;
+function boundsIn(footer: Buffer, at: number): [min: number, max: number] | undefined {
+  const { 5: max, 6: min } = new ThriftReader(footer, at).struct();
   if (!Buffer.isBuffer(min) || !Buffer.isBuffer(max) || min.length !== 8 || max.length !== 8) return undefined;
   const [least, greatest] = plainInt64(Buffer.concat([min, max]), 2);
   return [least!, greatest!];
@@ -120,6 +135,7 @@ function tableIn(pairs: readonly ReadStruct[]): Table | undefined {
       [table] = TABLES([JSON.parse(text(plain))], wrong) as Table[];
       if (table === undefined || wrong.length > 0)
         throw new Error(`its description of the table is damaged (${wrongWords(wrong)})`);
+      table = withHelp(table);
       if (known.size >= MOST_KNOWN) known.clear();
       known.set(described, table);
     }

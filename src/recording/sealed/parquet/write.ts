@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { openNew } from '../../../base/plain-file.ts';
 import type { Table } from '../../../table/table.ts';
+import { withoutOwnHelp } from '../../folder/own-help.ts';
 import type { Batch, TextColumn } from '../../read/batch.ts';
 import { packText } from '../pack-text.ts';
 import { type Chunk, numberChunk, textChunk } from './chunk.ts';
@@ -222,9 +223,9 @@ export function parquetColumns(table: Table): ParquetColumn[] {
 /** The table's description travels in the file's footer. */
 export const tableMetadata = (table: Table): Record<string, string> => ({ [TABLE_KEY]: JSON.stringify(table) });
 
-/** The same in a fifth of the room: in a recording it is also beside the file. */
+/** The same in a tenth of the room: in a recording it is also beside the file. */
 export const packedMetadata = (table: Table): Record<string, string> => ({
-  [PACKED_TABLE_KEY]: packText(JSON.stringify(table)).toString('base64'),
+  [PACKED_TABLE_KEY]: packText(JSON.stringify(withoutOwnHelp(table))).toString('base64'),
 });
 
 /** A whole batch as one file; returns its size. */
