@@ -36,13 +36,16 @@ export function coarse(batch: Batch, step: number, sampled: number, how: Coarse 
       numbers.set(each.name, rounded(i === 0 ? points.min : points.max, each));
     });
   }
+  const { time, series } = buckets;
   const texts: Batch['texts'] = new Map();
+  const keys = new Set(batch.table.keys.map(({ name }) => name));
   for (const [name, { codes, values }] of batch.texts) {
     const last = new Uint32Array(length);
-    for (let b = 0; b < length; b++) last[b] = codes[rows[b + 1]! - 1]!;
+    if (keys.has(name))
+      for (let s = 0; s + 1 < series.length; s++) last.fill(codes[batch.series[s]!]!, series[s], series[s + 1]);
+    else for (let b = 0; b < length; b++) last[b] = codes[rows[b + 1]! - 1]!;
     texts.set(name, { values, codes: last });
   }
-  const { time, series } = buckets;
   const columns = batch.table.columns.flatMap((column) => coarseColumn(column, how));
   return { table: { ...batch.table, columns }, rows: length, time, numbers, texts, series };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Table } from '../../table/table.ts';
-import { arrange, compareKeys } from './arrange.ts';
+import { arrange } from './arrange.ts';
 import type { Batch } from './batch.ts';
 import { Rows } from './rows.ts';
 
@@ -39,6 +39,20 @@ function texts(batch: Batch): Row[] {
     return values[codes[row]!]!;
   };
   return Array.from({ length: batch.rows }, (_, i) => [text('gpu', i), text('what', i), batch.time[i]!]);
+}
+
+const NUMBER = /^\d{1,15}$/;
+
+/** Keys that are numbers come first, by value ("gpu 2" before "gpu 10"), then texts. */
+function compareKeys(a: string, b: string): number {
+  const left = NUMBER.test(a);
+  const right = NUMBER.test(b);
+  if (left !== right) return left ? -1 : 1;
+  if (left) {
+    const difference = Number(a) - Number(b);
+    if (difference !== 0) return difference;
+  }
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 const byKeysAndTime = (a: Row, b: Row): number => compareKeys(a[0], b[0]) || compareKeys(a[1], b[1]) || a[2] - b[2];

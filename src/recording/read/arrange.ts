@@ -39,18 +39,6 @@ export function arrange(rows: Rows, table: Table, distinct = false): Batch {
 
 const NUMBER = /^\d{1,15}$/;
 
-/** Keys that are numbers come first, by value ("gpu 2" before "gpu 10"), then texts. */
-export function compareKeys(a: string, b: string): number {
-  const left = NUMBER.test(a);
-  const right = NUMBER.test(b);
-  if (left !== right) return left ? -1 : 1;
-  if (left) {
-    const difference = Number(a) - Number(b);
-    if (difference !== 0) return difference;
-  }
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
 interface Numbered {
   /** For each row, the number of its series. */
   series: Uint32Array | undefined;
@@ -82,8 +70,10 @@ const numbersOf = (values: readonly string[]): Float64Array =>
  * Where each series begins, if the rows come by keys and time already, each once: those of a sealed file do. Each row need
  * only be compared with the one before it.
  */
-function sortedSeries(keys: readonly TextColumn[], time: Float64Array, count: number): Uint32Array | undefined {
+function sortedSeries(texts: readonly TextColumn[], time: Float64Array, count: number): Uint32Array | undefined {
   const starts = [0];
+  // what a text counts for is looked up once, not for each of thousands of processes
+  const keys = texts.map(({ codes, values }) => ({ codes, values, numbers: numbersOf(values) }));
   for (let from = 0; from < count; ) {
     // as long as no key changes, times must grow
     let to = count;
@@ -107,13 +97,27 @@ function risesUntil(from: number, to: number, time: Float64Array): number {
   return i;
 }
 
+interface SortKey extends TextColumn {
+  numbers: Float64Array;
+}
+
 /** Whether the keys of a row come before those of another one. */
-function isBefore(keys: readonly TextColumn[], a: number, b: number): boolean {
-  for (const { codes, values } of keys) {
-    const order = compareKeys(values[codes[a]!]!, values[codes[b]!]!);
+function isBefore(keys: readonly SortKey[], a: number, b: number): boolean {
+  for (const { codes, values, numbers } of keys) {
+    const [left, right] = [codes[a]!, codes[b]!];
+    if (left === right) continue;
+    const order = compareTexts(values, numbers, left, right);
     if (order !== 0) return order < 0;
   }
   return false;
+}
+
+/** Keys that are numbers come first, by value ("gpu 2" before "gpu 10"), then texts. `numbers`: what the texts count for. */
+function compareTexts(values: readonly string[], numbers: Float64Array, a: number, b: number): number {
+  const difference = numbers[a]! - numbers[b]!;
+  // two texts are infinitely far away, and so not apart
+  if (difference < 0 || difference > 0) return difference;
+  return values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : 0;
 }
 
 /** The batch of rows that stay where they are. */
@@ -126,17 +130,12 @@ function inPlace(rows: Rows, table: Table, words: ReadonlyMap<string, TextColumn
   return { table, rows: count, time: rows.time.subarray(0, count), numbers, texts, series };
 }
 
-/** The place of each text among all of them, as `compareKeys` has it. */
+/** The place of each text among all of them. */
 function ranksOf(values: readonly string[], numbers: Float64Array): Uint32Array {
   const rank = new Uint32Array(values.length);
   values
     .map((_, code) => code)
-    .sort((a, b) => {
-      const difference = numbers[a]! - numbers[b]!;
-      // two texts are infinitely far away, and so not apart
-      if (difference < 0 || difference > 0) return difference;
-      return values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : 0;
-    })
+    .sort((a, b) => compareTexts(values, numbers, a, b))
     .forEach((code, place) => {
       rank[code] = place;
     });

@@ -46,7 +46,10 @@ export function bucketsOf({ time, series, rows }: Batch, step: number, sampled: 
     rows: new Uint32Array(most + 1),
     time: new Float64Array(most),
     length: 0,
-    until: 0,
+    isWhole: Number.isInteger(step) && Number.isInteger(early * EARLY),
+    tick: 0,
+    until: Number.NEGATIVE_INFINITY,
+    usual: 1,
   };
   const starts = new Uint32Array(series.length);
   for (let s = 0; s + 1 < series.length; s++) {
@@ -66,21 +69,42 @@ export function bucketsOf({ time, series, rows }: Batch, step: number, sampled: 
   };
 }
 
-/** Buckets so far, and when the last of them ends. */
+/** Buckets so far; of the last one its tick, when it ends, and how many rows the one before it had. */
 interface Steps extends Omit<Buckets, 'series'> {
   early: number;
+  isWhole: boolean;
+  tick: number;
   until: number;
+  usual: number;
 }
 
 function addSteps(from: number, to: number, time: Float64Array, steps: Steps): undefined {
-  for (let row = from; row < to; row++) if (time[row]! >= steps.until) addStep(row, time[row]!, steps);
+  let row = from;
+  while (row < to) {
+    const { until } = steps;
+    while (row < to && time[row]! < until) row++;
+    if (row === to) return;
+    addStep(row, time[row]!, steps);
+    // most steps have as many rows as the one before: then only its last row is looked at
+    const usual = row + steps.usual;
+    if (usual < to && time[usual]! >= steps.until && time[usual - 1]! < steps.until) row = usual;
+    else row++;
+  }
 }
 
 function addStep(row: number, moment: number, steps: Steps): void {
-  const tick = tickOf(moment, steps.step, steps.early);
-  steps.until = beginOf(tick + 1, steps.step, steps.early);
+  const { step, early, until } = steps;
+  let tick = steps.tick + 1;
+  // of whole microseconds one step after the other is found without dividing
+  if (steps.isWhole && moment >= until && moment < until + step) steps.until = until + step;
+  else {
+    tick = tickOf(moment, step, early);
+    steps.until = beginOf(tick + 1, step, early);
+  }
+  steps.tick = tick;
+  if (steps.length > 0) steps.usual = Math.max(1, row - steps.rows[steps.length - 1]!);
   steps.rows[steps.length] = row;
-  steps.time[steps.length++] = tick * steps.step;
+  steps.time[steps.length++] = tick * step;
 }
 
 function stepsAtMost(time: Float64Array, series: Uint32Array, step: number): number {

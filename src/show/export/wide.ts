@@ -85,11 +85,17 @@ export async function writeWide(output: Output, form: WideForm, windows: AsyncIt
   return rows;
 }
 
-/** Where the samples of a lane lie, and how far they have been written. */
+/** Where the samples of a lane lie, how far they have been written, and the tick of the next one. */
 interface Cursor {
   time: Float64Array;
   next: number;
   end: number;
+  tick: number;
+}
+
+function moveTo(cursor: Cursor, next: number, interval: number): void {
+  cursor.next = next;
+  cursor.tick = next < cursor.end ? tickOf(cursor.time[next]!, interval) : Number.POSITIVE_INFINITY;
 }
 
 function writeWindow(text: TextBuffer, form: WideForm, pieces: readonly Piece[]): number {
@@ -102,7 +108,9 @@ function writeWindow(text: TextBuffer, form: WideForm, pieces: readonly Piece[])
     for (let s = 0; s + 1 < batch.series.length; s++) {
       const lane = places.get(nameOf({ ...whose, keys: keysOf(batch, s) }));
       if (lane === undefined) continue;
-      cursors[lane] = { time: batch.time, next: batch.series[s]!, end: batch.series[s + 1]! };
+      const cursor = { time: batch.time, next: 0, end: batch.series[s + 1]!, tick: 0 };
+      moveTo(cursor, batch.series[s]!, interval);
+      cursors[lane] = cursor;
       metrics.forEach((metric, m) => {
         values[m * width + lane] = batch.numbers.get(metric.name);
       });
@@ -150,9 +158,9 @@ function advance(
   sparse: boolean,
 ): number | undefined {
   let tick = Number.POSITIVE_INFINITY;
-  for (const cursor of cursors) {
-    if (cursor !== undefined && cursor.next < cursor.end)
-      tick = Math.min(tick, tickOf(cursor.time[cursor.next]!, interval));
+  for (let l = 0; l < cursors.length; l++) {
+    const cursor = cursors[l];
+    if (cursor !== undefined && cursor.tick < tick) tick = cursor.tick;
   }
   if (tick === Number.POSITIVE_INFINITY) return undefined;
   for (let l = 0; l < cursors.length; l++) {
@@ -160,10 +168,11 @@ function advance(
     const held = rowOf[l]!;
     rowOf[l] = -1;
     if (cursor === undefined) continue;
-    const before = cursor.next;
-    while (cursor.next < cursor.end && tickOf(cursor.time[cursor.next]!, interval) <= tick) cursor.next++;
-    if (cursor.next > before) rowOf[l] = cursor.next - 1;
-    else if (sparse && held >= 0 && cursor.next < cursor.end) rowOf[l] = held;
+    if (cursor.tick === tick) {
+      do moveTo(cursor, cursor.next + 1, interval);
+      while (cursor.tick <= tick);
+      rowOf[l] = cursor.next - 1;
+    } else if (sparse && held >= 0 && cursor.next < cursor.end) rowOf[l] = held;
   }
   return tick;
 }

@@ -137,6 +137,7 @@ function addDeltas(
   if (width === 0) addEqual(least, into, from, to);
   else if (width === 8) addBytes(bytes, start, least, into, from, to);
   else if (width === 16) addPairs(bytes, start, least, into, from, to);
+  else if (width % 8 === 0) addWholeBytes(bytes, start, width / 8, least, into, from, to);
   else if (width <= 24) addFewBits(bytes, start, width, least, into, from, to);
   else if (width < 32) addManyBits(bytes, start, width, least, into, from, to);
   else addWideDeltas(bytes, start, width, least, into, from, to);
@@ -163,6 +164,24 @@ function addPairs(bytes: Buffer, start: number, least: number, into: Float64Arra
   for (let i = from, at = start; i < to; i++, at += 2) {
     value += least + (bytes[at]! | (bytes[at + 1]! << 8));
     into[i] = value;
+  }
+}
+
+/** Three to eight bytes. */
+function addWholeBytes(
+  bytes: Buffer,
+  start: number,
+  width: number,
+  least: number,
+  into: Float64Array,
+  from: number,
+  to: number,
+): void {
+  for (let i = from, at = start; i < to; i++, at += width) {
+    let high = 0;
+    for (let b = width - 1; b >= 3; b--) high = high * 256 + bytes[at + b]!;
+    const low = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16);
+    into[i] = into[i - 1]! + (least + (high * 16777216 + low));
   }
 }
 
