@@ -6,7 +6,7 @@ import { agentOf, appendRows, jobOf, type Row, START, temporary } from '../../te
 import { gather } from '../judge/facts/gather.ts';
 import { openRecording } from '../recording/folder/open.ts';
 import { sealRecording } from '../recording/sealed/seal.ts';
-import { cpuTable, gpuTable, meminfoTable, processTable } from '../sources/tables.ts';
+import { agentTable, cpuTable, gpuTable, meminfoTable, processTable } from '../sources/tables.ts';
 import type { Table } from '../table/table.ts';
 import { bandOf, draw, hasChart } from './draw.ts';
 import { chartOf } from './job-charts.ts';
@@ -83,15 +83,22 @@ test('a minute of the hour has every sample', async () => {
 });
 
 /** A node whose agent wrote these rows; the job has no cgroup of its own. */
-async function nodeWith(table: Table, rows: readonly Row[], end: number) {
+async function nodeWith(table: Table & { every?: number }, rows: readonly Row[], end: number, ticks: number[] = []) {
   const folder = path.join(temporary(), 'tacho-18');
   const node = path.join(folder, 'node=c1');
   fs.mkdirSync(node, { recursive: true });
   const job = jobOf({ nodes: ['c1'], start: START, end });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
-  const agent = { ...agentOf('c1', [table]), scope: { members: 'tree' } };
+  const made = agentOf('c1', [table]);
+  const agent = { ...made, scope: { members: 'tree' }, facts: { ...made.facts, cpus: 64 } };
   fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agent));
   await appendRows(node, table, rows);
+  if (ticks.length > 0)
+    await appendRows(
+      node,
+      agentTable,
+      ticks.map((time, i) => ({ time, cpu_us: i * 100 })),
+    );
   return gather(openRecording(folder));
 }
 
@@ -118,4 +125,32 @@ test('what can be 100 % at most is not drawn as 101', async () => {
   const material = await nodeWith(cpuTable, rows, START + 60e6);
   const { series } = draw(material, chartOf('cores')!, { points: 60 })!;
   assert.equal(Math.max(...series[0]!.max.filter((value) => !Number.isNaN(value))), 100);
+});
+
+/** Rows of processes that are busy all the time, one CPU each, seen at these seconds of a job. */
+const busyRows = (processes: number, seconds: readonly number[]): Row[] =>
+  seconds.flatMap((second) =>
+    Array.from({ length: processes }, (_, n) => ({
+      ...{ time: START + second * 1e6, pid: String(100 + n), name: 'step', user: 'ada', state: 'R' },
+      ...{ start: String(Math.round(START / 1000)), ppid: 1, user_ms: second * 1000, system_ms: 0 },
+      ...{ children_user_ms: 0, children_system_ms: 0, rss_bytes: 1e6, rss_peak_bytes: 1e6 },
+    })),
+  );
+
+test('CPUs used: processes that are sampled every ten seconds were busy in all of them', async () => {
+  const seconds = Array.from({ length: 31 }, (_, i) => i * 10);
+  const material = await nodeWith({ ...processTable, every: 10 }, busyRows(3, seconds), START + 300e6);
+  const { series } = draw(material, chartOf('cpu')!, { points: 300 })!;
+  assert.deepEqual([...new Set(series[0]!.mean.map((value) => Math.round(value * 1000) / 1000))], [3]);
+});
+
+test('CPUs used: what was used while nobody looked is not put in the second before the next sample', async () => {
+  const seconds = Array.from({ length: 300 }, (_, i) => i).filter((second) => second < 100 || second > 102);
+  const ticks = seconds.map((second) => START + second * 1e6);
+  const material = await nodeWith(processTable, busyRows(1, seconds), START + 300e6, ticks);
+  const { series } = draw(material, chartOf('cpu')!, { points: 300 })!;
+  assert.deepEqual(
+    [...series[0]!.mean.slice(97, 106)].map((value) => Math.round(value * 1000) / 1000),
+    [1, 1, 1, 1, 1, 1, 1, 1, 1],
+  );
 });

@@ -3,7 +3,7 @@ import type { Job } from '../../recording/folder/job.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import type { BatchOf } from '../../recording/read/batch.ts';
 import type { Damage } from '../../recording/read/csv-read.ts';
-import { lastAlive, recordingBegan } from '../../recording/read/process-part.ts';
+import { lastAlive, processInterval, recordingBegan } from '../../recording/read/process-part.ts';
 import { readDefined } from '../../recording/read/read.ts';
 import type { SeriesOf } from '../../recording/sealed/statistics.ts';
 import { agentTable } from '../../sources/own/agent.ts';
@@ -91,7 +91,7 @@ interface NodeSeries {
 export function sampledSet(facts: Job, origin: string, nodes: readonly NodeSeries[]): ProcessSet {
   const job = processJob(facts, origin);
   const parts = nodes.map(({ node, agent, series }) => {
-    const interval = agent?.interval_seconds ?? facts.interval_seconds;
+    const interval = processInterval(agent, facts);
     const samples = samplesOfStatistics(series, recordingBegan(agent, job), interval);
     const users = usersOf(facts, samples);
     return mergeProcesses({ job, node, samples, users, ends: undefined, starts: undefined });
@@ -129,7 +129,7 @@ function readNode(node: NodeRecording, job: ProcessJob, facts: Job, options: Opt
   };
   const began = recordingBegan(node.agent, job);
   const samplesOf = (all: readonly SeriesOf<typeof processTable>[]): SampledProcess[] =>
-    samplesOfStatistics(all, began, node.agent?.interval_seconds ?? facts.interval_seconds);
+    samplesOfStatistics(all, began, processInterval(node.agent, facts));
   const readSamples = (): SampledProcess[] => {
     let ticked: { end: number | undefined } | undefined;
     const lastTick = (): number | undefined => {

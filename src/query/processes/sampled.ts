@@ -4,6 +4,7 @@ import {
   isSeenOnce,
   lastAlive,
   peakMemory,
+  processInterval,
   recordingBegan,
 } from '../../recording/read/process-part.ts';
 import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
@@ -33,7 +34,7 @@ export function processCpuSeconds(material: Material, node: NodeMaterial, series
 }
 
 export const isOnce = ({ job }: Material, { agent }: NodeMaterial, { texts, start, end }: ProcessSeries): boolean =>
-  isSeenOnce(texts.state, start, end, agent?.interval_seconds ?? job.interval_seconds);
+  isSeenOnce(texts.state, start, end, processInterval(agent, job));
 
 /** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
 export function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: ProcessSeries): boolean {

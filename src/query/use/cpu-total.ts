@@ -1,4 +1,5 @@
 import { KILLED } from '../../recording/folder/agent-record.ts';
+import { processInterval } from '../../recording/read/process-part.ts';
 import type { Figures } from '../../recording/sealed/statistics.ts';
 import { cgroupTable, cpuTable, processEndTable, processTable, processTotalTable } from '../../sources/tables.ts';
 import {
@@ -57,7 +58,7 @@ export function wholeCpu(material: Material, node: NodeMaterial): CpuUse | undef
   const recorded = recordedCpu(material, node);
   const sampled = processSeries(node);
   const added = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
-  const seen = added === 0 && areSeenOnce(material, sampled) ? undefined : added;
+  const seen = added === 0 && areSeenOnce(material, node, sampled) ? undefined : added;
   const least = recorded?.seconds ?? seen ?? 0;
   const ends = recorded === undefined || recorded.source === 'processes' ? 0 : ownEnds(material, node);
   const exact = wait4Of(material, node, least, ends);
@@ -120,8 +121,9 @@ function reapedSeconds(material: Material, node: NodeMaterial, sampled: readonly
 }
 
 /** Whether every process was gone at the sample after its first: then nobody knows what any of them used. */
-function areSeenOnce({ job }: Material, sampled: readonly ProcessSeries[]): boolean {
-  return sampled.length > 0 && sampled.every(({ start, end }) => end - start < 1.5e6 * job.interval_seconds);
+function areSeenOnce({ job }: Material, { agent }: NodeMaterial, sampled: readonly ProcessSeries[]): boolean {
+  const interval = processInterval(agent, job);
+  return sampled.length > 0 && sampled.every(({ start, end }) => end - start < 1.5e6 * interval);
 }
 
 /** Where a store leaves out short processes: what the agent added up, in seconds. */
@@ -212,7 +214,7 @@ function recordedCpu(material: Material, seen: NodeMaterial): CpuUse | undefined
       partly++;
   }
   if (spent === undefined) return undefined;
-  if (spent === 0 && whole === 0 && areSeenOnce(material, processSeries(seen))) return undefined;
+  if (spent === 0 && whole === 0 && areSeenOnce(material, seen, processSeries(seen))) return undefined;
   const source = whole === 0 ? 'processes' : partly === 0 ? 'records' : 'records and samples';
   // what they recorded after their agent was killed, the next one has taken over
   const all = source === 'records' && agent?.end_reason === KILLED;

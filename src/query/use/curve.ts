@@ -60,7 +60,7 @@ export function boundsIn(
 export const total = (curve: Curve): number => curve.at(curve.to) - curve.at(curve.from);
 
 /** The place of the first point after a moment. */
-function placeAfter(times: ArrayLike<number>, time: number): number {
+export function placeAfter(times: ArrayLike<number>, time: number): number {
   // asked for every sample: no list on the way
   let low = 0;
   let high = times.length;

@@ -1,10 +1,10 @@
-import { isOlder, isSeenOnce, recordingBegan } from '../../recording/read/process-part.ts';
-import { processEndTable, processTable } from '../../sources/tables.ts';
+import { isOlder, isSeenOnce, processInterval, recordingBegan } from '../../recording/read/process-part.ts';
+import { agentTable, processEndTable, processTable } from '../../sources/tables.ts';
 import { type Material, type NodeMaterial, seriesOf } from '../material.ts';
 import { joinSampled, type RecordedProcess, recordedOn } from '../processes/on-node.ts';
 import { type SampledCpu, sampleKey } from '../processes/sampled-cpu.ts';
 import { isExact, type ProcessSet } from '../processes/set.ts';
-import { type Curve, through } from './curve.ts';
+import { type Curve, placeAfter, through } from './curve.ts';
 import { sampledOfStatistics } from './reaped.ts';
 
 /**
@@ -42,9 +42,10 @@ export function processCurves(whole: Material, { node: name }: NodeMaterial): re
   if (!byNode.has(name) && node !== undefined) {
     const recorded = whole.processes === undefined ? [] : recordedOn(whole.processes, name);
     const joined = joinSampled(recorded, sampledOn(whole, node));
+    const ticks = ticksOf(whole, node);
     byNode.set(
       name,
-      joined.flatMap((one) => curveOf(whole, node, one.recorded, one.sampled) ?? []),
+      joined.flatMap((one) => curveOf(whole, node, ticks, one.recorded, one.sampled) ?? []),
     );
   }
   return byNode.get(name) ?? [];
@@ -59,6 +60,7 @@ interface Point {
 function curveOf(
   { processes: set, job }: Material,
   { agent }: NodeMaterial,
+  ticks: ArrayLike<number>,
   process: RecordedProcess | undefined,
   sampled: SampledCpu | undefined,
 ): ProcessCpu | undefined {
@@ -75,7 +77,7 @@ function curveOf(
   );
   if (points.length === 0) return undefined;
   const isRecorded = process !== undefined && isRecordedToEnd(set!, process);
-  const seconds = agent?.interval_seconds ?? job.interval_seconds;
+  const seconds = processInterval(agent, job);
   const interval = seconds * 1e6;
   const looked = agent?.last_sample ?? Number.POSITIVE_INFINITY;
   const isUnknown = recorded.length === 0 && sampled !== undefined && isOnce(sampled, looked, seconds);
@@ -94,7 +96,7 @@ function curveOf(
   for (const point of points) {
     const { time, by } = point;
     // a row is written at the tick after something changed: until then it had used no more, unless nobody looked
-    const held = Math.min(time - interval, by === 'record' ? looked : time);
+    const held = Math.min(time - interval, by === 'record' ? looked : lastBefore(ticks, time - interval / 2));
     if (before?.by === 'sample' && held > before.time && point.used - reached <= (time - held) * cpus) {
       times.push(held);
       used.push(reached);
@@ -109,6 +111,16 @@ function curveOf(
   const curve: ProcessCpu = { ...through(times, used)!, times, used, isRecorded, isUnknown, inUser, rows };
   if (sampled !== undefined) curve.key = sampleKey(sampled.pid, sampled.start);
   return curve;
+}
+
+/** When the agent looked at its node; empty: nobody noted that. */
+const ticksOf = ({ samples }: Material, { node }: NodeMaterial): ArrayLike<number> =>
+  samples?.get(node)?.series.get(agentTable.name)?.[0]?.points.get('cpu_us')?.times ?? [];
+
+/** The last of some moments that is not later; the moment itself where none of them is earlier. */
+function lastBefore(moments: ArrayLike<number>, time: number): number {
+  const next = placeAfter(moments, time);
+  return next === 0 ? time : moments[next - 1]!;
 }
 
 /** Whether a process was sampled once, and by no row later to have used more. */

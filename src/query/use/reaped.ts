@@ -1,4 +1,4 @@
-import { isOlder, recordingBegan } from '../../recording/read/process-part.ts';
+import { isOlder, processInterval, recordingBegan } from '../../recording/read/process-part.ts';
 import type { Material, NodeMaterial, ProcessSeries } from '../material.ts';
 import type { SampledCpu } from '../processes/sampled-cpu.ts';
 import { type Curve, through } from './curve.ts';
@@ -14,7 +14,7 @@ export function reapedCurves({ job }: Material, { agent }: NodeMaterial, sampled
     sampled.filter(({ isGone, parent }) => isGone === true && parent !== undefined),
     ({ parent }) => String(parent),
   );
-  const interval = (agent?.interval_seconds ?? 0) * 1e6 || 0;
+  const interval = (agent === undefined ? 0 : processInterval(agent, job)) * 1e6 || 0;
   return sampled.flatMap(({ pid, start, times, children }): Curve[] => {
     if (children === undefined || !(children.at(-1)! > 0)) return [];
     const birth = Number(start) * 1000;

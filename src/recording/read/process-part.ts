@@ -1,5 +1,6 @@
 import { greatest } from '../../base/extremes.ts';
 import { LONGEST_SILENCE, SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
+import { processTable } from '../../sources/process/table.ts';
 import type { AgentRecord } from '../folder/agent-record.ts';
 import type { Statistics } from '../sealed/statistics.ts';
 
@@ -13,6 +14,15 @@ export function recordingBegan(
 ): number {
   const { start = Number.NaN, service } = agent ?? {};
   return Number.isNaN(start) || (service === true && job.start < start) ? job.start : start;
+}
+
+/** How often the processes of a node were sampled, in seconds: the table may be read less often than at every tick. */
+export function processInterval(
+  agent: Pick<AgentRecord, 'interval_seconds' | 'tables'> | undefined,
+  job: { interval_seconds: number },
+): number {
+  const every = agent?.tables.find(({ name }) => name === processTable.name)?.every ?? 0;
+  return Math.max(every, agent?.interval_seconds ?? job.interval_seconds);
 }
 
 /** Whether a process ran before its node was recorded: what it had used by then is not the job's. */
