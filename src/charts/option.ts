@@ -97,6 +97,9 @@ type Values = readonly (number | null)[];
 export const colourOf = ({ isDark }: ChartTheme, i: number): string =>
   (isDark ? COLOURS_DARK : COLOURS)[i % COLOURS.length]!;
 
+/** Colours come again after some series: those are dashed. */
+export const isDashed = (i: number): boolean => i >= COLOURS.length;
+
 /** Lines over time, or a band from the least to the greatest with the mean; what is asked for by name in front. */
 function linesOption(data: ChartData, look: ChartLook): EChartsOption {
   const { theme, bands } = look;
@@ -157,7 +160,7 @@ function lineOf(data: ChartData, one: ChartSeries, i: number, theme: ChartTheme,
       width: isFaint ? 0.7 : 1.5,
       opacity: isFaint ? 0.6 : 1,
       color,
-      type: i < COLOURS.length ? 'solid' : 'dashed',
+      type: isDashed(i) ? 'dashed' : 'solid',
     },
     itemStyle: { color },
     emphasis: { disabled: true },

@@ -1,7 +1,9 @@
 import { SVGRenderer } from 'echarts/renderers';
 import type { ChartData } from './chart-data.ts';
-import { type ChartLook, chartOption, marginsOf, seriesName } from './option.ts';
+import { heatLegendOf, type Legend, legendOf, withLegend } from './legend.ts';
+import { type ChartLook, chartOption, colourOf, heatScale, isDashed, marginsOf, seriesName } from './option.ts';
 import { init, use } from './use-echarts.ts';
+import { withUnit } from './words.ts';
 
 use([SVGRenderer]);
 
@@ -13,29 +15,40 @@ export interface SvgSize {
 /** Room for the title of a file, which has no page around it. */
 const TITLE = 26;
 
-/** A chart as a picture of its own, with its title; of lines also with their names. */
+/** A chart as a picture of its own, with its title and what its colours mean. */
 export function chartSvg(data: ChartData, look: ChartLook, { width, height }: SvgSize): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   const option = chartOption(data, look) as { grid: object };
   const { theme } = look;
   const { top } = marginsOf(data);
   const grids = [option.grid].flat() as { top?: number; height?: number }[];
+  const legend = legendFor(data, look, width);
   chart.setOption({
     ...option,
     backgroundColor: theme.background,
-    grid: grids.map((grid) => ({ ...grid, top: (grid.top ?? top) + TITLE })),
+    grid: grids.map((grid) => ({ ...grid, top: (grid.top ?? top) + TITLE + legend.height })),
     title: {
       text: data.title,
-      subtext: data.as === 'lines' ? data.series.map(seriesName).join(', ') : '',
       left: 8,
       top: 4,
-      itemGap: 2,
       textStyle: { color: theme.text, fontSize: 14 },
-      subtextStyle: { color: theme.faint, fontSize: 10, width: width - 20, overflow: 'truncate' },
     },
-    ...(data.as === 'lines' ? { grid: { ...option.grid, top: top + TITLE + 14 } } : {}),
   });
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return svg;
+  return withLegend(svg, legend);
+}
+
+function legendFor(data: ChartData, { theme }: ChartLook, width: number): Legend {
+  if (data.as === 'heat') {
+    const [least, most] = heatScale(data);
+    return heatLegendOf(withUnit(least, data.unit), withUnit(most, data.unit), theme, width);
+  }
+  const band = [{ name: `minimum, mean and maximum of ${data.count}`, colour: colourOf(theme, 0) }];
+  const lines = data.series.map((one, i) => ({
+    name: seriesName(one),
+    colour: colourOf(theme, i),
+    isDashed: isDashed(i),
+  }));
+  return legendOf(data.as === 'band' ? band : lines, theme, TITLE, width);
 }

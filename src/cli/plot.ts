@@ -333,7 +333,9 @@ async function plotProcesses(paths: string[], found: readonly Recording[], optio
   const members = filterProcesses(set, []).filter((i) => nodes?.includes(set.node[i]!) !== false);
   const rows = timelineOf(set, members, 'process').slice(0, MOST_LANES);
   if (rows.length === 0) throw new Fault('no process ran there', { hint: 'tacho processes lists what was recorded' });
-  const lanes: Lane[] = rows.map(({ name, runs }) => ({ name, runs })).sort((a, b) => a.runs[0]![0] - b.runs[0]![0]);
+  const lanes: Lane[] = rows
+    .map(({ name, runs, members: [i] }) => ({ name, program: set.tags[i!] || set.exename[i!] || name, runs }))
+    .sort((a, b) => a.runs[0]![0] - b.runs[0]![0]);
   if (options.format === 'json') {
     process.stdout.write(`${JSON.stringify(lanes, null, 2)}\n`);
     return;
@@ -345,16 +347,19 @@ async function plotProcesses(paths: string[], found: readonly Recording[], optio
       return timelineText(set, rows, { by: 'process', width: pageWidth(), stream: process.stdout, hidden });
     },
     async picture(width, theme) {
-      const [{ optionSvg }, { ganttOption }] = await Promise.all([
+      const [{ optionSvg }, { ganttOption, laneColours }, { legendOf, withLegend }] = await Promise.all([
         import('../charts/plot/start.ts'),
         import('../charts/plot/option.ts'),
+        import('../charts/legend.ts'),
       ]);
       const { job } = found[0]!;
       const from = Math.min(job.start, ...lanes.map(({ runs }) => runs[0]![0]));
       const to = Math.max(job.end ?? 0, ...lanes.map(({ runs }) => runs.at(-1)![1]));
       const height = (options.height ?? Math.max(2, (lanes.length * 20 + 80) / SVG_INCH)) * SVG_INCH;
       const look = { theme, start: job.start, title: `Processes of ${job.id}, the longest first`, unit: '' };
-      return { svg: optionSvg(ganttOption(lanes, from, to, look), width, height), width, height };
+      const legend = legendOf(laneColours(lanes, theme), theme, 26, width);
+      const svg = optionSvg(ganttOption(lanes, from, to, look, legend.height), width, height);
+      return { svg: withLegend(svg, legend), width, height };
     },
   });
 }

@@ -1,7 +1,8 @@
 import type { EChartsOption } from 'echarts';
 import { sortedQuantiles } from '../../recording/sealed/quantiles.ts';
 import type { Drawing } from '../draw.ts';
-import { type ChartTheme, COLOURS, seriesName } from '../option.ts';
+import type { LegendEntry } from '../legend.ts';
+import { type ChartTheme, COLOURS, colourOf, seriesName } from '../option.ts';
 import { timeTicks, valueTicks } from '../ticks.ts';
 import { sinceStart, withUnit } from '../words.ts';
 
@@ -52,6 +53,8 @@ export const barsOf = ({ series }: Drawing): Bar[] =>
 /** Something that ran, once or several times. */
 export interface Lane {
   name: string;
+  /** What it is coloured by. */
+  program: string;
   runs: readonly (readonly [from: number, to: number])[];
 }
 
@@ -171,9 +174,19 @@ export function barsOption(bars: readonly Bar[], look: PlotLook): EChartsOption 
   } as EChartsOption;
 }
 
-export function ganttOption(lanes: readonly Lane[], from: number, to: number, look: PlotLook): EChartsOption {
+/** The colours of lanes, by what they ran. */
+export function laneColours(lanes: readonly Lane[], theme: ChartTheme): LegendEntry[] {
+  const programs = [...new Set(lanes.map(({ program }) => program))];
+  return programs.map((name, i) => ({ name, colour: colourOf(theme, i) }));
+}
+
+/** `room`: for the legend below the title. */
+export function ganttOption(lanes: readonly Lane[], from: number, to: number, look: PlotLook, room = 0): EChartsOption {
+  const colours = new Map(laneColours(lanes, look.theme).map(({ name, colour }) => [name, colour]));
+  const { grid, ...rest } = frame(look, 190);
   return {
-    ...frame(look, 190),
+    ...rest,
+    grid: { ...(grid as { top: number }), top: 34 + room },
     xAxis: timeAxis(look, from, to),
     yAxis: {
       type: 'category',
@@ -196,7 +209,7 @@ export function ganttOption(lanes: readonly Lane[], from: number, to: number, lo
           return {
             type: 'rect',
             shape: { x: left, y: y - height / 2, width: Math.max(0.7, right - left), height },
-            style: { fill: COLOURS[api.value(1) % COLOURS.length] },
+            style: { fill: colours.get(lanes[api.value(1)]!.program) },
           };
         },
       } as object,
