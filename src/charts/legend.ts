@@ -1,4 +1,4 @@
-import { type ChartTheme, HEAT } from './option.ts';
+import { type ChartTheme, heatColours } from './option.ts';
 
 /** What the colours of a file mean: it has no page around it that says so. */
 
@@ -60,8 +60,9 @@ const CELL = 12;
 /** The colours of a heat map from its least to its greatest value, in the upper right corner. */
 export function heatLegendOf(least: string, most: string, theme: ChartTheme, width: number): Legend {
   const right = width - LEFT - most.length * LETTER - 6;
-  const left = right - HEAT.length * CELL;
-  const cells = HEAT.map(
+  const colours = heatColours(theme);
+  const left = right - colours.length * CELL;
+  const cells = colours.map(
     (colour, i) =>
       `<rect x="${(left + i * CELL).toFixed(1)}" y="7" width="${CELL}" height="${SIZE}" fill="${colour}"></rect>`,
   );

@@ -47,6 +47,9 @@ export const HEAT = [
   '#fee838',
 ];
 
+/** The colours of a heat map; the darkest ones cannot be seen on a dark page. */
+export const heatColours = ({ isDark }: ChartTheme): readonly string[] => (isDark ? HEAT.slice(3) : HEAT);
+
 /** A part of the time with a name: a phase, a step. */
 export interface ChartBand {
   name: string;
@@ -61,6 +64,8 @@ export interface ChartLook {
   bands?: readonly ChartBand[];
   /** A limit that values are held against. */
   limit?: number;
+  /** From when to when lines are drawn, so that all charts of a page have the same time from left to right (default: as the values are). */
+  extent?: readonly [from: number, to: number];
   /** What is drawn from left to right: time since the start, percent of the job's time (a million to each), or dates. */
   across?: 'time' | 'progress' | 'date';
 }
@@ -84,8 +89,21 @@ export const chartOption = (data: ChartData, look: ChartLook): EChartsOption =>
 export const stepsOf = (data: ChartData): number => data.band?.mean.length ?? data.series[0]?.mean.length ?? 0;
 export const endOf = (data: ChartData): number => data.from + data.step * stepsOf(data);
 
+/** From when to when a chart is drawn; cells of heat maps fill all of it. */
+export const extentOf = (
+  data: ChartData,
+  { extent }: Pick<ChartLook, 'extent'>,
+): readonly [from: number, to: number] =>
+  data.as === 'heat' || extent === undefined ? [data.from, endOf(data)] : extent;
+
 const timesOf = ({ from, step }: ChartData, length: number): number[] =>
   Array.from({ length }, (_, i) => from + (i + 0.5) * step);
+
+/** The same of lines: steps begin before the first moment and end after the last one, and their values are still seen. */
+function lineTimes(data: ChartData, look: ChartLook, length: number): number[] {
+  const [from, to] = extentOf(data, look);
+  return timesOf(data, length).map((time) => Math.min(Math.max(time, from), to));
+}
 
 export const seriesName = ({ node, key }: { node: string; key?: string | undefined }): string =>
   key === undefined ? node : `${node} ${key}`;
@@ -105,10 +123,8 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
   const { theme, bands } = look;
   const isBand = data.as === 'band' || data.series.length === 0;
   const isFaint = data.focus !== undefined;
-  const series = isBand
-    ? bandSeries(data, theme)
-    : data.series.flatMap((one, i) => lineOf(data, one, i, theme, isFaint));
-  for (const [i, one] of (data.focus ?? []).entries()) series.push(...lineOf(data, one, i + 5, theme, false));
+  const series = isBand ? bandSeries(data, look) : data.series.flatMap((one, i) => lineOf(data, one, i, look, isFaint));
+  for (const [i, one] of (data.focus ?? []).entries()) series.push(...lineOf(data, one, i + 5, look, false));
   const [first] = series as { markArea?: unknown; markLine?: unknown }[];
   if (first !== undefined && bands !== undefined && bands.length > 0) first.markArea = areas(look);
   const limit = drawnLimit(data, look);
@@ -116,7 +132,7 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
   return {
     ...base(theme),
     grid: { ...MARGINS.lines, ...FIXED },
-    xAxis: timeAxis(data.from, endOf(data), look),
+    xAxis: timeAxis(...extentOf(data, look), look),
     yAxis: valueAxis(data, look),
     tooltip: {
       trigger: 'axis',
@@ -148,9 +164,10 @@ function timeText(micros: number, { start, across }: ChartLook): string {
   return start === 0 ? `${sinceStart(micros)} after the start` : `${clockText(micros)} (${sinceStart(micros - start)})`;
 }
 
-function lineOf(data: ChartData, one: ChartSeries, i: number, theme: ChartTheme, isFaint: boolean): Series[] {
+function lineOf(data: ChartData, one: ChartSeries, i: number, look: ChartLook, isFaint: boolean): Series[] {
+  const { theme } = look;
   const color = isFaint ? theme.faint : colourOf(theme, i);
-  const times = timesOf(data, one.mean.length);
+  const times = lineTimes(data, look, one.mean.length);
   const line: Series = {
     type: 'line',
     name: seriesName(one),
@@ -179,11 +196,12 @@ const isScarce = (values: Values): boolean => {
   return known < 3 || values.filter(isAlone).length > known / 2;
 };
 
-function bandSeries(data: ChartData, theme: ChartTheme): Series[] {
+function bandSeries(data: ChartData, look: ChartLook): Series[] {
   const { band } = data;
+  const { theme } = look;
   if (band === undefined) return [];
   const color = colourOf(theme, 0);
-  const times = timesOf(data, band.mean.length);
+  const times = lineTimes(data, look, band.mean.length);
   const thin = (name: string, values: Values): Series => ({
     type: 'line',
     name,
@@ -274,7 +292,7 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
       { type: 'value', gridIndex: 1, min: least, max: most, ...none, axisLabel: { show: false } },
       { type: 'category', gridIndex: 2, data: rows, inverse: true, ...none, axisLabel: { show: false } },
     ],
-    visualMap: { show: false, min: least, max: most, seriesIndex: 0, inRange: { color: HEAT } },
+    visualMap: { show: false, min: least, max: most, seriesIndex: 0, inRange: { color: [...heatColours(theme)] } },
     tooltip: {
       ...tooltipLook(theme),
       formatter(one: unknown) {

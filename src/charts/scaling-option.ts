@@ -11,6 +11,9 @@ export interface DrawnStudy {
   laws: readonly { law: string; best: boolean }[];
 }
 
+/** What sizes are counted in: "cores", "GPUs", the name of a tag. */
+export const sizeTitle = (by: string): string => (by === 'gpus' ? 'GPUs' : by.replace(/^tag:/, ''));
+
 /** Speed-up against size, both by doublings: what was measured, the law that fits best with its interval, the ideal. */
 export function scalingOption({ by, smallest, sizes, curve = [], laws }: DrawnStudy, theme: ChartTheme): EChartsOption {
   const [blue, orange, grey] = [COLOURS[0]!, COLOURS[1]!, theme.faint];
@@ -48,7 +51,7 @@ export function scalingOption({ by, smallest, sizes, curve = [], laws }: DrawnSt
     aria: { enabled: true },
     textStyle: { color: theme.text, fontFamily: 'system-ui, sans-serif' },
     grid: { left: 60, right: 30, top: 16, bottom: 44 },
-    xAxis: axis(by, down(smallest), up(most)),
+    xAxis: axis(sizeTitle(by), down(smallest), up(most)),
     yAxis: axis('speed-up', Math.min(1, down(Math.min(...sizes.map(({ speedup }) => speedup)))), up(most / smallest)),
     tooltip: {
       trigger: 'item',

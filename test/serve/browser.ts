@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
 import { after, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { TACHO } from '../tacho.ts';
 
 const CHROMIUM = spawnSync('sh', ['-c', 'command -v chromium || command -v chromium-browser'], { encoding: 'utf8' });
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** Why no browser can be started here, or false. */
 export const whyNoBrowser = CHROMIUM.status !== 0 && 'needs chromium';
@@ -119,4 +123,15 @@ function firstLine({ stdout, stderr }: ChildProcess): Promise<string> {
     });
     stdout!.on('end', () => reject(new Error(`tacho serve printed no address: ${complained}`)));
   });
+}
+
+/** What axe-core finds wrong for people who cannot see the page as others do. */
+export async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(fs.readFileSync(AXE, 'utf8'));
+  const { violations } = await page.evaluate(() =>
+    (
+      globalThis as never as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
+    ).axe.run(),
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
 }

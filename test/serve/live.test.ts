@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { loadavgTable } from '../../src/sources/tables.ts';
 import { agentOf, appendRows, jobOf, temporary } from '../make-recording.ts';
-import { lookAt, serve, whyNoBrowser } from './browser.ts';
+import { faults, lookAt, serve, whyNoBrowser } from './browser.ts';
 
 /** A job on two nodes that runs since two minutes; nothing has come from c2 for one. */
 async function runningJob() {
@@ -46,6 +46,8 @@ test('a running job: samples are pushed, a silent node says since when, a server
   await page.locator('tr', { hasText: /^c1recording/ }).waitFor();
   await page.locator('p.silent', { hasText: /^c2: no samples since \d{4}-/ }).waitFor();
   assert.match((await page.locator('tr.silent').textContent())!, /^c2stopped early, no samples since \d{4}-/);
+  // grey, and still to be read
+  assert.deepEqual(await faults(page), []);
   // the browser keeps what it has: a page that was loaded again would not
   await page.evaluate('globalThis.isSame = true');
   await add('c1', [Date.now() * 1000], 7);

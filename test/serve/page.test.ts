@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
-import { createRequire } from 'node:module';
 import * as path from 'node:path';
 import { before, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { splitLine } from '../../src/base/csv.ts';
 import type { Report } from '../../src/judge/report-schema.ts';
-import { makeRecording, temporary } from '../make-recording.ts';
+import { processEndTable } from '../../src/sources/tables.ts';
+import { agentOf, appendRows, jobOf, makeRecording, temporary } from '../make-recording.ts';
 import { tacho } from '../tacho.ts';
-import { lookAt, whyNoBrowser } from './browser.ts';
+import { faults, lookAt, whyNoBrowser } from './browser.ts';
 
 const skip = whyNoBrowser;
 const folder = temporary();
 /** Months ago: 2026-03-02. */
 const OLD = Date.UTC(2026, 2, 2, 8) * 1000;
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 before(() => {
   if (skip) return;
@@ -23,17 +21,6 @@ before(() => {
   const run = tacho(['run', '-o', path.join(folder, 'short'), '--', 'sh', '-c', 'sleep 0.2; false; exit 3']);
   assert.equal(run.code, 3, run.err);
 });
-
-/** What axe-core finds wrong for people who cannot see the page as others do. */
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(fs.readFileSync(AXE, 'utf8'));
-  const { violations } = await page.evaluate(() =>
-    (
-      globalThis as never as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
-    ).axe.run(),
-  );
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
-}
 
 test('the table of jobs finds, filters and sorts, and its address shows the same again', { skip }, async (t) => {
   const { page, complaints } = await lookAt(t, [folder]);
@@ -226,6 +213,10 @@ test('pages are usable without sight, in the dark and on a phone', { skip }, asy
     await page.keyboard.press('Enter');
     await page.waitForSelector('.panel canvas');
     assert.deepEqual(await faults(page), [], `job ${width}`);
+    await page.goBack();
+    // what a look at many jobs begins with is seen without scrolling
+    const cpu = (await page.getByLabel('Filter by CPU').boundingBox())!;
+    assert.ok(cpu.x + cpu.width <= width, `the column CPU ends at ${cpu.x + cpu.width} of ${width}`);
     const sides = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [number, number];
     assert.ok(sides[0] <= sides[1], `${sides}`);
   }
@@ -240,6 +231,10 @@ test('what is not there is said in words', { skip }, async (t) => {
   await page.getByRole('heading', { name: 'There is no page /nopage' }).waitFor();
   await page.getByRole('navigation', { name: 'Tacho' }).getByRole('link', { name: 'Nodes' }).waitFor();
   const empty = await lookAt(t, [temporary()]);
+  await empty.page.goto(new URL('/compare', empty.url).href);
+  await empty.page.getByRole('heading', { name: 'No jobs to compare' }).waitFor();
+  assert.deepEqual(empty.complaints, []);
+  await empty.page.getByRole('link', { name: 'Jobs', exact: true }).click();
   await empty.page.waitForSelector('text=No jobs here yet');
 });
 
@@ -250,6 +245,11 @@ test('processes as a tree, threads of one, each rank over time; a link shows the
   await processes.getByRole('button', { name: 'tree with figures' }).click();
   await processes.getByRole('button', { name: 'by operation' }).click();
   await processes.locator('.legend', { hasText: 'op:checkpoint (' }).waitFor();
+  // its last line has the times
+  const [seen, drawn] = (await processes
+    .locator('.gantt .scroll')
+    .evaluate((box) => [box.clientHeight, box.querySelector('canvas')!.clientHeight])) as [number, number];
+  assert.ok(seen >= drawn, `${seen} of ${drawn} pixels of the processes are seen`);
   await processes.locator('[role=img]').focus();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
@@ -265,6 +265,60 @@ test('processes as a tree, threads of one, each rank over time; a link shows the
   await ranks.scrollIntoViewIfNeeded();
   await ranks.locator('h3', { hasText: '15 series' }).waitFor();
   assert.deepEqual(await faults(page), []);
+  assert.deepEqual(complaints, []);
+});
+
+test('a print has every chart, also those that were not in sight', { skip }, async (t) => {
+  const { page, complaints } = await lookAt(t, [path.join(folder, 'demo')]);
+  await page.click('text=train-mixture-70b');
+  await page.waitForSelector('.panel canvas');
+  await page.evaluate(
+    "window.print = () => { dispatchEvent(new Event('beforeprint')); document.documentElement.dataset.printed = ''; }",
+  );
+  await page.getByRole('button', { name: 'Print' }).click();
+  await page.waitForSelector('html[data-printed]');
+  const panels = await page.locator('.panel').count();
+  assert.ok(panels > 10, `${panels} charts`);
+  await page.emulateMedia({ media: 'print' });
+  const pictures = (await page
+    .locator('.panel .paper')
+    .evaluateAll((all) =>
+      Promise.all(all.map((one) => one.decode().then(() => one.naturalWidth * one.clientWidth))),
+    )) as number[];
+  assert.equal(pictures.filter((size) => size > 0).length, panels);
+  assert.deepEqual(complaints, []);
+});
+
+test('of a job that another program recorded its CPU time is told, and nothing of ticks', { skip }, async (t) => {
+  const imported = temporary();
+  const node = path.join(imported, 'tacho-17', 'node=c1');
+  fs.mkdirSync(node, { recursive: true });
+  const [start, end] = [OLD, OLD + 600e6];
+  const job = jobOf({ start, end, interval_seconds: 0, imported: { from: 'EPMT, 17.tgz', notes: [] } });
+  fs.writeFileSync(path.join(imported, 'tacho-17', 'job.json'), JSON.stringify(job));
+  const { cpus: _, ...facts } = agentOf('c1', []).facts;
+  const agent = agentOf('c1', [processEndTable], { start, end, interval_seconds: 0, ticks: 0 });
+  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify({ ...agent, facts }));
+  await appendRows(node, processEndTable, [
+    {
+      ...{
+        time: end - 1e6,
+        pid: '7',
+        start: String(start + 1e6),
+        ppid: 1,
+        exename: 'cc',
+        path: '/usr/bin/cc',
+        args: '',
+      },
+      ...{ tags: 'op:build', ended: 'exit', exitcode: 0, numtids: 1, usertime: 100e6, systemtime: 25e6, rssmax: 4000 },
+    },
+  ]);
+  const { page, complaints } = await lookAt(t, [imported]);
+  await page.click('text=train');
+  const meters = page.getByLabel('Asked for and used');
+  assert.match((await meters.textContent())!, /CPU2 min 05 s of CPU time/);
+  const quality = (await page.getByLabel('How good the recording is').textContent())!;
+  assert.match(quality, /Nothing was sampled: all figures are from records\..*Imported from EPMT, 17\.tgz\./);
   assert.deepEqual(complaints, []);
 });
 

@@ -1,18 +1,12 @@
+import { formatDuration } from '../../src/base/duration.ts';
 import { bytes, clockText, digits, sinceStart, withUnit } from '../../src/charts/words.ts';
 
 export { bytes, clockText as clock, sinceStart, withUnit };
 
 /** Values as people read them. */
 
-export function duration(seconds: number | undefined): string {
-  if (seconds === undefined || Number.isNaN(seconds)) return 'not known';
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${digits(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${String(Math.floor(seconds % 60)).padStart(2, '0')} s`;
-  const hours = Math.floor(seconds / 3600);
-  if (hours < 48) return `${hours} h ${String(Math.floor((seconds % 3600) / 60)).padStart(2, '0')} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
+export const duration = (seconds: number | undefined): string =>
+  seconds === undefined || Number.isNaN(seconds) ? 'not known' : formatDuration(seconds);
 
 const pad = (n: number): string => String(n).padStart(2, '0');
 

@@ -1,5 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type ChartBand, chartOption, endOf, marginsOf } from '../../../src/charts/option.ts';
+import {
+  type ChartBand,
+  type ChartLook,
+  type ChartTheme,
+  chartOption,
+  extentOf,
+  marginsOf,
+} from '../../../src/charts/option.ts';
 import type { ChartData } from '../ask.ts';
 import { useTheme } from '../theme.ts';
 import { type Drawn, loadECharts } from './load.ts';
@@ -12,6 +19,7 @@ export interface Range {
 interface Props {
   data: ChartData;
   start: number;
+  extent?: ChartLook['extent'];
   across?: 'time' | 'progress' | 'date';
   bands?: readonly ChartBand[];
   /** A limit that values are held against. */
@@ -40,16 +48,20 @@ export class Cursor {
 /** Shorter drags are clicks. */
 const LEAST_DRAG = 5;
 
+const pngOf = (chart: Drawn, { background }: ChartTheme): string =>
+  chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: background });
+
 /** One chart: zoom by drawing over it, the other charts follow. */
-export function Chart({ data, start, bands, limit, across, height = 150, cursor, onRange, picture }: Props) {
+export function Chart({ data, start, extent, bands, limit, across, height = 150, cursor, onRange, picture }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const line = useRef<HTMLDivElement>(null);
   const drag = useRef<HTMLDivElement>(null);
+  const paper = useRef<HTMLImageElement>(null);
   const chart = useRef<Drawn>(undefined);
   const [isReady, setReady] = useState(false);
   const theme = useTheme();
   const { left, right, top, bottom } = marginsOf(data);
-  const [from, to] = [data.from, endOf(data)];
+  const [from, to] = extentOf(data, extent === undefined ? {} : { extent });
 
   useEffect(() => {
     let isGone = false;
@@ -72,16 +84,24 @@ export function Chart({ data, start, bands, limit, across, height = 150, cursor,
     const look = {
       theme,
       start,
+      ...(extent === undefined ? {} : { extent }),
       ...(bands === undefined ? {} : { bands }),
       ...(limit === undefined ? {} : { limit }),
       ...(across === undefined ? {} : { across }),
     };
     chart.current!.setOption(chartOption(data, look), true);
     performance.mark('chart drawn');
-    if (picture !== undefined)
-      picture.current = () =>
-        chart.current!.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: theme.background });
-  }, [data, theme, bands, limit, start, across, isReady]);
+    if (picture !== undefined) picture.current = () => pngOf(chart.current!, theme);
+  }, [data, theme, bands, limit, start, extent?.[0], extent?.[1], across, isReady]);
+
+  useEffect(() => {
+    // paper has another width, and nothing is drawn again while a page is printed
+    const print = (): void => {
+      if (isReady) paper.current!.src = pngOf(chart.current!, theme);
+    };
+    addEventListener('beforeprint', print);
+    return () => removeEventListener('beforeprint', print);
+  }, [isReady, theme]);
 
   const at = (time: number): number => {
     const width = box.current!.clientWidth - left - right;
@@ -139,6 +159,7 @@ export function Chart({ data, start, bands, limit, across, height = 150, cursor,
       }}
     >
       <div ref={box} class="canvas" />
+      <img ref={paper} class="paper" alt="" />
       <div ref={line} class="cursor" style={inside} hidden />
       <div ref={drag} class="drag" style={inside} hidden />
     </div>

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type ChartBand, colourOf, HEAT, heatScale, seriesName } from '../../../src/charts/option.ts';
+import { type ChartBand, colourOf, heatColours, heatScale, seriesName } from '../../../src/charts/option.ts';
 import { here, setQuery, useAddress } from '../address.ts';
 import { type ChartData, type ChartFacts, latest, useAnswer } from '../ask.ts';
 import { BASE } from '../base.ts';
@@ -19,6 +19,8 @@ interface Props {
   job: string;
   facts: ChartFacts;
   start: number;
+  /** When the job ended: then all charts have the same time from left to right. */
+  end?: number;
   range?: Range | undefined;
   bands: readonly ChartBand[];
   shown?: Shown | undefined;
@@ -52,7 +54,7 @@ const heightOf = ({ as, count }: ChartData): number =>
   as === 'heat' ? Math.min(700, Math.max(150, count * (count > 24 ? 7 : 16) + 80)) : 150;
 
 /** A chart of a job with its title, the way it is drawn, and the data behind it. It is asked for when it comes into sight. */
-export function Panel({ job, facts, start, range, bands, shown, again, cursor, onRange }: Props) {
+export function Panel({ job, facts, start, end, range, bands, shown, again, cursor, onRange }: Props) {
   const chosen = waysIn(useAddress().query).get(facts.id) ?? (facts.heat === true ? 'heat' : 'lines');
   const way: Way = shown === undefined && chosen === 'heat' ? 'heat' : 'lines';
   const section = useRef<HTMLElement>(null);
@@ -74,6 +76,8 @@ export function Panel({ job, facts, start, range, bands, shown, again, cursor, o
   const asked = useAnswer<ChartData>(isSeen || shown !== undefined ? path : undefined, again);
   const data = latest(asked);
   const isHeat = data?.as === 'heat';
+  const [from, to] = [range?.from ?? start, range?.to ?? end];
+  const extent = to === undefined ? {} : { extent: [from, to] as const };
   const height = data === undefined ? 150 : heightOf(data);
   const file = (kind: string): string =>
     `${BASE}${path.replace('points=400&empty=allowed', '')}&download=${kind}`.replace('?&', '?');
@@ -130,7 +134,7 @@ export function Panel({ job, facts, start, range, bands, shown, again, cursor, o
         <div class="chart waiting" style={{ height: `${height}px` }} aria-busy="true" />
       ) : (
         <>
-          <Chart {...{ data, start, bands, height, cursor, onRange, picture }} limit={shown?.limit} />
+          <Chart {...{ data, start, bands, height, cursor, onRange, picture, ...extent }} limit={shown?.limit} />
           <Legend data={data} />
         </>
       )}
@@ -166,7 +170,7 @@ export function HeatLegend({ data }: { data: ChartData }) {
   return (
     <p class="legend">
       {withUnit(least, data.unit)}
-      <span class="scale" style={{ background: `linear-gradient(90deg, ${HEAT.join(',')})` }} />
+      <span class="scale" style={{ background: `linear-gradient(90deg, ${heatColours(useTheme()).join(',')})` }} />
       {withUnit(most, data.unit)}
       <span>above: mean of all rows; beside: mean of each row</span>
     </p>

@@ -20,16 +20,18 @@ interface Drawn {
 /** Two to six jobs side by side: what they did over time, and what differs. */
 export function ComparePage({ query }: { query: URLSearchParams }) {
   const ids = (query.get('jobs') ?? '').split(',').filter(Boolean);
-  const asked = useAnswer<Comparison>(`/api/compare?jobs=${encodeURIComponent(ids.join(','))}`);
+  const asked = useAnswer<Comparison>(
+    ids.length < 2 ? undefined : `/api/compare?jobs=${encodeURIComponent(ids.join(','))}`,
+  );
   const found = latest(asked);
   useEffect(() => {
     document.title = 'Compare · Tacho';
   }, []);
   if (found === undefined)
-    return asked.state === 'failed' ? (
+    return asked.state === 'failed' || ids.length < 2 ? (
       <div class="empty">
-        <h1>These jobs cannot be compared</h1>
-        <p>{asked.why}</p>
+        <h1>{ids.length < 2 ? 'No jobs to compare' : 'These jobs cannot be compared'}</h1>
+        {asked.state === 'failed' && <p>{asked.why}</p>}
         <p>
           Choose two to six of <a {...link('/')}>all jobs</a>.
         </p>

@@ -97,7 +97,7 @@ function Matrix({ found }: { found: Exploration }) {
         {[
           count(components.length, 'component'),
           segments.length > 0 && count(segments.length, 'segment'),
-          spacing !== undefined && `one every ${spacing.step}`,
+          spacing !== undefined && `one every ${spacing.step.replace(/^1 /, '')}`,
           gaps > 0 && `${count(gaps, 'segment')} missing`,
           missing.length > 0 && `in all components: ${missing.join(', ')}`,
           unknown.length > 0 && `not known of ${count(unknown.length, 'job')}`,

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { here, link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobSpans, latest, type Report, type TableColumns, useAnswer } from '../ask.ts';
 import { Cursor, type Range } from '../charts/chart.tsx';
+import { loadECharts } from '../charts/load.ts';
 import { Panel, type Shown } from '../charts/panel.tsx';
 import { filedRange, filedStep, isJobFile } from '../filed-job.ts';
 import { useLive } from '../live.ts';
@@ -14,6 +15,7 @@ import { Meter } from '../parts/meter.tsx';
 import { Neighbours } from '../parts/neighbours.tsx';
 import { Nodes } from '../parts/nodes.tsx';
 import { Notes } from '../parts/notes.tsx';
+import { PrintPage } from '../parts/print-page.tsx';
 import { Processes } from '../parts/processes.tsx';
 import { Ranks } from '../parts/ranks.tsx';
 import { RecordingFacts } from '../parts/recording.tsx';
@@ -30,6 +32,8 @@ interface Asked extends Shown {
 const WHOLE = { from: undefined, to: undefined };
 
 export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
+  // while the server makes its answers
+  useEffect(() => void loadECharts(), []);
   const [isLive, setLive] = useState(false);
   const { again, silent, isHeard } = useLive(id, isLive);
   const asked = useAnswer<Report>(`/api/jobs/${id}`, again);
@@ -99,6 +103,7 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
       key={facts.id}
       job={id}
       start={job.start}
+      {...(job.end === undefined ? {} : { end: job.end })}
       onRange={zoom}
       shown={shown?.chart === facts.id ? shown : undefined}
       {...{ facts, range, bands, again, cursor }}
@@ -280,9 +285,14 @@ function Head({ report }: { report: Report }) {
         {titleOf(report)} {titleOf(report) !== job.id && <small>{job.id}</small>}
       </h1>
       <span>
-        {!isJobFile && <CopyLink />} <span class={`state ${job.state}`}>{job.state.replaceAll('_', ' ')}</span>
+        {!isJobFile && <CopyLink />} <PrintPage />{' '}
+        <span class={`state ${job.state}`}>{job.state.replaceAll('_', ' ')}</span>
       </span>
-      {job.command && <code class="command">{job.command.join(' ')}</code>}
+      {job.command && (
+        <code class="command" tabIndex={0} role="region" aria-label="Command">
+          {job.command.join(' ')}
+        </code>
+      )}
       <p>
         {moment(job.start)} {job.end === undefined ? '' : `to ${moment(job.end)}`} {zone()} ·{' '}
         {duration(summary.wall_seconds)} · {facts.join(' · ')}
@@ -304,11 +314,7 @@ function Meters({ report }: { report: Report }) {
         share={s.time_used}
         text={limit === undefined ? duration(s.wall_seconds) : `${duration(s.wall_seconds)} of ${duration(limit)}`}
       />
-      <Meter
-        name="CPU"
-        share={s.cpu_utilization}
-        text={s.cpus_busy === undefined ? 'not measured' : `${s.cpus_busy.toFixed(1)} of ${s.cpus} CPUs`}
-      />
+      <Meter name="CPU" share={s.cpu_utilization} text={cpuText(report)} />
       <Meter
         name="memory"
         share={
@@ -350,6 +356,11 @@ function Meters({ report }: { report: Report }) {
       />
     </>
   );
+}
+
+function cpuText({ summary: s }: Report): string {
+  if (s.cpus_busy !== undefined && s.cpus !== undefined) return `${s.cpus_busy.toFixed(1)} of ${s.cpus} CPUs`;
+  return s.cpu_seconds === undefined ? 'not measured' : `${duration(s.cpu_seconds)} of CPU time`;
 }
 
 function memoryText({ summary: s }: Report): string {

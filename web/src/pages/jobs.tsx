@@ -73,7 +73,7 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'duration',
     title: 'Duration',
-    width: 100,
+    width: 112,
     isNumber: true,
     value: ({ wall_seconds: s }) => s,
     text: ({ wall_seconds: s }) => (s === undefined ? '' : duration(s)),
@@ -301,9 +301,9 @@ interface TableProps {
 function Table({ columns, jobs, query, sort, selected }: TableProps) {
   const chosen = chosenIn(query);
   const box = useRef<HTMLDivElement>(null);
-  const [[top, height], setSeen] = useState([0, 800]);
+  const [[top, height, width], setSeen] = useState([0, 800, innerWidth]);
   const look = (): void => {
-    if (box.current !== null) setSeen([box.current.scrollTop, box.current.clientHeight]);
+    if (box.current !== null) setSeen([box.current.scrollTop, box.current.clientHeight, box.current.clientWidth]);
   };
   useEffect(() => {
     const watch = new ResizeObserver(look);
@@ -314,7 +314,10 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
   const first = Math.max(0, Math.floor(top / ROW) - 8);
   const seen = jobs.slice(first, first + Math.ceil(height / ROW) + 16);
   const longest = useMemo(() => jobs.reduce((most, { job }) => Math.max(most, job.length), 0), [jobs]);
-  const sized = columns.map((each) => (each.name === 'job' ? { ...each, width: idWidth(longest) } : each));
+  const isNarrow = width < NARROW;
+  const letters = isNarrow ? NARROW_LETTERS : MOST_LETTERS;
+  const placed = isNarrow ? columns.toSorted((a, b) => placeOf(a) - placeOf(b)) : columns;
+  const sized = placed.map((each) => (each.name === 'job' ? { ...each, width: idWidth(longest, letters) } : each));
   const least = sized.reduce((sum, { width }) => sum + width, 0);
   const widths = sized
     .map(({ width, grows }) => (grows === undefined ? `${width}px` : `minmax(${width}px, ${grows}fr)`))
@@ -330,7 +333,7 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
       style={{ '--columns': widths, '--least': `${least}px` }}
     >
       <div class="row titles" role="row">
-        {columns.map(({ name, title, isNumber }) => {
+        {placed.map(({ name, title, isNumber }) => {
           const order = sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : 'none';
           return (
             <div key={name} role="columnheader" aria-sort={order} class={isNumber && 'number'}>
@@ -359,8 +362,8 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
             aria-selected={job.id === selected}
             onClick={() => setQuery({ 'job-id': job.id === selected ? undefined : job.id })}
           >
-            {columns.map((column) => (
-              <Cell key={column.name} column={column} job={job} chosen={chosen} />
+            {placed.map((column) => (
+              <Cell key={column.name} column={column} job={job} chosen={chosen} letters={letters} />
             ))}
           </div>
         ))}
@@ -370,18 +373,37 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
 }
 
 const MOST_LETTERS = 18;
+/** Columns that a small screen has first, one narrower than this. */
+const NARROW = 600;
+const FIRST_COLUMNS = ['job', 'name', 'cpu', 'memory', 'findings', 'state', 'duration'];
+const NARROW_LETTERS = 8;
+
+const placeOf = ({ name }: Column): number => {
+  const place = FIRST_COLUMNS.indexOf(name);
+  return place < 0 ? FIRST_COLUMNS.length : place;
+};
 
 /** Ids of local jobs begin alike: as much as is shown of them must tell them apart. */
-const idWidth = (letters: number): number => Math.max(96, Math.min(letters, MOST_LETTERS) * 9 + 40);
-const shortId = (id: string): string =>
-  id.length <= MOST_LETTERS ? id : `${id.slice(0, 4)}…${id.slice(5 - MOST_LETTERS)}`;
+const idWidth = (letters: number, most: number): number => Math.max(80, Math.min(letters, most) * 9 + 40);
+const shortId = (id: string, most: number): string =>
+  id.length <= most
+    ? id
+    : `${most > NARROW_LETTERS ? id.slice(0, 4) : ''}…${id.slice(most > NARROW_LETTERS ? 5 - most : 1 - most)}`;
 
 function choose(id: string, chosen: readonly string[]): void {
   const next = chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id];
   setQuery({ chosen: next.join(',') });
 }
 
-function Cell({ column, job, chosen }: { column: Column; job: ListedJob; chosen: readonly string[] }) {
+interface CellProps {
+  column: Column;
+  job: ListedJob;
+  chosen: readonly string[];
+  /** That an id has, at most. */
+  letters: number;
+}
+
+function Cell({ column, job, chosen, letters }: CellProps) {
   const heat = column.heat?.(job);
   const text = column.text(job);
   const names = [
@@ -416,7 +438,7 @@ function Cell({ column, job, chosen }: { column: Column; job: ListedJob; chosen:
             onClick={(event) => event.stopPropagation()}
             onChange={() => choose(job.id, chosen)}
           />{' '}
-          {shortId(text)}
+          {shortId(text, letters)}
         </>
       ) : (
         text
@@ -468,6 +490,7 @@ function Strip({ job }: { job: ListedJob }) {
             key={facts.id}
             job={job.id}
             start={job.start ?? 0}
+            {...(job.wall_seconds === undefined ? {} : { end: (job.start ?? 0) + job.wall_seconds * 1e6 })}
             bands={NO_BANDS}
             again={0}
             onRange={zoom}

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { COLOURS } from '../../../src/charts/option.ts';
-import { type DrawnStudy, scalingOption } from '../../../src/charts/scaling-option.ts';
+import { type DrawnStudy, scalingOption, sizeTitle } from '../../../src/charts/scaling-option.ts';
 import type { Study } from '../../../src/judge/scale/study.ts';
 import { link, setQuery } from '../address.ts';
 import { type JobList, latest, useAnswer } from '../ask.ts';
@@ -154,11 +154,13 @@ function StudyView({ study }: { study: SentStudy }) {
           <table class="figures">
             <thead>
               <tr>
-                {[study.by, 'Runs', 'Time', 'Speed-up', 'Efficiency', 'By the law', 'Core-hours'].map((title) => (
-                  <th key={title} scope="col" class="number">
-                    {title}
-                  </th>
-                ))}
+                {[sizeTitle(study.by), 'Runs', 'Time', 'Speed-up', 'Efficiency', 'By the law', 'Core-hours'].map(
+                  (title) => (
+                    <th key={title} scope="col" class="number">
+                      {title}
+                    </th>
+                  ),
+                )}
               </tr>
             </thead>
             <tbody>
@@ -184,7 +186,8 @@ function StudyView({ study }: { study: SentStudy }) {
         <ul class="runs">
           {study.runs.map((run) => (
             <li key={run.recording}>
-              <a {...link(`/job/${run.recording}`)}>{run.job}</a>: {run.size} {study.by}, {duration(run.wall_seconds)}
+              <a {...link(`/job/${run.recording}`)}>{run.job}</a>: {run.size} {sizeTitle(study.by)},{' '}
+              {duration(run.wall_seconds)}
             </li>
           ))}
           {study.left_out.map(({ job, recording, why }) => (

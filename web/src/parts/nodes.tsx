@@ -1,5 +1,5 @@
 import type { Report } from '../ask.ts';
-import { bytes, duration, moment, percent } from '../words.ts';
+import { bytes, count, duration, moment, percent } from '../words.ts';
 
 type Node = Report['nodes'][number];
 const MOST = 200;
@@ -38,7 +38,7 @@ const COLUMNS: readonly {
   {
     title: 'GPU power',
     has: (n) => n.gpu_power_watts !== undefined,
-    text: (n) => (n.gpu_power_watts === undefined ? '' : `${Math.round(n.gpu_power_watts)} W`),
+    text: (n) => (n.gpu_power_watts === undefined ? '' : `${Math.round(n.gpu_power_watts).toLocaleString('en-US')} W`),
   },
   {
     title: 'I/O',
@@ -81,7 +81,7 @@ export function Nodes({ report: { nodes } }: { report: Report }) {
             {nodes.slice(0, MOST).map((node) => (
               <tr key={node.node} class={isMute(node) ? 'silent' : undefined}>
                 <th scope="row">{node.node}</th>
-                <td>{stateOf(node)}</td>
+                <td class={isMute(node) ? 'words' : undefined}>{stateOf(node)}</td>
                 {columns.map(({ title, text, heat }) => {
                   const value = heat?.(node);
                   return (
@@ -110,7 +110,9 @@ export function Nodes({ report: { nodes } }: { report: Report }) {
 const isMute = ({ status }: Node): boolean => status === 'silent' || status === 'stopped early';
 
 const stateOf = (node: Node): string =>
-  isMute(node) ? `${node.status}, no samples since ${moment(node.last_sample)}` : node.status;
+  isMute(node) && node.last_sample !== undefined
+    ? `${node.status}, no samples since ${moment(node.last_sample)}`
+    : node.status;
 
 const remarksOf = ({
   straggler = [],
@@ -123,8 +125,8 @@ const remarksOf = ({
 }: Node): string[] =>
   [
     ...straggler,
-    idle_gpus !== undefined && idle_gpus > 0 && `${idle_gpus} idle GPUs`,
-    oom_kills !== undefined && oom_kills > 0 && `${oom_kills} processes killed: out of memory`,
+    idle_gpus !== undefined && idle_gpus > 0 && count(idle_gpus, 'idle GPU'),
+    oom_kills !== undefined && oom_kills > 0 && `${count(oom_kills, 'process', 'processes')} killed: out of memory`,
     late_seconds !== undefined && `agent came ${duration(late_seconds)} late`,
     status === 'stopped early' && reason,
     shared_with !== undefined && `shared with ${shared_with.length === 1 ? 'job' : 'jobs'} ${shared_with.join(', ')}`,

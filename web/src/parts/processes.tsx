@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type ChartTheme, COLOURS, HEAT } from '../../../src/charts/option.ts';
+import { COLOURS, heatColours } from '../../../src/charts/option.ts';
 import { setQuery } from '../address.ts';
 import { latest, type ProcessData, useAnswer } from '../ask.ts';
 import type { Range } from '../charts/chart.tsx';
@@ -218,10 +218,7 @@ interface GanttProps extends Omit<Props, 'job' | 'again' | 'query'> {
   onThreads(row: number): void;
 }
 
-/** The scale of a heat map; its darkest colours cannot be seen on a dark page. */
-const scaleOf = ({ isDark }: ChartTheme): readonly string[] => (isDark ? HEAT.slice(3) : HEAT);
-
-/** Its colour for a process that used so much of a CPU. */
+/** The colour for a process that used so much of a CPU. */
 const heatOf = (scale: readonly string[], share: number): string =>
   scale[Math.min(scale.length - 1, Math.floor(share * scale.length))]!;
 
@@ -236,7 +233,7 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
   const figures = isNarrow ? FIGURES.slice(0, 2) : FIGURES;
   const left = view === 'tree' ? width - figures.length * FIGURE_WIDTH - 8 : isNarrow ? 150 : 300;
   const theme = useTheme();
-  const scale = scaleOf(theme);
+  const scale = heatColours(theme);
   const [from, to] = range === undefined ? [start, end] : [range.from, range.to];
   const height = Math.min(rows.length, SEEN_ROWS) * ROW + 20;
 

@@ -1,6 +1,17 @@
 import type { Report } from '../ask.ts';
 import { bytes, count, duration, moment, percent } from '../words.ts';
 
+/** Of what other programs recorded, no tick was ever expected. */
+const ticksText = ({
+  ticks,
+  expected_ticks: expected,
+  missed_ticks: missed,
+  late_ticks: late,
+}: Report['quality']): string =>
+  expected === 0
+    ? 'Nothing was sampled: all figures are from records'
+    : `${count(ticks, 'tick')} of ${expected.toLocaleString('en-US')} expected, ${missed} missed, ${late} late`;
+
 /** How good the recording is, and what it cost. */
 export function RecordingFacts({ report: { quality, cost, unmeasured, recording, job, nodes } }: { report: Report }) {
   const end = job.end ?? Math.max(...nodes.map(({ last_sample: last }) => last ?? job.start));
@@ -20,9 +31,7 @@ export function RecordingFacts({ report: { quality, cost, unmeasured, recording,
     <section class="card quality" aria-label="How good the recording is">
       <h2>Recording</h2>
       <p>
-        <b class="grade">{quality.grade}</b> {count(quality.ticks, 'tick')} of{' '}
-        {quality.expected_ticks.toLocaleString('en-US')} expected, {quality.missed_ticks} missed, {quality.late_ticks}{' '}
-        late
+        <b class="grade">{quality.grade}</b> {ticksText(quality)}
         {quality.nodes_missing.length > 0 && `; nothing from ${quality.nodes_missing.join(', ')}`}.
       </p>
       {troubles.length > 0 && (
@@ -48,6 +57,7 @@ export function RecordingFacts({ report: { quality, cost, unmeasured, recording,
           .join(', ') || 'not known'}
         .
       </p>
+      {job.imported !== undefined && <p>Imported from {[job.imported.from, ...job.imported.notes].join('; ')}.</p>}
       {unmeasured.length > 0 && (
         <details>
           <summary>{count(unmeasured.length, 'thing')} not measured</summary>

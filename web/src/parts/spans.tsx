@@ -69,7 +69,7 @@ export function Spans({ spans: { spans, figures, left_out: left }, start, end, r
                     aria-label={`${span.name}, ${duration((span.to - span.from) / 1e6)}: show its time`}
                     onClick={() => onRange(span)}
                   >
-                    {span.name}
+                    <span>{span.name}</span>
                   </button>
                 );
               })}
