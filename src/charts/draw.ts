@@ -138,9 +138,14 @@ function stepsOf({ job, nodes }: Material, length: number): number {
 /** What was used in each step, for each second of it. */
 function ratesOf(curve: Curve, from: number, step: number, steps: number): Omit<DrawnSeries, 'node'> {
   const mean = new Float64Array(steps).fill(Number.NaN);
+  // mostly a step begins where the one before it ended
+  let [reached, used] = [Number.NaN, Number.NaN];
   for (let i = 0; i < steps; i++) {
     const [first, last] = [curve.next(from + i * step), curve.previous(from + (i + 1) * step)];
-    if (last > first) mean[i] = ((curve.at(last) - curve.at(first)) / (last - first)) * 1e6;
+    if (!(last > first)) continue;
+    const before = first === reached ? used : curve.at(first);
+    [reached, used] = [last, curve.at(last)];
+    mean[i] = ((used - before) / (last - first)) * 1e6;
   }
   return { min: mean, mean, max: mean };
 }

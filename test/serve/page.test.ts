@@ -268,6 +268,23 @@ test('processes as a tree, threads of one, each rank over time; a link shows the
   assert.deepEqual(complaints, []);
 });
 
+test('a job page asks every question once, the first ones before its scripts run', { skip }, async (t) => {
+  const { page, url, complaints } = await lookAt(t, [path.join(folder, 'demo')]);
+  await page.waitForSelector('[role=rowgroup] [role=row]');
+  const link = await page.getByRole('link', { name: 'train-mixture-70b' }).getAttribute('href');
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await page.goto(new URL(link!, url).href);
+  await page.locator('[data-chart=cpu] canvas').waitFor();
+  const questions = asked.filter((path) => path.startsWith('/api/'));
+  assert.deepEqual(questions, [...new Set(questions)]);
+  assert.ok(
+    asked.indexOf(`/api${link!.replace('job', 'jobs')}/charts/cpu`) <
+      asked.indexOf(`/api${link!.replace('job', 'jobs')}/processes`),
+  );
+  assert.deepEqual(complaints, []);
+});
+
 test('a print has every chart, also those that were not in sight', { skip }, async (t) => {
   const { page, complaints } = await lookAt(t, [path.join(folder, 'demo')]);
   await page.click('text=train-mixture-70b');
@@ -294,10 +311,11 @@ test('of a job that another program recorded its CPU time is told, and nothing o
   const node = path.join(imported, 'tacho-17', 'node=c1');
   fs.mkdirSync(node, { recursive: true });
   const [start, end] = [OLD, OLD + 600e6];
-  const job = jobOf({ start, end, interval_seconds: 0, imported: { from: 'EPMT, 17.tgz', notes: [] } });
+  const job = jobOf({ start, end, interval_seconds: Number.NaN, imported: { from: 'EPMT, 17.tgz', notes: [] } });
   fs.writeFileSync(path.join(imported, 'tacho-17', 'job.json'), JSON.stringify(job));
-  const { cpus: _, ...facts } = agentOf('c1', []).facts;
-  const agent = agentOf('c1', [processEndTable], { start, end, interval_seconds: 0, ticks: 0 });
+  const unknown = { cpus: Number.NaN, memory_bytes: Number.NaN };
+  const agent = agentOf('c1', [processEndTable], { start, end, interval_seconds: Number.NaN, ticks: 0 });
+  const facts = { ...agent.facts, ...unknown };
   fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify({ ...agent, facts }));
   await appendRows(node, processEndTable, [
     {
@@ -314,7 +332,7 @@ test('of a job that another program recorded its CPU time is told, and nothing o
     },
   ]);
   const { page, complaints } = await lookAt(t, [imported]);
-  await page.click('text=train');
+  await page.getByRole('link', { name: 'train', exact: true }).click();
   const meters = page.getByLabel('Asked for and used');
   assert.match((await meters.textContent())!, /CPU2 min 05 s of CPU time/);
   const quality = (await page.getByLabel('How good the recording is').textContent())!;

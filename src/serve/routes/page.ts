@@ -12,6 +12,9 @@ const FILES: Readonly<Record<string, string>> = {
   'index.html': 'text/html; charset=utf-8',
 };
 
+/** The charts in sight as the page asks for them; the one that takes longer to make comes last. */
+const FIRST_CHARTS = ['runnable', 'cpu'].map((chart) => `/charts/${chart}?points=400&empty=allowed`);
+
 interface Sent {
   type: string;
   text: string;
@@ -52,7 +55,19 @@ export function pageRoutes({ app, base }: Server, folder: string): void {
       return send(`part-${request.params.name}.js`, request, reply as never);
     },
   );
-  for (const address of ['/', '/job/:id', '/compare', '/metrics', '/nodes', '/history', '/scaling', '/experiment'])
+  app.get(
+    '/job/:id',
+    { schema: { hide: true, params: z.strictObject({ id: z.string() }) } },
+    ({ params: { id }, query }, reply) => {
+      const job = `${base}/api/jobs/${encodeURIComponent(id)}`;
+      // what the page asks first is worked out while the browser reads the page
+      const asked = ['', '/charts', '/spans', '/columns'];
+      if (Object.keys(query as object).length === 0) asked.push(...FIRST_CHARTS);
+      reply.header('link', asked.map((what) => `<${job}${what}>; rel=preload; as=fetch; crossorigin`).join(', '));
+      return send('index.html', reply.request, reply as never);
+    },
+  );
+  for (const address of ['/', '/compare', '/metrics', '/nodes', '/history', '/scaling', '/experiment'])
     app.get(address, { schema: { hide: true } }, (request, reply) => send('index.html', request, reply as never));
   // of an address that there is not, the page says so itself, below its menu
   app.get('/*', { schema: { hide: true } }, (request, reply) => {
