@@ -127,8 +127,9 @@ test('a case that could not be recorded misses all its causes, and the run is no
   assert.deepEqual([isRight(healthy), totalsOf([healthy]).isGood], [false, false]);
 });
 
-test('CPU time of others: ended children count as their parent, but not those that init inherits', () => {
+test('CPU time of others: ended children count as their parent, but not those that init inherits; no threads of the kernel', () => {
   const stat = '7 (a (b) c) S 1 7 7 0 -1 4194560 9 9 0 0 250 30 1000 200 20 0 1 0 5 6 7';
-  assert.deepEqual(useOf(stat, 7), { program: 'a (b) c', ticks: 1480 });
-  assert.deepEqual(useOf(stat, 1), { program: 'a (b) c', ticks: 280 });
+  assert.deepEqual(useOf(stat, 7), { program: 'a (b) c', ticks: 1480, isKernel: false });
+  assert.deepEqual(useOf(stat, 1), { program: 'a (b) c', ticks: 280, isKernel: false });
+  assert.equal(useOf(stat.replace('S 1 ', 'S 2 '), 7).isKernel, true);
 });

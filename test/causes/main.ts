@@ -140,7 +140,8 @@ async function tried(cause: Cause, cpu: number, place: () => string): Promise<Ca
   let result = await recorded(cause, cpu);
   // what went wrong may be somebody else's doing: the same job again, at another time
   for (let tries = 2; tries <= MOST_TRIES && isSpoilt(result); tries++) {
-    say(`${' '.repeat(10)}again  ${cause.name}: ${spoiltBy(result)}`);
+    const wrong = [...result.missed.map((id) => `missed ${id}`), ...result.false.map((id) => `false ${id}`)];
+    say(`${' '.repeat(10)}again  ${[cause.name, ...wrong].join(', ')}: ${spoiltBy(result)}`);
     result = { ...(await recorded(cause, cpu, tries)), tries };
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(0);

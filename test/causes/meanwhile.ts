@@ -23,6 +23,8 @@ interface Reading {
 /** Ticks in a second, in /proc. */
 const HZ = 100;
 const INIT = 1;
+/** The parent of the kernel's own threads, which may work for the case: writing what it wrote, for one. */
+const KTHREADD = 2;
 
 /** Starts to look; the result says what happened from then on. */
 export function watchMachine(): () => Meanwhile {
@@ -66,7 +68,8 @@ function othersUse(): Map<string, number> {
     if (!(pid > 0)) continue;
     try {
       if (fs.readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(OURS)) continue;
-      const { program, ticks } = useOf(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'), pid);
+      const { program, ticks, isKernel } = useOf(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'), pid);
+      if (isKernel) continue;
       use.set(program, (use.get(program) ?? 0) + ticks);
     } catch {
       // it has ended
@@ -76,7 +79,7 @@ function othersUse(): Map<string, number> {
 }
 
 /** CPU time by /proc/PID/stat; what ended below a process counts as its own. Init inherits children of this run, too. */
-export function useOf(stat: string, pid: number): { program: string; ticks: number } {
+export function useOf(stat: string, pid: number): { program: string; ticks: number; isKernel: boolean } {
   const end = stat.lastIndexOf(')');
   const fields = stat
     .slice(end + 2)
@@ -84,5 +87,6 @@ export function useOf(stat: string, pid: number): { program: string; ticks: numb
     .map(Number);
   const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15) as [number, number, number, number];
   const ticks = user + system + (pid === INIT ? 0 : childrenUser + childrenSystem);
-  return { program: stat.slice(stat.indexOf('(') + 1, end), ticks };
+  const isKernel = pid === KTHREADD || fields[1] === KTHREADD;
+  return { program: stat.slice(stat.indexOf('(') + 1, end), ticks, isKernel };
 }
