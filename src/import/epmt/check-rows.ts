@@ -42,10 +42,15 @@ function within(column: Float64Array, rows: number, least: number, most: number)
 function checkOrder(rows: ProcessRows): void {
   const [start, end] = [rows.numbers.get('start'), rows.numbers.get('end')];
   if (start === undefined || end === undefined) return;
-  for (let p = 0; p < rows.processes; p++) {
-    for (let row = rows.first[p]!; row < rows.first[p + 1]!; row++) {
-      if (end[row]! < start[row]!)
-        throw new Fault(`${rows.where(p, row)}: end is before start (${end[row]}, ${start[row]})`);
-    }
-  }
+  const row = firstBelow(end, start, rows.threads);
+  if (row < 0) return;
+  let process = 0;
+  while (rows.first[process + 1]! <= row) process++;
+  throw new Fault(`${rows.where(process, row)}: end is before start (${end[row]}, ${start[row]})`);
+}
+
+/** The first row in which one column is less than another; −1: there is none. */
+function firstBelow(column: Float64Array, other: Float64Array, rows: number): number {
+  for (let row = 0; row < rows; row++) if (column[row]! < other[row]!) return row;
+  return -1;
 }

@@ -31,7 +31,7 @@ afterEach(async () => {
   fs.rmSync(spool, { recursive: true, force: true });
 });
 
-function openSink(addresses: readonly URL[] = [url], credentials?: Credentials): Sink {
+function openSink(addresses: readonly URL[] = [url], credentials?: Credentials): HubSink {
   const sink = new HubSink({
     addresses,
     spool,
@@ -294,6 +294,9 @@ test('samples wait for the end of a batch that the hub asks for, and not longer;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   assert.deepEqual([numbers('1').length, hub.requests.length], [10, asked]);
+  // whenever it is asked, no sample waits longer than the batch
+  const wait = sink.pause(false);
+  assert.ok(wait > 0 && wait <= 60_000, `${wait} ms`);
   sink.wake(true);
   await eventually('what a job had at its end', () => numbers('1').length === 20);
   assert.deepEqual(numbers('1'), upTo(20));

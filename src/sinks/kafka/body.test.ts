@@ -89,6 +89,24 @@ test('definitions, jobs and nodes are told once, and again when they change', ()
   }
 });
 
+test('a job of several nodes is told once, and again when nobody stored it', () => {
+  const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-batch-'));
+  try {
+    const job = testJob('1', { nodes: ['c1', 'c2'] });
+    for (const node of ['c1', 'c2']) testRecording(spool, 'job-1', job, testAgent(node));
+    const streams = spoolStreams(spool);
+    const collector = new KafkaCollector(spool, naming, remembering(), streams);
+    const jobs = (stored: boolean): number => {
+      const batch = collector.collect(streams.list(), true);
+      if (stored) collector.stored(batch);
+      return batch.batches.flat().filter(({ topic }) => topic === 'tacho.jobs').length;
+    };
+    assert.deepEqual([jobs(false), jobs(true), jobs(true)], [1, 1, 0]);
+  } finally {
+    fs.rmSync(spool, { recursive: true });
+  }
+});
+
 test('a stream is done when it is stored where each table ends, which is said at once, and again when records change', async () => {
   const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-batch-'));
   try {

@@ -27,7 +27,7 @@ export interface KafkaBatch {
   /** There was more than fits. */
   more: boolean;
   /** To be remembered once it is stored. */
-  told: [key: string, what: string][];
+  told: [key: string, record: ToldRecord][];
   /** Streams of which it says where they end. */
   ends: Followed[];
 }
@@ -55,6 +55,12 @@ interface Followed {
   end?: { job: Job; agent: AgentRecord | undefined; stored: boolean } | undefined;
 }
 
+/** What was said under a key: as it was sent, and the object that it was made of, which is replaced when it changes. */
+interface ToldRecord {
+  value: string;
+  content: object;
+}
+
 /** How far everything is stored. */
 export interface Stored {
   position(stream: string, table: string): Position | undefined;
@@ -67,7 +73,7 @@ export class KafkaCollector {
   private readonly naming: Naming;
   private readonly journal: Stored;
   private readonly followed = new Map<string, Followed>();
-  private readonly told = new Map<string, string>();
+  private readonly told = new Map<string, ToldRecord>();
   private readonly agentTold = new Map<string, number>();
   private readonly visits: Visits;
   private round = 0;
@@ -138,7 +144,7 @@ export class KafkaCollector {
 
   /** It was stored: what was said need not be said again. */
   stored(batch: KafkaBatch): void {
-    for (const [key, what] of batch.told) this.told.set(key, what);
+    for (const [key, record] of batch.told) this.told.set(key, record);
     for (const { end } of batch.ends) if (end !== undefined) end.stored = true;
   }
 
@@ -301,17 +307,22 @@ export class KafkaCollector {
   ): void {
     const topic = recordTopic(namingFor(this.naming, job), job.user, what);
     const id = `${topic} ${key}`;
-    // a definition never changes under its key
-    if (what === 'tables' && this.told.has(id)) return;
+    const told = this.told.get(id);
+    // a definition never changes under its key; of a job with many nodes each of them says the same
+    if (told !== undefined && (what === 'tables' || told.content === content)) return;
+    if (batch.told.some(([other]) => other === id)) return;
     const value = JSON.stringify(content);
-    if (this.told.get(id) === value || batch.told.some(([told]) => told === id)) return;
+    if (told?.value === value) {
+      told.content = content;
+      return;
+    }
     if (value.length > LARGEST_ROW) {
       this.passedOver++;
-      this.told.set(id, value);
+      this.told.set(id, { value, content });
       return;
     }
     batch.topics.set(topic, { name: topic, compact: true });
-    batch.told.push([id, what === 'tables' ? '' : value]);
+    batch.told.push([id, { value: what === 'tables' ? '' : value, content: what === 'tables' ? NOTHING : content }]);
     this.add(batch, sizes, { topic, key, value, headers: {}, timestamp: BigInt(Date.now()) });
   }
 
@@ -348,6 +359,9 @@ export class KafkaCollector {
     this.told.delete(`${recordTopic(naming, job.user, 'nodes')} ${nodeKey(job, agent.node, agent)}`);
   }
 }
+
+/** Definitions are not kept: there is one under each key. */
+const NOTHING = {};
 
 /** The value in the topic of nodes: job.json and agent.json; definitions of tables are in a topic of their own. */
 export interface NodeRecord {
