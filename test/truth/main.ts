@@ -27,20 +27,19 @@ const words = process.argv.slice(2).filter((word) => word !== '--markdown');
 const wanted = jobs.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
 const columns = [34, 24, 14, 14, 26, 8, 10] as const;
 const line = (...cells: string[]): string =>
-  isMarkdown
-    ? `| ${cells.join(' | ')} |`
-    : cells
-        .map((cell, i) => cell.padEnd(columns[i] ?? 0))
-        .join(' ')
-        .trimEnd();
+  cells
+    .map((cell, i) => cell.padEnd(columns[i] ?? 0))
+    .join(' ')
+    .trimEnd();
 
 const cpus = os.cpus();
 console.log(`${cpus.length} × ${cpus[0]?.model.trim()}, Linux ${os.release()}, load ${os.loadavg()[0]!.toFixed(2)}\n`);
-console.log(line('job', 'figure', 'Tacho', 'truth', 'measured by', 'ratio', ''));
-if (isMarkdown) console.log(line('---', '---', '---:', '---:', '---', '---:', '---'));
+if (!isMarkdown) console.log(line('job', 'figure', 'Tacho', 'truth', 'measured by', 'ratio', ''));
 
 const counts = new Map<string, number>();
 const left: string[] = [];
+/** For Markdown: the ratios of all jobs that have a figure, in one row. */
+const ratios = new Map<string, string[]>();
 let off = 0;
 
 await onGround(
@@ -50,6 +49,10 @@ await onGround(
   (what, why) => void left.push(`${what}: ${why}`),
 );
 
+if (isMarkdown) {
+  console.log('| figure | measured by | Tacho ÷ truth |\n| --- | --- | --- |');
+  for (const [head, each] of ratios) console.log(`| ${head} | ${each.join('; ')} |`);
+}
 console.log();
 for (const words of left) console.log(`left out: ${words}`);
 const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
@@ -67,6 +70,11 @@ function tell(figure: Figure): void {
   const ratio = ratioOf(figure);
   const said = Number.isNaN(ratio) ? '-' : ratio.toFixed(4);
   const { job, what, tacho, truth, by } = figure;
+  if (isMarkdown) {
+    const head = `${what} | ${by}`;
+    ratios.set(head, [...(ratios.get(head) ?? []), `${job} ${said}${isOff ? ' (BEYOND ITS BOUND)' : ''}`]);
+    return;
+  }
   console.log(
     line(job, what, digits(tacho), digits(truth), by, said, isOff ? `BEYOND ITS BOUND, ${verdict}` : verdict),
   );
