@@ -37,8 +37,6 @@ export function arrange(rows: Rows, table: Table, distinct = false): Batch {
   return { table, rows: kept, time, numbers, texts, series: starts };
 }
 
-const NUMBER = /^\d{1,15}$/;
-
 interface Numbered {
   /** For each row, the number of its series. */
   series: Uint32Array | undefined;
@@ -62,9 +60,26 @@ function seriesOf(keys: readonly TextColumn[], count: number): Numbered {
   return { series, total };
 }
 
-/** What a key counts for among numbers; all texts are behind them. */
-const numbersOf = (values: readonly string[]): Float64Array =>
-  Float64Array.from(values, (value) => (NUMBER.test(value) ? Number(value) : Number.POSITIVE_INFINITY));
+/** What keys count for among numbers; all texts are behind them. */
+function numbersOf(values: readonly string[]): Float64Array {
+  const numbers = new Float64Array(values.length);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = numberOf(values[i]!);
+  return numbers;
+}
+
+/** More digits than these are a text. */
+const MOST_DIGITS = 15;
+
+function numberOf(text: string): number {
+  if (text.length === 0 || text.length > MOST_DIGITS) return Number.POSITIVE_INFINITY;
+  let number = 0;
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - 48;
+    if (digit < 0 || digit > 9) return Number.POSITIVE_INFINITY;
+    number = number * 10 + digit;
+  }
+  return number;
+}
 
 /**
  * Where each series begins, if the rows come by keys and time already, each once: those of a sealed file do. Each row need
