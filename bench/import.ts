@@ -52,46 +52,74 @@ export async function bench(options: ImportBenchOptions = {}): Promise<Row[]> {
     const large = (processes: number): Promise<string> => ofSize(one, path.join(folder, `${processes}.tgz`), processes);
     const few = Math.ceil(runs / 2);
     return [
-      measure(many, PROCESSES * ARCHIVES, few, folder, `${ARCHIVES} archives of 10,600`),
-      measure([await large(106_000)], 106_000, few, folder, '1 archive of 106,000'),
-      measure([await large(35_000)], 35_000, runs, folder, '1 archive of 35,000'),
-      measure(many.slice(0, 4), PROCESSES * 4, runs, folder, '4 archives of 10,600'),
-      measure([one], PROCESSES, runs, folder, '1 archive of 10,600'),
+      ...measure(many, PROCESSES * ARCHIVES, few, folder, `${ARCHIVES} archives of 10,600`),
+      ...measure([await large(106_000)], 106_000, few, folder, '1 archive of 106,000'),
+      ...measure([await large(35_000)], 35_000, runs, folder, '1 archive of 35,000', '≥ 120000 /s'),
+      ...measure(many.slice(0, 4), PROCESSES * 4, runs, folder, '4 archives of 10,600'),
+      ...measure([one], PROCESSES, runs, folder, '1 archive of 10,600'),
     ];
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function measure(archives: readonly string[], processes: number, runs: number, folder: string, what: string): Row {
-  const ours: number[] = [];
-  const theirs: number[] = [];
+/** `must`: processes in a second of CPU time, all threads of the command. */
+function measure(
+  archives: readonly string[],
+  processes: number,
+  runs: number,
+  folder: string,
+  what: string,
+  must = '',
+): Row[] {
+  const ours: Cost[] = [];
+  const theirs: Cost[] = [];
   for (let run = 0; run < runs; run++) {
     const out = path.join(folder, `out-${run}`);
-    ours.push(seconds(path.join(HERE, 'tacho'), ['import', 'epmt', ...archives, '-o', out]));
+    ours.push(costOf(path.join(HERE, 'tacho'), ['import', 'epmt', ...archives, '-o', out]));
     fs.rmSync(out, { recursive: true });
     // it is slow enough for one to tell
-    if (theirs.length < (processes > 50_000 ? 1 : 3)) theirs.push(seconds('python3', ['-c', PYTHON, ...archives]));
+    if (theirs.length < (processes > 50_000 ? 1 : 3)) theirs.push(costOf('python3', ['-c', PYTHON, ...archives]));
   }
-  const rate = processes / median(ours);
-  const other = processes / median(theirs);
-  return {
-    what: `import epmt, whole command: ${what}`,
-    must: '≥ 50000 /s',
-    measured: rate,
-    unit: 'processes/s',
-    peer: Number.isFinite(other) ? `plain Python, reading only: ${Math.round(other)}` : '',
-    ratio: Number.isFinite(other) ? rate / other : Number.NaN,
+  const row = (by: keyof Cost, name: string, required: string): Row => {
+    const [rate, other] = [ours, theirs].map((costs) => processes / median(costs.map((cost) => cost[by])));
+    return {
+      what: name,
+      must: required,
+      measured: rate!,
+      unit: 'processes/s',
+      peer: Number.isFinite(other) ? `plain Python, reading only: ${Math.round(other!)}` : '',
+      ratio: Number.isFinite(other) ? rate! / other! : Number.NaN,
+    };
   };
+  return [
+    row('wall', `import epmt, whole command: ${what}`, '≥ 50000 /s'),
+    row('cpu', '  in a second of CPU time, all threads', must),
+  ];
 }
 
-/** NaN when the program is not there. */
-function seconds(command: string, args: readonly string[]): number {
+/** Seconds that a command took, and CPU seconds of all its threads; NaN when the program is not there. */
+interface Cost {
+  wall: number;
+  cpu: number;
+}
+
+function costOf(command: string, args: readonly string[]): Cost {
+  const before = childrenCpu();
   const start = performance.now();
   const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
-  if (error !== undefined) return Number.NaN;
+  if (error !== undefined) return { wall: Number.NaN, cpu: Number.NaN };
   if (status !== 0) throw new Error(stderr);
-  return (performance.now() - start) / 1000;
+  return { wall: (performance.now() - start) / 1000, cpu: childrenCpu() - before };
+}
+
+/** CPU seconds of the processes that this one has waited for. */
+function childrenCpu(): number {
+  const fields = fs
+    .readFileSync('/proc/self/stat', 'latin1')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / 100;
 }
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
