@@ -433,6 +433,8 @@ const daskPrefix = z.strictObject({
   disk_seconds: seconds.describe('In which workers read spilled results for them.'),
   bytes: bytes.describe('Results together.'),
   cpu_seconds: optional(seconds, 'Their part of the CPU time of the workers.'),
+  cpu_mean_cores: optional(z.number(), 'CPUs in use by a task, on average.'),
+  cpu_peak_cores: optional(z.number(), 'CPUs in use by a task, in the sample with most.'),
   memory_peak_bytes: optional(bytes, 'Of a worker while one of them ran.'),
   memory_mean_bytes: bytes.exactOptional(),
   gpu_peak_percent: z.number().exactOptional(),

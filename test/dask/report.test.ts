@@ -7,11 +7,16 @@ import { compare } from '../../src/judge/compare/compare.ts';
 import { gather } from '../../src/judge/facts/gather.ts';
 import { report } from '../../src/judge/report.ts';
 import { type Report, reportSchema } from '../../src/judge/report-schema.ts';
+import { needTasks, prefixUse } from '../../src/query/dask/prefixes.ts';
+import { longestTasks, taskUse } from '../../src/query/dask/task-list.ts';
+import { daskUse } from '../../src/query/dask/task-use.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { sealRecording } from '../../src/recording/sealed/seal.ts';
+import { taskCsv, taskJson, taskTable } from '../../src/show/dask/task-table.ts';
 import { compareCsv, compareJson, compareText } from '../../src/show/judged/compare-text.ts';
 import { reportText } from '../../src/show/report/text.ts';
 import { daskRecording } from '../made/dask-recording.ts';
+import { START } from '../make-recording.ts';
 
 const cardOf = (folder: string): Report => report(gather(openRecording(folder)));
 
@@ -97,4 +102,54 @@ test('the chart of worker memory has the limit of a worker', async () => {
   assert.equal(data.limit, 2 ** 30);
   assert.equal(data.count, 2);
   assert.equal(makeChartData(draw(material, chartOf('dask-spilled')!)!).limit, undefined);
+});
+
+test('each task has its share of the CPU time, and memory and GPU of its worker while it ran', async () => {
+  // the GPU has no value in every third sample
+  const gpu = (sample: number) => ({
+    device: '0',
+    used: sample * 1e9,
+    total: 8e10,
+    computePercent: sample < 10 ? 40 : 90,
+  });
+  const folder = await daskRecording({ gpusAt: (sample) => (sample % 3 === 0 ? [] : [gpu(sample)]) });
+  const uses = daskUse(openRecording(folder));
+  const [load] = prefixUse(uses, { prefix: 'load' });
+  assert.deepEqual(
+    [load!.cpu_seconds, load!.cpu_mean_cores, load!.cpu_peak_cores, load!.memory_mean_bytes, load!.memory_peak_bytes],
+    [11, 1, 1, 2 ** 29, 2 ** 29],
+  );
+  // of the samples 1 to 11, those that have a value: 1, 2, 4, 5, 7, 8 with 40 %, 10 and 11 with 90 %
+  assert.equal(load!.gpu_mean_percent, (6 * 40 + 2 * 90) / 8);
+  assert.deepEqual([load!.gpu_peak_percent, load!.gpu_memory_peak_bytes], [90, 11e9]);
+  assert.deepEqual(
+    prefixUse(uses, { prefix: 'sum' }).map(({ prefix, tasks }) => [prefix, tasks]),
+    [['sum', 1]],
+  );
+  assert.throws(() => needTasks(uses, { prefix: 'nope' }), /there is no task of prefix nope/);
+  needTasks(uses, { prefix: 'sum', job: 1 });
+  const rows = longestTasks(uses, {});
+  const [longest, , third] = rows.map(taskUse);
+  assert.deepEqual(longest, {
+    ...{ key: 'sum-1', prefix: 'sum', worker: 'tcp://10.0.0.1:4000', name: '0', thread: 0, job: 1, dag: 0 },
+    ...{ outcome: 'ok', start: START / 1e6 + 5.5, stop: START / 1e6 + 6.5, seconds: 1, bytes: 8 },
+    ...{ cpu_seconds: 1, cpu_mean_cores: 1, cpu_peak_cores: 1 },
+    ...{ memory_peak_bytes: 2 ** 29, memory_mean_bytes: 2 ** 29 },
+    ...{ gpu_peak_percent: 90, gpu_mean_percent: 90, gpu_memory_peak_bytes: 13e9, shared: 0 },
+  });
+  assert.deepEqual([third!.prefix, third!.seconds], ['load', 0.5]);
+  const [heads, first] = taskTable(rows, 3, 120).split('\n');
+  assert.match(heads!, /^task +worker +outcome +time +CPU +memory +GPU +shared$/);
+  assert.match(first!, /^sum-1 +0 +ok +1\.0 s +1\.0 s +512 MiB +90 % +0 %$/);
+  assert.match(taskTable(rows, 3, 120), /\n21 more; --limit 0 shows all\n$/);
+  assert.equal(JSON.parse([...taskJson(rows)].join('')).length, 24);
+  assert.deepEqual(JSON.parse([...taskJson([])].join('')), []);
+  assert.match([...taskCsv(rows)][2]!, /^fail-1,fail,tcp:\/\/10\.0\.0\.2:4000,1,0,1,0,erred,ValueError,/);
+});
+
+test('what read-only calls do not measure is missing, not 0', async () => {
+  const [load] = prefixUse(daskUse(openRecording(await daskRecording({ withoutCpu: true }))));
+  assert.equal(load!.prefix, 'load');
+  assert.ok(!('cpu_seconds' in load!) && !('gpu_mean_percent' in load!));
+  assert.equal(load!.memory_peak_bytes, 2 ** 29);
 });

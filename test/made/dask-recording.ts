@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { DaskWriter } from '../../src/dask/dask-writer.ts';
 import type { WorkerSample } from '../../src/dask/events.ts';
-import { daskGraphTable, daskTaskTable, daskWorkerTable } from '../../src/sources/own/dask.ts';
+import { daskGpuTable, daskGraphTable, daskTaskTable, daskWorkerTable } from '../../src/sources/own/dask.ts';
 import { agentOf, jobOf, START, temporary } from '../make-recording.ts';
 
 const MiB = 2 ** 20;
@@ -12,14 +12,22 @@ export interface MadeDask {
   id?: string;
   /** How long each task `load` takes, in seconds. */
   load?: number;
-  gpus?: WorkerSample['gpus'];
+  /** The GPUs of each sample, counted from 0. */
+  gpusAt?: (sample: number) => WorkerSample['gpus'];
+  /** Without CPU times, as read-only calls record it. */
+  withoutCpu?: boolean;
 }
 
 /**
  * A cluster of two workers with a thread each: 20 tasks `load` one after the other, two of them again, then one `sum` of 1 s
  * on the first worker and a `fail` on the second, which spills 64 MiB.
  */
-export async function daskRecording({ id = '17', load = 0.5, gpus = [] }: MadeDask = {}): Promise<string> {
+export async function daskRecording({
+  id = '17',
+  load = 0.5,
+  gpusAt = () => [],
+  withoutCpu = false,
+}: MadeDask = {}): Promise<string> {
   const folder = path.join(temporary(), `tacho-${id}`);
   const node = path.join(folder, 'node=c1');
   fs.mkdirSync(node, { recursive: true });
@@ -41,12 +49,13 @@ export async function daskRecording({ id = '17', load = 0.5, gpus = [] }: MadeDa
     for (let i = 0; i < 11; i++) add(`load-${w}${i % 10}`, load);
     if (w === 0) add('sum-1', 1);
     else add('fail-1', 1, { outcome: 'erred', error: 'ValueError' });
-    for (let time = begin; time <= end; time += 0.5)
+    for (let time = begin, sample = 0; time <= end; time += 0.5, sample++)
       writer.sample(
         {
           ...{ time, worker, name: String(w), host: 'c1', pid: 10 + w, threads: 1, limit: 1024 * MiB, executing: 1 },
           ...{ memory: 512 * MiB, managed: MiB, spilled: w === 1 && time > begin + 1 ? 64 * MiB : 0 },
-          ...{ cpuMicroseconds: (time - begin) * 1e6, gpus, metrics: [] },
+          ...(!withoutCpu && { cpuMicroseconds: (time - begin) * 1e6 }),
+          ...{ gpus: gpusAt(sample), metrics: [] },
         },
         place,
       );
@@ -54,7 +63,7 @@ export async function daskRecording({ id = '17', load = 0.5, gpus = [] }: MadeDa
   await writer.close();
   const job = jobOf({ id, nodes: ['c1'], start: START, end: Math.round(end * 1e6), interval_seconds: 0.5 });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
-  const tables = [daskTaskTable, daskWorkerTable, daskGraphTable];
+  const tables = [daskTaskTable, daskWorkerTable, daskGpuTable, daskGraphTable];
   fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agentOf('c1', tables)));
   return folder;
 }

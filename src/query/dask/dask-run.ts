@@ -2,7 +2,8 @@ import type { Recording } from '../../recording/folder/open.ts';
 import { textAt } from '../../recording/read/batch.ts';
 import { readDefined } from '../../recording/read/read.ts';
 import { daskGraphTable } from '../../sources/own/dask.ts';
-import { type DaskUse, daskUse, type PrefixUse, prefixUse } from './prefixes.ts';
+import { type PrefixUse, prefixUse } from './prefixes.ts';
+import { type DaskUse, daskUse } from './task-use.ts';
 import { textOf } from './tasks.ts';
 import type { WorkerUse } from './worker-use.ts';
 
