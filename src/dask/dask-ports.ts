@@ -16,7 +16,14 @@ export function descendants(pid: number, most = 500): number[] {
   return all;
 }
 
-export const isPython = (pid: number): boolean => /^(i?python|dask|jupyter)/.test(read(`/proc/${pid}/comm`));
+/** By its program: a process may call itself what it likes. */
+export function isPython(pid: number): boolean {
+  try {
+    return /^(python|pypy)/.test(path.basename(fs.readlinkSync(`/proc/${pid}/exe`)));
+  } catch {
+    return false;
+  }
+}
 
 /** Whether a process has loaded Dask: Python modules cannot be seen from outside, those in C can. */
 export function hasDask(pid: number): boolean {
@@ -24,8 +31,18 @@ export function hasDask(pid: number): boolean {
   return MODULES.every((module) => module.test(maps));
 }
 
+interface Listener {
+  host: string;
+  port: number;
+  /** Of its socket: another one has another, also at the same port. */
+  inode: string;
+}
+
+/** The sockets of this machine that somebody listens on. */
+export const listeningSockets = (): Set<string> => new Set(listeners('self').map(({ inode }) => inode));
+
 /** The TCP ports of this machine that a process listens on. */
-export function listeningPorts(pid: number): { host: string; port: number }[] {
+export function listeningPorts(pid: number): Listener[] {
   const folder = `/proc/${pid}/fd`;
   const sockets = new Set(
     entries(folder).flatMap((fd) => {
@@ -36,17 +53,21 @@ export function listeningPorts(pid: number): { host: string; port: number }[] {
       }
     }),
   );
+  return listeners(pid).filter(({ inode }) => sockets.has(inode));
+}
+
+/** Who listens in the network of a process. */
+function listeners(pid: number | 'self'): Listener[] {
   return read(`/proc/${pid}/net/tcp`)
     .split('\n')
     .slice(1)
     .flatMap((line) => {
       const fields = line.trim().split(/\s+/);
       const [address = '', port = ''] = (fields[1] ?? '').split(':');
-      if (fields[3] !== LISTENS || !sockets.has(fields[9] ?? '')) return [];
+      if (fields[3] !== LISTENS) return [];
       const bytes = Buffer.from(address, 'hex').reverse();
-      return [
-        { host: bytes.every((byte) => byte === 0) ? '127.0.0.1' : bytes.join('.'), port: Number.parseInt(port, 16) },
-      ];
+      const host = bytes.every((byte) => byte === 0) ? '127.0.0.1' : bytes.join('.');
+      return [{ host, port: Number.parseInt(port, 16), inode: fields[9] ?? '' }];
     });
 }
 

@@ -6,11 +6,16 @@ import type { WriterOptions } from '../recording/live/append.ts';
 import { fromFile, parseScheduler, type SchedulerAddress } from './address.ts';
 import { type Attached, attach } from './attach.ts';
 import { Comm } from './comm.ts';
-import { descendants, hasDask, isPython, listeningPorts, schedulerFiles } from './dask-ports.ts';
+import { descendants, hasDask, isPython, listeningPorts, listeningSockets, schedulerFiles } from './dask-ports.ts';
 
-/** A process imports Dask some time after its start: it is looked at when it is so old, in seconds. */
+/** A scheduler file may be written some time after the start of a process that names it: this old, in seconds. */
 const LOOKS = [0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300];
 const EVERY_MS = 500;
+/** Looking takes at most this part of the time, unless it would be rarer than every so many milliseconds. */
+const SHARE = 0.01;
+const MOST_MS = 5000;
+/** So often an address is tried that does not say who it is: its process may be busy. */
+const TRIES = 5;
 /** What a job may wait for after its end. */
 const END_MS = 3000;
 
@@ -21,6 +26,8 @@ export interface NoticeOptions {
   intervalSeconds: number;
   writer: WriterOptions;
   say: (text: string) => void;
+  /** When processes are looked at without a new socket (default: LOOKS). */
+  looks?: readonly number[];
 }
 
 /**
@@ -28,29 +35,51 @@ export interface NoticeOptions {
  * sent to a process that has not loaded Dask, and nothing that goes wrong here reaches the command.
  */
 export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> } {
+  const { looks = LOOKS } = options;
   const attached: Attached[] = [];
-  /** Addresses that were tried. */
-  const known = new Set<string>();
+  /** How often addresses have to be tried still, by what is new when another cluster has the same; 0: it is known. */
+  const tries = new Map<string, number>();
   const seen = new Map<number, { since: number; looks: number }>();
+  let sockets = new Set<string>();
+  let lookedMs = 0;
+  let recording = Promise.resolve();
   let isOver = false;
 
   async function look(): Promise<void> {
-    const now = performance.now() / 1000;
+    const began = performance.now();
+    const now = began / 1000;
+    const listening = listeningSockets();
+    // a scheduler listens, whenever the program makes it
+    const isNew = [...listening].some((socket) => !sockets.has(socket)) || [...tries.values()].some((left) => left > 0);
+    sockets = listening;
+    const found = new Map<string, SchedulerAddress>();
     for (const pid of descendants(options.pid)) {
       const process = seen.get(pid) ?? { since: now, looks: 0 };
       seen.set(pid, process);
-      if (now - process.since < (LOOKS[process.looks] ?? Number.POSITIVE_INFINITY)) continue;
-      process.looks++;
-      for (const address of candidates(pid)) {
-        if (known.has(address.text)) continue;
-        known.add(address.text);
-        if (await isScheduler(address)) await record(address);
-      }
+      const isDue = now - process.since >= (looks[process.looks] ?? Number.POSITIVE_INFINITY);
+      if (isDue) process.looks++;
+      if (isDue || isNew) for (const { id, address } of candidates(pid)) found.set(id, address);
     }
+    if (isNew) for (const [id, left] of tries) if (left > 0 && !found.has(id)) tries.delete(id);
+    lookedMs = performance.now() - began;
+    // the dashboard of a cluster never says hello
+    await Promise.all([...found].map(([id, address]) => tryAddress(id, address)));
+  }
+
+  async function tryAddress(id: string, address: SchedulerAddress): Promise<void> {
+    const left = tries.get(id) ?? TRIES;
+    if (left === 0) return;
+    const type = await serverType(address);
+    tries.set(id, type === undefined ? left - 1 : 0);
+    if (type !== 'Scheduler') return;
+    recording = recording.then(() => record(address));
+    await recording;
   }
 
   async function record(address: SchedulerAddress): Promise<void> {
-    if (attached.length > 0 && !(await hasEnded(attached.at(-1)!))) {
+    const last = attached.at(-1);
+    if (last !== undefined && !(await hasEnded(last))) {
+      if (last.opened.cluster.scheduler?.text === address.text) return;
       options.say(`a second Dask cluster (${address.text}) is not recorded: one is recorded already`);
       return;
     }
@@ -78,9 +107,10 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
       try {
         await look();
       } catch (error) {
+        recording = Promise.resolve();
         options.say(`tasks of Dask are not recorded: ${reason(error)}`);
       }
-      await sleep(EVERY_MS, undefined, { ref: false });
+      await sleep(Math.min(MOST_MS, Math.max(EVERY_MS, lookedMs / SHARE)), undefined, { ref: false });
     }
   }
   void run();
@@ -98,32 +128,39 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
 
 const hasEnded = ({ ended }: Attached): Promise<boolean> => Promise.race([ended.then(() => true), sleep(0, false)]);
 
-function candidates(pid: number): SchedulerAddress[] {
+function candidates(pid: number): { id: string; address: SchedulerAddress }[] {
   const files = schedulerFiles(pid)
     .filter((file) => fs.existsSync(file))
     .flatMap((file) => {
       try {
-        return fromFile(file);
+        const address = fromFile(file);
+        return { id: address.text, address };
       } catch {
         // it is being written
         return [];
       }
     });
-  if (!isPython(pid) || !hasDask(pid)) return files;
-  return [...files, ...listeningPorts(pid).map(({ host, port }) => parseScheduler(`tcp://${host}:${port}`))];
+  const ports = isPython(pid) ? listeningPorts(pid) : [];
+  if (ports.length === 0 || !hasDask(pid)) return files;
+  return [
+    ...files,
+    ...ports.map(({ host, port, inode }) => ({ id: inode, address: parseScheduler(`tcp://${host}:${port}`) })),
+  ];
 }
 
-/** Dask's servers say hello first: nothing is sent before that. */
-async function isScheduler(address: SchedulerAddress): Promise<boolean> {
+/** What a server of Dask says that it is; undefined: it does not speak. They say hello first: nothing is sent before that. */
+async function serverType(address: SchedulerAddress): Promise<string | undefined> {
   try {
-    const comm = await Comm.open(address, {}, 1500);
+    const comm = await Comm.open(address, {}, { limitMs: 1500 });
     try {
       const identity = await inTime(5000, comm.ask('identity'));
-      return typeof identity === 'object' && identity !== null && 'type' in identity && identity.type === 'Scheduler';
+      return typeof identity === 'object' && identity !== null && 'type' in identity
+        ? String(identity.type)
+        : undefined;
     } finally {
       comm.close();
     }
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -3,11 +3,17 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
 import * as net from 'node:net';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { daskUse, prefixUse } from '../../src/query/dask/prefixes.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { noticeClusters } from '../../src/dask/notice.ts';
+import { prefixUse } from '../../src/query/dask/prefixes.ts';
+import { daskUse } from '../../src/query/dask/task-use.ts';
+import { createRecording } from '../../src/recording/folder/create.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { eventually } from '../made/eventually.ts';
+import { jobOf } from '../make-recording.ts';
 import { tacho, temporaryFolder } from '../tacho.ts';
 import { PYTHON, startCluster, whyNoDask } from './cluster.ts';
 import { attachTo, rowsOf } from './record.ts';
@@ -147,6 +153,22 @@ kill $w $s; wait`;
     );
     const shown = tacho(['report', path.join(folder, 'run')]);
     assert.match(shown.out, /\nDask\n {2}4 tasks of 2 graphs on 1 worker in /);
+  });
+
+  test('a cluster that a program makes late is noticed by its socket, once', async (t) => {
+    const recording = path.join(temporaryFolder(t), 'run');
+    createRecording(recording, jobOf({ id: '17', nodes: [os.hostname()] }));
+    const said: string[] = [];
+    const say = (text: string): void => void said.push(text);
+    const notice = noticeClusters({ pid: process.pid, recording, intervalSeconds: 0.05, writer: {}, say, looks: [] });
+    await sleep(1500);
+    const cluster = await startCluster({ workers: 1, threads: 1 });
+    t.after(() => cluster.end());
+    await eventually('samples of its worker', () => rowsOf(recording, 'dask_worker').length > 0);
+    await cluster.run(['errors']);
+    await notice.stop();
+    assert.equal(rowsOf(recording, 'dask_task').length, 4);
+    assert.deepEqual(said, []);
   });
 
   test('TLS: with the certificates of the cluster, and refused without', async (t) => {
