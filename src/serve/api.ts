@@ -84,10 +84,12 @@ export const daskStreamData = z.strictObject({
           ...{ from: z.number(), to: z.number() },
           prefix: z.number().describe('Its place in `prefixes`.'),
           lane: z.number().describe('Its place in `lanes`.'),
-          ...{ key: words, outcome: words },
+          key: words.describe('Empty: several tasks that are drawn together.'),
+          ...{ outcome: words, count: z.number() },
         }),
       ),
-      left_out: z.number().describe('So many more tasks there are: the shortest ones.'),
+      together_below: z.number().describe('Tasks shorter than this, in seconds, are drawn together; 0: none.'),
+      failed: z.number().describe('Tasks that erred or were lost.'),
       graphs: z.array(
         z.strictObject({
           ...{ time: z.number(), name: words, job: z.number(), dag: z.number(), tasks: z.number(), done: z.number() },

@@ -2,60 +2,61 @@ import { byName } from '../../recording/folder/open.ts';
 import type { DaskRun } from './dask-run.ts';
 import { textOf } from './tasks.ts';
 
-/** The tasks of a cluster as they are drawn: a lane for each thread of each worker. Times are epoch microseconds. */
+/** What is drawn as one rectangle: a task, or several that are too short. Times are epoch microseconds. */
+export interface DrawnTasks {
+  from: number;
+  to: number;
+  /** Of several: the one that took most of their time. */
+  prefix: number;
+  lane: number;
+  /** Of several: empty. */
+  key: string;
+  outcome: string;
+  count: number;
+}
+
+/** The tasks of a cluster as they are drawn: a lane for each thread of each worker. */
 export interface DaskStream {
   lanes: { worker: string; name: string; thread: number }[];
   /** The names that tasks point at, the longest time first. */
   prefixes: { prefix: string; tasks: number; seconds: number }[];
-  tasks: { from: number; to: number; prefix: number; lane: number; key: string; outcome: string }[];
-  /** So many tasks are too short to be drawn. */
-  left_out: number;
+  tasks: DrawnTasks[];
+  /** Tasks that are shorter than this are drawn together, in seconds; 0: each is drawn alone. */
+  together_below: number;
+  /** Tasks that erred or were lost. */
+  failed: number;
   graphs: { time: number; name: string; job: number; dag: number; tasks: number; done: number; end: number | null }[];
 }
 
 const MOST_GRAPHS = 200;
+/** A lane has at least so many places for tasks that are drawn together. */
+const LEAST_PLACES = 100;
 
-/** What of it falls between two moments; of too many tasks the longest. */
+/** What of it falls between two moments; of more than `most` tasks the short ones are drawn together. */
 export function daskStream(run: DaskRun, from: number, to: number, most: number): DaskStream {
-  const prefixOf = new Map(run.prefixes.map(({ prefix }, i) => [prefix, i]));
-  const lanes = new Map<string, { worker: string; name: string; thread: number }>();
-  const chosen: { use: number; row: number; seconds: number }[] = [];
+  const lanes = lanesOf(run, from, to);
+  const drawn = new DrawnStream(run, lanes, from, to, most);
   const done = new Map<string, { done: number; end: number }>();
-  run.uses.forEach(({ tasks, workers }, use) => {
+  let failed = 0;
+  run.uses.forEach(({ tasks }, use) => {
     for (let row = 0; row < tasks.length; row++) {
-      const [start, stop] = [tasks.start[row]!, tasks.stop[row]!];
       const graph = `${tasks.job[row]} ${tasks.dag[row]}`;
       const seen = done.get(graph) ?? { done: 0, end: 0 };
-      if (textOf(tasks.outcome, row) === 'ok') seen.done++;
-      seen.end = Math.max(seen.end, stop);
+      const isOk = textOf(tasks.outcome, row) === 'ok';
+      if (isOk) seen.done++;
+      seen.end = Math.max(seen.end, tasks.stop[row]!);
       done.set(graph, seen);
-      if (!(start <= stop) || stop < from || start > to) continue;
-      const worker = textOf(tasks.worker, row);
-      const thread = tasks.thread[row] || 0;
-      lanes.set(`${worker} ${thread}`, { worker, name: workers.get(worker)?.name ?? '', thread });
-      chosen.push({ use, row, seconds: stop - start });
+      if (!isWithin(run, use, row, from, to)) continue;
+      if (!isOk) failed++;
+      drawn.add(use, row, isOk);
     }
   });
-  const order = [...lanes].sort(
-    ([, a], [, b]) => byName(a.name, b.name) || byName(a.worker, b.worker) || a.thread - b.thread,
-  );
-  const laneOf = new Map(order.map(([key], i) => [key, i]));
-  const shown = chosen.length <= most ? chosen : chosen.sort((a, b) => b.seconds - a.seconds).slice(0, most);
   return {
-    lanes: order.map(([, lane]) => lane),
+    lanes: lanes.list,
     prefixes: run.prefixes.map(({ prefix, tasks, seconds }) => ({ prefix, tasks, seconds })),
-    tasks: shown.map(({ use, row }) => {
-      const { tasks } = run.uses[use]!;
-      return {
-        from: tasks.start[row]!,
-        to: tasks.stop[row]!,
-        prefix: prefixOf.get(textOf(tasks.prefix, row)) ?? 0,
-        lane: laneOf.get(`${textOf(tasks.worker, row)} ${tasks.thread[row] || 0}`)!,
-        key: textOf(tasks.key, row).slice(0, 200),
-        outcome: textOf(tasks.outcome, row),
-      };
-    }),
-    left_out: chosen.length - shown.length,
+    tasks: drawn.all(),
+    together_below: drawn.width / 1e6,
+    failed,
     graphs: run.graphs.slice(0, MOST_GRAPHS).map(({ time, name, job, dag, tasks }) => {
       const { done: finished = 0, end = 0 } = done.get(`${job} ${dag}`) ?? {};
       const count = Number.isNaN(tasks) ? finished : tasks;
@@ -70,4 +71,116 @@ export function daskStream(run: DaskRun, from: number, to: number, most: number)
       };
     }),
   };
+}
+
+interface Lanes {
+  list: DaskStream['lanes'];
+  placeOf: Map<string, number>;
+  tasks: number;
+  /** Of the tasks. */
+  from: number;
+  to: number;
+}
+
+const isWithin = ({ uses }: DaskRun, use: number, row: number, from: number, to: number): boolean => {
+  const { start, stop } = uses[use]!.tasks;
+  return start[row]! <= stop[row]! && stop[row]! >= from && start[row]! <= to;
+};
+
+const laneKey = ({ uses }: DaskRun, use: number, row: number): string => {
+  const { worker, thread } = uses[use]!.tasks;
+  return `${textOf(worker, row)} ${thread[row] || 0}`;
+};
+
+/** The threads of workers that have tasks between two moments, by the names of the workers. */
+function lanesOf(run: DaskRun, from: number, to: number): Lanes {
+  const found = new Map<string, DaskStream['lanes'][number]>();
+  const lanes: Lanes = {
+    list: [],
+    placeOf: new Map(),
+    tasks: 0,
+    from: Number.POSITIVE_INFINITY,
+    to: Number.NEGATIVE_INFINITY,
+  };
+  run.uses.forEach(({ tasks, workers }, use) => {
+    for (let row = 0; row < tasks.length; row++) {
+      if (!isWithin(run, use, row, from, to)) continue;
+      lanes.tasks++;
+      lanes.from = Math.min(lanes.from, tasks.start[row]!);
+      lanes.to = Math.max(lanes.to, tasks.stop[row]!);
+      const key = laneKey(run, use, row);
+      if (found.has(key)) continue;
+      const worker = textOf(tasks.worker, row);
+      found.set(key, { worker, name: workers.get(worker)?.name ?? '', thread: tasks.thread[row] || 0 });
+    }
+  });
+  const order = [...found].sort(
+    ([, a], [, b]) => byName(a.name, b.name) || byName(a.worker, b.worker) || a.thread - b.thread,
+  );
+  lanes.list = order.map(([, lane]) => lane);
+  for (const [place, [key]] of order.entries()) lanes.placeOf.set(key, place);
+  return lanes;
+}
+
+/** Collects what is drawn. */
+class DrawnStream {
+  /** Of a place for tasks that are drawn together, in microseconds; 0: none are. */
+  readonly width: number;
+  private readonly run: DaskRun;
+  private readonly lanes: Lanes;
+  private readonly from: number;
+  private readonly places: number;
+  private readonly most: number;
+  private readonly prefixOf: Map<string, number>;
+  private readonly single: DrawnTasks[] = [];
+  private readonly together = new Map<number, DrawnTasks & { times: Map<number, number> }>();
+
+  constructor(run: DaskRun, lanes: Lanes, from: number, to: number, most: number) {
+    this.run = run;
+    this.lanes = lanes;
+    this.from = Math.max(from, lanes.from);
+    this.most = most;
+    this.places = Math.max(LEAST_PLACES, Math.floor(most / Math.max(1, lanes.list.length)));
+    this.width = lanes.tasks <= most ? 0 : (Math.min(to, lanes.to) - this.from) / this.places;
+    this.prefixOf = new Map(run.prefixes.map(({ prefix }, i) => [prefix, i]));
+  }
+
+  add(use: number, row: number, isOk: boolean): void {
+    const { tasks } = this.run.uses[use]!;
+    const [from, to] = [tasks.start[row]!, tasks.stop[row]!];
+    const task: DrawnTasks = {
+      from,
+      to,
+      prefix: this.prefixOf.get(textOf(tasks.prefix, row)) ?? 0,
+      lane: this.lanes.placeOf.get(laneKey(this.run, use, row))!,
+      key: textOf(tasks.key, row).slice(0, 200),
+      outcome: textOf(tasks.outcome, row),
+      count: 1,
+    };
+    // what failed is worth a rectangle of its own
+    if (to - from >= this.width || (!isOk && this.single.length < this.most)) this.single.push(task);
+    else this.join(task);
+  }
+
+  private join(task: DrawnTasks): void {
+    const at = Math.floor(((task.from + task.to) / 2 - this.from) / this.width);
+    const place = task.lane * this.places + Math.min(this.places - 1, Math.max(0, at));
+    const before = this.together.get(place);
+    const time = task.to - task.from;
+    if (before === undefined) {
+      this.together.set(place, { ...task, times: new Map([[task.prefix, time]]) });
+      return;
+    }
+    before.from = Math.min(before.from, task.from);
+    before.to = Math.max(before.to, task.to);
+    before.count++;
+    before.key = '';
+    const sum = (before.times.get(task.prefix) ?? 0) + time;
+    before.times.set(task.prefix, sum);
+    if (sum > before.times.get(before.prefix)!) before.prefix = task.prefix;
+  }
+
+  all(): DrawnTasks[] {
+    return [...[...this.together.values()].map(({ times: _, ...drawn }) => drawn), ...this.single];
+  }
 }

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { COLOURS, MARGINS } from '../../../src/charts/option.ts';
+import { colourOf, MARGINS } from '../../../src/charts/option.ts';
 import { type DaskStreamData, latest, useAnswer } from '../ask.ts';
 import type { Cursor, Range } from '../charts/chart.tsx';
 import { useTheme } from '../theme.ts';
@@ -24,11 +24,11 @@ const MOST_NAMES = 8;
 
 /** The tasks of a Dask cluster above the charts: a lane for each thread of each worker, one cursor with all charts. */
 export function Dask({ job, start, end, range, again, cursor, onRange }: Props) {
+  const theme = useTheme();
   const part = range === undefined ? '' : `?from=${Math.round(range.from)}&to=${Math.round(range.to)}`;
   const stream = latest(useAnswer<DaskStreamData>(`/api/jobs/${job}/dask${part}`, again))?.stream;
   if (stream === undefined || stream === null) return null;
-  const { prefixes, graphs } = stream;
-  const failed = stream.tasks.filter(({ outcome }) => outcome !== 'ok').length;
+  const { prefixes, graphs, failed, together_below: below } = stream;
   return (
     <section class="card dask" aria-label="Tasks of the Dask cluster">
       <h2>
@@ -46,16 +46,19 @@ export function Dask({ job, start, end, range, again, cursor, onRange }: Props) 
       <ul class="keys">
         {prefixes.slice(0, MOST_NAMES).map(({ prefix, tasks, seconds }, i) => (
           <li key={prefix}>
-            <i style={{ background: COLOURS[i % COLOURS.length] }} /> {prefix}{' '}
+            <i style={{ background: colourOf(theme, i) }} /> {prefix}{' '}
             <small>
               {tasks.toLocaleString('en-US')} · {duration(seconds)}
             </small>
           </li>
         ))}
+        {failed > 0 && (
+          <li>
+            <i style={{ background: theme.text }} /> failed or lost
+          </li>
+        )}
       </ul>
-      {stream.left_out > 0 && (
-        <p class="faint">The {stream.left_out.toLocaleString('en-US')} shortest tasks are not drawn: zoom in.</p>
-      )}
+      {below > 0 && <p class="faint">Tasks shorter than {duration(below)} are drawn together: zoom in.</p>}
       <Graphs graphs={graphs} />
     </section>
   );
@@ -99,7 +102,7 @@ function Lanes({
     for (const { from: begin, to: stop, lane, prefix, outcome } of stream.tasks) {
       if (lane >= MOST_LANES) continue;
       const x = ((begin - from) / (to - from)) * element.clientWidth;
-      pen.fillStyle = outcome === 'ok' ? COLOURS[prefix % COLOURS.length]! : '#000';
+      pen.fillStyle = outcome === 'ok' ? colourOf(theme, prefix) : theme.text;
       pen.fillRect(x, lane * LANE + 1, Math.max(1, ((stop - begin) / (to - from)) * element.clientWidth), LANE - 2);
     }
   }, [stream, from, to, width, theme]);
@@ -128,11 +131,21 @@ function Lanes({
   };
   return (
     <div class="lanes" style={{ paddingLeft: `${left}px`, paddingRight: `${right}px` }}>
+      {lanes.map(({ worker, name }, i) =>
+        lanes[i - 1]?.worker === worker ? null : (
+          <span key={worker} class="worker" title={worker} style={{ top: `${i * LANE}px`, width: `${left - 6}px` }}>
+            {workerLabel(name, worker)}
+          </span>
+        ),
+      )}
       <canvas
         ref={canvas}
         style={{ width: '100%', height: `${height}px` }}
         role="img"
-        aria-label={`${count(stream.tasks.length, 'task')} on ${count(stream.lanes.length, 'thread')} of workers`}
+        aria-label={`${count(
+          stream.tasks.reduce((sum, each) => sum + each.count, 0),
+          'task',
+        )} on ${count(stream.lanes.length, 'thread')} of workers`}
         onPointerMove={(event) => {
           cursor.set(timeAt(event));
           setOver(taskAt(event));
@@ -150,11 +163,19 @@ function Lanes({
       <p class="faint" role="status">
         {over === undefined
           ? `${count(stream.lanes.length, 'thread')} of workers${stream.lanes.length > MOST_LANES ? `, the first ${MOST_LANES} are drawn` : ''}`
-          : `${over.key}: ${duration((over.to - over.from) / 1e6)} on ${laneName(stream, over)}${over.outcome === 'ok' ? '' : ` (${over.outcome})`}`}
+          : `${taskName(stream, over)}: ${duration((over.to - over.from) / 1e6)} on ${laneName(stream, over)}${over.outcome === 'ok' ? '' : ` (${over.outcome})`}`}
       </p>
     </div>
   );
 }
+
+function taskName({ prefixes }: Stream, { key, prefix, count: tasks }: Task): string {
+  return tasks === 1 ? key : `${count(tasks, 'task')}, most of them ${prefixes[prefix]!.prefix}`;
+}
+
+/** What tells workers apart, where there is little room: of an address its end. */
+const workerLabel = (name: string, worker: string): string =>
+  name === '' || name === worker ? `…${worker.slice(-9)}` : name;
 
 function laneName({ lanes }: Stream, { lane }: Task): string {
   const { worker, name } = lanes[lane]!;
