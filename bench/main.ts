@@ -38,7 +38,7 @@ for (const file of files) {
   for (const row of await rowsOf(bench)) {
     const said = verdict(row);
     if (said === 'miss') missed++;
-    const measured = `${Number(row.measured.toPrecision(3))} ${row.unit}`;
+    const measured = Number.isNaN(row.measured) ? row.unit : `${Number(row.measured.toPrecision(3))} ${row.unit}`;
     const ratio = Number.isFinite(row.ratio) ? `${Number(row.ratio.toPrecision(3))} ×` : '';
     console.log(line(row.what, row.must, measured, row.peer, ratio, said));
   }

@@ -2,6 +2,7 @@
 export interface Row {
   what: string;
   must: string;
+  /** NaN: it could not be measured here, and `unit` says why. */
   measured: number;
   unit: string;
   /** Whom it is compared with, and what that one reaches. */

@@ -63,21 +63,6 @@ def many(client, address):
     wait(futures)
 
 
-def many_with_report(client, address):
-    from distributed import performance_report
-
-    with performance_report(filename=os.environ["REPORT"]):
-        many(client, address)
-
-
-def many_with_sampler(client, address):
-    from distributed.diagnostics import MemorySampler
-
-    sampler = MemorySampler()
-    with sampler.sample("many", client=client, interval=0.2):
-        many(client, address)
-
-
 def wrong_clocks(dask_worker):
     """Heartbeats whose answers come late: after each the worker takes the scheduler's clock for another one."""
     from tornado.ioloop import PeriodicCallback
