@@ -78,9 +78,16 @@ async function fromDashboard(given: string): Promise<ClusterAddress> {
     identity = (await answer.json()) as typeof identity;
   } catch (error) {
     const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
-    const why = cause?.code === 'ECONNREFUSED' ? 'nobody listens there' : (cause?.message ?? reason(error));
+    const isOther = cause?.name === 'HTTPParserError';
+    const why = isOther
+      ? 'what listens there is no web server'
+      : cause?.code === 'ECONNREFUSED'
+        ? 'nobody listens there'
+        : (cause?.message ?? reason(error));
     throw new Fault(`cannot reach a Dask dashboard at ${dashboard}: ${why}`, {
-      hint: 'the scheduler’s log says the address of its dashboard; tcp://HOST:8786 needs none',
+      hint: isOther
+        ? `a scheduler is named tcp://${url.host}`
+        : 'the scheduler’s log says the address of its dashboard; tcp://HOST:8786 needs none',
       cause: error,
     });
   }

@@ -77,6 +77,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
     intervalSeconds: options.intervalSeconds,
     certificates: options.certificates,
     readOnly: options.readOnly,
+    say,
     ...(isPython ? { custom: readPython(options.custom!) } : {}),
   };
   if (options.into !== undefined) refuseSecond(options.into);

@@ -12,6 +12,13 @@ export interface Certificates {
   key?: string;
 }
 
+/** How a connection is made. */
+export interface ConnectOptions {
+  readonly certificates: Certificates;
+  /** What the user hears meanwhile. */
+  readonly say?: (text: string) => void;
+}
+
 export type Message = { [key: string]: Packed };
 
 /** No frame of ours is larger; a length beyond it is somebody else's protocol. */
@@ -21,6 +28,8 @@ const MOST_FRAMES = 1 << 20;
 /** A scheduler that is busy with a large graph answers late. */
 const ANSWER_MS = 60_000;
 const CONNECT_MS = 10_000;
+/** A scheduler says hello at once, unless it is busy: the user hears that it is waited for. */
+const SILENT_MS = 3000;
 
 /** Who answers, and does not speak Dask's protocol. */
 const notDask = (address: string): Fault =>
@@ -49,9 +58,17 @@ export class Comm {
   }
 
   /** Connects and says hello, as both sides of a Dask comm do. */
-  static async open(to: SchedulerAddress, certificates: Certificates = {}, limitMs = ANSWER_MS): Promise<Comm> {
+  static async open(
+    to: SchedulerAddress,
+    certificates: Certificates = {},
+    { limitMs = ANSWER_MS, say = () => {} }: { limitMs?: number; say?: (text: string) => void } = {},
+  ): Promise<Comm> {
     const socket = await connect(to, certificates);
     const comm = new Comm(socket, to.text);
+    const waiting = setTimeout(
+      () => say(`${to.text} says nothing yet: it is busy, or not a Dask scheduler; waiting for it for 60 s`),
+      SILENT_MS,
+    );
     const silent = setTimeout(() => {
       comm.fail(
         new Fault(`${to.text} takes connections, but does not answer as a Dask scheduler within 60 s`, {
@@ -78,6 +95,7 @@ export class Comm {
       throw error;
     } finally {
       clearTimeout(silent);
+      clearTimeout(waiting);
     }
     return comm;
   }
@@ -181,12 +199,18 @@ function connect(to: SchedulerAddress, certificates: Certificates): Promise<net.
 
 function cannotConnect(address: string, error: NodeJS.ErrnoException, secure: boolean): Fault {
   const { code = '' } = error;
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
+    return new Fault(`cannot reach the Dask scheduler ${address}: it does not speak TLS`, {
+      hint: `a scheduler without TLS is named ${address.replace('tls', 'tcp')}`,
+      cause: error,
+    });
   const why =
     code === 'ECONNREFUSED'
       ? 'nobody listens there'
       : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
         ? 'there is no such host'
-        : reason(error);
+        : // OpenSSL's own words, without the place in its sources
+          ((error as { reason?: string }).reason ?? reason(error));
   const certificate = secure && !['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'].includes(code);
   const hint = certificate
     ? 'name the files of the cluster’s TLS with --tls-ca, --tls-cert and --tls-key'

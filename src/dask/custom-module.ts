@@ -1,3 +1,4 @@
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as vm from 'node:vm';
@@ -15,6 +16,7 @@ export interface CustomMetric {
 /** Loads FILE.ts: its default export is one custom metric, or a list of them. */
 export async function loadCustomModule(file: string): Promise<CustomMetric[]> {
   let module: { default?: unknown };
+  if (!fs.existsSync(file)) throw new Fault(`cannot read ${file}: no such file or folder`);
   try {
     module = (await import(pathToFileURL(path.resolve(file)).href)) as typeof module;
   } catch (error) {

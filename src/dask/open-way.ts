@@ -11,6 +11,7 @@ export interface WayOptions extends SamplerOptions {
   readonly certificates: Certificates;
   /** Run no code on the cluster. */
   readonly readOnly: boolean;
+  readonly say?: (text: string) => void;
 }
 
 export interface OpenedWay {
@@ -30,13 +31,13 @@ export async function openWay(given: string, options: WayOptions, listener: List
       if (options.readOnly) passed.push('--read-only: no code is run on the cluster');
       else {
         try {
-          return { cluster, passed, way: await openFeed(scheduler, options.certificates, options, listener) };
+          return { cluster, passed, way: await openFeed(scheduler, options, listener) };
         } catch (error) {
           if (!(error instanceof NoFeed)) throw error;
           passed.push(error.message);
         }
       }
-      const way = await openCalls(scheduler, options.certificates, options.intervalSeconds, listener);
+      const way = await openCalls(scheduler, options, listener);
       return { cluster, passed, way };
     } catch (error) {
       if (dashboard === undefined || !(error instanceof Fault)) throw error;

@@ -4,11 +4,12 @@ import * as fs from 'node:fs';
 import * as net from 'node:net';
 import * as path from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { parseScheduler } from '../../src/dask/address.ts';
+import { findCluster, parseScheduler } from '../../src/dask/address.ts';
 import { Comm } from '../../src/dask/comm.ts';
 import { askMonitor, controlOf } from '../../src/dask/control.ts';
 import { daskPeaks } from '../../src/query/dask/peaks.ts';
-import { daskUse, prefixUse } from '../../src/query/dask/prefixes.ts';
+import { prefixUse } from '../../src/query/dask/prefixes.ts';
+import { daskUse } from '../../src/query/dask/task-use.ts';
 import { readWorkerFiles } from '../../src/query/dask/worker-files.ts';
 import { daskSamples } from '../../src/query/dask/workers.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
@@ -59,7 +60,8 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
       'samples of both workers',
       () => new Set(rowsOf(recording, 'dask_worker').map((r) => r.worker)).size === 2,
     );
-    await eventually('what the custom metrics say', () => said.some((text) => text.includes('it throws')));
+    for (const words of ['it throws', 'custom metric stuck hangs'])
+      await eventually(`that ${words}`, () => said.some((text) => text.includes(words)));
     const { ok, workers } = await askMonitor(control, { op: 'status' });
     assert.ok(ok);
     assert.equal((workers as unknown[]).length, 2);
@@ -110,7 +112,11 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
       const metrics = rowsOf(recording, 'dask_metric');
       assert.deepEqual(
         new Set(metrics.map(({ metric, device, value }) => `${metric} ${device ?? ''} ${value}`)),
-        new Set(['handles  2', 'answer 0 42.5', 'answer 1 42.5']),
+        new Set([
+          ...['handles  2', 'answer 0 42.5', 'answer 1 42.5'],
+          // without a value, so that they have columns
+          ...['broken  undefined', 'stuck  undefined'],
+        ]),
       );
     }
     await t.test('CSV files and peaks have the shapes of dask-metrics', () => checkCsv(recording, folder));
@@ -229,8 +235,24 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
     await assert.rejects(Comm.open(parseScheduler(`tcp://127.0.0.1:${port}`)), /is not a Dask scheduler/);
     await assert.rejects(
       Comm.open(parseScheduler(cluster.address.replace('tcp', 'tls'))),
-      /cannot reach the Dask scheduler tls/,
+      /cannot reach the Dask scheduler tls.*: it does not speak TLS/,
     );
+    await assert.rejects(
+      findCluster(cluster.address.replace('tcp', 'http')),
+      /cannot reach a Dask dashboard at http.*: what listens there is no web server/,
+    );
+    const silent = net.createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    t.after(() => silent.close());
+    const said: string[] = [];
+    const quiet = parseScheduler(`tcp://127.0.0.1:${(silent.address() as net.AddressInfo).port}`);
+    await assert.rejects(
+      Comm.open(quiet, {}, { limitMs: 4000, say: (text) => void said.push(text) }),
+      /takes connections, but does not answer/,
+    );
+    assert.deepEqual(said, [
+      `${quiet.text} says nothing yet: it is busy, or not a Dask scheduler; waiting for it for 60 s`,
+    ]);
 
     const folder = temporaryFolder(t);
     const own = await startCluster({ workers: 1, threads: 1 });
@@ -262,13 +284,17 @@ function checkCsv(recording: string, folder: string): void {
   assert.equal(code, 0, err);
   assert.deepEqual(fs.readdirSync(out).sort(), ['worker_0.csv', 'worker_1.csv']);
   const [header, ...rows] = fs.readFileSync(path.join(out, 'worker_0.csv'), 'utf8').split('\n');
-  const custom = hasCompiler() ? ',answer,handles' : ',handles';
+  const custom = hasCompiler() ? ',answer,broken,handles,stuck' : ',broken,handles,stuck';
   assert.equal(header, `job,dag,timestamp,tasks,total-mem,mem-util,compute-util${custom}`);
   const first = hasCompiler() ? /^\d,\d,[\d.]+,[^"]*,"\d+, \d+","[\d.]+, [\d.]+","\d+, \d+"/ : /^0,0,[\d.]+,,,,,/;
   assert.ok(
     rows.some((row) => first.test(row)),
     rows[0],
   );
+  const again = path.join(folder, 'csv of csv');
+  assert.equal(tacho(['dask', 'csv', out, '-o', again]).code, 0);
+  for (const name of fs.readdirSync(out))
+    assert.equal(fs.readFileSync(path.join(again, name), 'utf8'), fs.readFileSync(path.join(out, name), 'utf8'));
   if (!hasCompiler()) return;
   const samples = daskSamples(openRecording(recording)).workers;
   const files = readWorkerFiles(out);

@@ -32,8 +32,8 @@ async function folderOf(source: string | undefined): Promise<string> {
 /** The samples of workers, from wherever they are. */
 export async function samplesOf(source: string | undefined): Promise<DaskSamples> {
   if (source !== undefined && isCsvFolder(source)) {
-    const { readWorkerFiles } = await import('../../query/dask/worker-files.ts');
-    return { start: 0, tracking: [], custom: [], workers: readWorkerFiles(source) };
+    const { samplesOfFiles } = await import('../../query/dask/worker-files.ts');
+    return samplesOfFiles(source);
   }
   const { daskSamples } = await import('../../query/dask/workers.ts');
   return daskSamples(await daskRecording(source));

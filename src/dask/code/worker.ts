@@ -120,6 +120,17 @@ def open_gpus():
         except Exception: pass
     return None
 
+# the dicts that a mapping of Dask keeps its keys in; itself where that cannot be told
+def dicts_of(mapping):
+    def inner(m):
+        if type(m) is dict or type(m).__module__.split(".")[0] not in ("zict", "distributed"): return [m]
+        if hasattr(m, "fast") and hasattr(m, "slow"): return inner(m.fast) + inner(m.slow)
+        for name in ("d", "data", "filenames"):
+            if hasattr(m, name): return inner(getattr(m, name))
+        return [m]
+    found = inner(mapping)
+    return found if sum(map(len, found)) == len(mapping) else [mapping]
+
 def host_of(address): return address.split("://")[-1].rsplit(":", 1)[0]
 
 # Dask adds its guess of the scheduler's clock to the times of a task. Each heartbeat guesses anew; one whose answer came late is
@@ -160,14 +171,12 @@ class Sampler(WorkerPlugin):
         self.worker, self.rows, self.notes = worker, [], []
         self.clock = Clock(worker)
         self.over = threading.Event()
-        self.gpu_values, self.values = None, {}
+        self.gpu_values, self.values, self.asked, self.with_column = None, {}, {}, set()
         self.host, self.pid = socket.gethostname(), os.getpid()
         self.received, self.last_transfer, self.sent_at = 0, None, 0.0
         self.io_loop = worker.loop
         self.statm = os.open("/proc/self/statm", os.O_RDONLY)
-        # what spills keeps its sums there; looking through Dask's own properties for it would cost more than all the rest
-        self.slow = getattr(worker.data, "_slow_uncached", None)
-        self.ready, self.constrained = (getattr(heap, "_data", heap) for heap in (worker.state.ready, worker.state.constrained))
+        self.sample = self.quick_sample(worker, worker.state)
         self.run(self.sample_all)
         self.run(self.read_gpus)
     def teardown(self, worker):
@@ -217,17 +226,26 @@ class Sampler(WorkerPlugin):
         devices = gpus.devices if gpus is not None else []
         handles = gpus.for_custom() if gpus is not None else []
         for name, per_device, function in found: self.run(self.run_custom, name, per_device, function, devices, handles)
+    # one that has no value has a column, too
+    def need_column(self, name, empty):
+        if name not in self.with_column:
+            self.with_column.add(name)
+            self.values[name] = empty
     def run_custom(self, name, per_device, function, devices, handles):
         def plain(v): return v if isinstance(v, (int, float, str)) and not isinstance(v, bool) else int(v) if isinstance(v, bool) else float(v) if hasattr(v, "__float__") else None if v is None else str(v)
+        empty = [(str(d), None) for d in devices] if per_device else [("", None)]
         def read():
+            self.asked[name] = time.monotonic(), empty
             try:
                 if per_device: self.values[name] = [(str(d), plain(function(self.worker, h))) for d, h in zip(devices, handles)]
                 else: self.values[name] = [("", plain(function(self.worker, handles)))]
-            except BaseException as e: self.note("custom metric %s: %r" % (name, e))
+            except BaseException as e:
+                self.note("custom metric %s: %r" % (name, e))
+                self.need_column(name, empty)
+            else: self.with_column.add(name)
+            del self.asked[name]
         self.every(read)
-    def incoming(self):
-        log = self.worker.transfer_incoming_log
-        if not log or log[-1] is self.last_transfer: return self.received
+    def incoming(self, log):
         fresh = 0
         for entry in reversed(log):
             if entry is self.last_transfer: break
@@ -235,27 +253,45 @@ class Sampler(WorkerPlugin):
         self.last_transfer = log[-1]
         self.received += fresh
         return self.received
-    def sample(self):
-        began = time.thread_time_ns()
-        w, s = self.worker, self.worker.state
-        gpus, self.gpu_values = self.gpu_values, None
-        values, self.values = self.values, {}
-        spilled = None if self.slow is None else self.slow.total_weight
-        rss = int(os.pread(self.statm, 64, 0).split()[1]) * PAGE
-        keys = [k if type(k) is str else key_text(k) for k in list(w.active_threads.values())]
-        managed = s.nbytes
-        row = [time.time() + self.clock.offset, keys, len(s.executing), len(self.ready) + len(self.constrained),
-            len(s.in_flight_tasks), len(w.data), rss, managed if spilled is None else managed - spilled.memory,
-            0 if spilled is None else spilled.disk, time.process_time_ns() // 1000, self.incoming(), w.transfer_outgoing_bytes_total, gpus, values or None]
-        row.append((time.thread_time_ns() - began) // 1000)
-        self.rows.append(row)
-        now = time.monotonic()
-        if now - self.sent_at >= 0.4:
-            self.sent_at = now
-            self.io_loop.add_callback(self.flush)
+    # After 200 ms nothing of this is in the CPU's caches, so that every object that is looked at costs. What stays the same is
+    # looked up once, and Dask's collections are asked for their length without Dask's own methods.
+    def quick_sample(self, w, s):
+        time_, cpu, thread, monotonic, pread, statm, page = time.time, time.process_time_ns, time.thread_time_ns, time.monotonic, os.pread, self.statm, PAGE
+        active, executing, fetching, log, clock = w.active_threads.values, s.executing, s.in_flight_tasks, w.transfer_incoming_log, self.clock
+        ready, constrained = (getattr(heap, "_data", heap) for heap in (s.ready, s.constrained))
+        # what spills keeps its sums there
+        slow = getattr(w.data, "_slow_uncached", None)
+        stored, spilled = dicts_of(w.data), [] if slow is None else dicts_of(w.data.slow)
+        def sample():
+            began = thread()
+            count = disk = 0
+            for each in stored: count += len(each)
+            managed = s.nbytes
+            for each in spilled:
+                if each:
+                    weight = slow.total_weight
+                    managed, disk = managed - weight.memory, weight.disk
+            row = [time_() + clock.offset, list(active()), len(executing), len(ready) + len(constrained), len(fetching), count,
+                int(pread(statm, 64, 0).split(None, 2)[1]) * page, managed, disk, cpu() // 1000,
+                self.received if not log or log[-1] is self.last_transfer else self.incoming(log), w.transfer_outgoing_bytes_total, None, None, 0]
+            for i, k in enumerate(row[1]):
+                if type(k) is not str: row[1][i] = key_text(k)
+            if self.gpu_values is not None: row[12], self.gpu_values = self.gpu_values, None
+            if self.values: row[13], self.values = self.values, {}
+            row[14] = (thread() - began) // 1000
+            self.rows.append(row)
+            now = monotonic()
+            if now - self.sent_at >= 0.4:
+                self.sent_at = now
+                self.io_loop.add_callback(self.flush)
+        return sample
     def flush(self):
         w = self.worker
         self.clock.learn()
+        for name, (since, empty) in list(self.asked.items()):
+            if time.monotonic() - since > max(2, 10 * EVERY):
+                self.note("custom metric %s hangs: its values are missing until it returns" % (name,))
+                self.need_column(name, empty)
         if w.batched_stream is None or not (self.rows or self.notes): return
         rows, self.rows = self.rows, []
         if len(rows) > 10000: rows = rows[-10000:]

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault, reason } from '../../base/fault.ts';
 import { inTime } from '../../base/in-time.ts';
 import { parseScheduler, type SchedulerAddress } from '../address.ts';
-import { type Certificates, Comm } from '../comm.ts';
+import { type Certificates, Comm, type ConnectOptions } from '../comm.ts';
 import type { ClusterFacts, Listener, TaskEnded, Way, WorkerSample } from '../events.ts';
 import { keyText, type Packed } from '../msgpack.ts';
 import { versionOf } from '../version.ts';
@@ -19,7 +19,7 @@ const OVERLAP_SECONDS = 5;
 export const MISSING = [
   'graphs, and so job and dag of tasks',
   'tasks that were retried or lost with their worker',
-  'GPUs and custom metrics of workers',
+  'CPU time, GPUs and custom metrics of workers',
   'values of workers between their heartbeats (0.5 s and longer)',
 ];
 
@@ -29,11 +29,10 @@ export const MISSING = [
  */
 export async function openCalls(
   address: SchedulerAddress,
-  certificates: Certificates,
-  intervalSeconds: number,
+  { certificates, say = () => {}, intervalSeconds }: ConnectOptions & { readonly intervalSeconds: number },
   listener: Listener,
 ): Promise<Way> {
-  const comm = await Comm.open(address, certificates);
+  const comm = await Comm.open(address, certificates, { say });
   const identity = await comm.ask('identity');
   if (record(identity).type !== 'Scheduler') {
     comm.close();

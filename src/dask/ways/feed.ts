@@ -4,7 +4,7 @@ import { inTime } from '../../base/in-time.ts';
 import type { SchedulerAddress } from '../address.ts';
 import { feedMessage } from '../code/scheduler.ts';
 import type { SamplerOptions } from '../code/worker.ts';
-import { type Certificates, Comm } from '../comm.ts';
+import { Comm, type ConnectOptions } from '../comm.ts';
 import type { GpuValue, Listener, MetricValue, Outcome, TaskEnded, Way, WorkerSample } from '../events.ts';
 import { keyText, type Packed } from '../msgpack.ts';
 import { versionOf } from '../version.ts';
@@ -30,11 +30,10 @@ interface Step {
 /** The best way: the scheduler runs a plugin of ours as long as the connection lasts, and every worker a sampler. */
 export async function openFeed(
   address: SchedulerAddress,
-  certificates: Certificates,
-  options: SamplerOptions,
+  options: SamplerOptions & ConnectOptions,
   listener: Listener,
 ): Promise<Way> {
-  const comm = await Comm.open(address, certificates);
+  const comm = await Comm.open(address, options.certificates, options);
   await versionOf(comm, address.text).catch((error: unknown) => {
     comm.close();
     throw error;

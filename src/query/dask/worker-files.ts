@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { rowEnd, splitLine } from '../../base/csv.ts';
 import { Fault, reason } from '../../base/fault.ts';
-import type { DaskCell, DaskWorkerRows } from './workers.ts';
+import { type DaskCell, type DaskSamples, type DaskWorkerRows, GPU_METRICS } from './workers.ts';
 
 const NAME = /_(\d+)\.csv$/;
 const ALWAYS = ['job', 'dag', 'timestamp'];
@@ -15,8 +15,21 @@ export const workerFiles = (folder: string): string[] =>
     .sort((a, b) => Number(NAME.exec(a)![1]) - Number(NAME.exec(b)![1]))
     .map((name) => path.join(folder, name));
 
+/** The samples in the CSV files of a folder, with the columns that they have. */
+export function samplesOfFiles(folder: string): DaskSamples {
+  const workers = readWorkerFiles(folder);
+  const names = new Set(workers.flatMap(({ metrics }) => [...metrics.keys()]));
+  const isGpu = (name: string): boolean => (GPU_METRICS as readonly string[]).includes(name);
+  return {
+    start: 0,
+    tracking: [...(workers.some(({ hasTasks }) => hasTasks) ? ['tasks'] : []), ...GPU_METRICS.filter((name) => names.has(name))],
+    custom: [...names].filter((name) => !isGpu(name)),
+    workers,
+  };
+}
+
 /** The samples in the CSV files of a folder, as dask-metrics or `tacho dask csv` wrote them. */
-export function readWorkerFiles(folder: string): DaskWorkerRows[] {
+export function readWorkerFiles(folder: string): (DaskWorkerRows & { hasTasks: boolean })[] {
   const files = workerFiles(folder);
   if (files.length === 0)
     throw new Fault(`${folder} has no CSV files of Dask workers`, {
@@ -25,7 +38,7 @@ export function readWorkerFiles(folder: string): DaskWorkerRows[] {
   return files.map(readFile);
 }
 
-function readFile(file: string): DaskWorkerRows {
+function readFile(file: string): DaskWorkerRows & { hasTasks: boolean } {
   let text: string;
   try {
     text = fs.readFileSync(file, 'utf8');
@@ -51,6 +64,7 @@ function readFile(file: string): DaskWorkerRows {
     jobs: column('job').map(Number),
     dags: column('dag').map(Number),
     tasks: column('tasks'),
+    hasTasks: header.includes('tasks'),
     metrics: new Map(
       metrics.map((name) => [name, column(name).map((cell) => (cell === '' ? [] : cell.split(', ').map(cellOf)))]),
     ),
