@@ -93,7 +93,8 @@ export const daskStreamData = z.strictObject({
       graphs: z.array(
         z.strictObject({
           ...{ time: z.number(), name: words, job: z.number(), dag: z.number(), tasks: z.number(), done: z.number() },
-          end: z.number().nullable().describe('When its last task ended; null: not all are done.'),
+          failed: z.number().describe('Tasks that erred, and were not tried again.'),
+          end: z.number().nullable().describe('When its last task ended; null: not all have ended.'),
         }),
       ),
     })

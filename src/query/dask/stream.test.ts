@@ -31,8 +31,8 @@ test('each task of a cluster is drawn in the lane of its thread', async () => {
     [...Array.from({ length: 11 }, (_, i) => [i * 5e5, (i + 1) * 5e5]), [5.5e6, 6.5e6]],
   );
   assert.deepEqual(
-    graphs.map(({ name, tasks: wanted, done, end }) => [name, wanted, done, end! - run.from]),
-    [['sum', 22, 22, 6.5e6]],
+    graphs.map(({ name, tasks: wanted, done, failed: erred, end }) => [name, wanted, done, erred, end! - run.from]),
+    [['sum', 22, 22, 1, 6.5e6]],
   );
   const [first, second] = daskStream(run, run.from + 5.6e6, run.from + 6e6, 24).tasks;
   assert.deepEqual([first!.key, second!.key], ['sum-1', 'fail-1']);

@@ -25,7 +25,17 @@ export interface DaskStream {
   together_below: number;
   /** Tasks that erred or were lost. */
   failed: number;
-  graphs: { time: number; name: string; job: number; dag: number; tasks: number; done: number; end: number | null }[];
+  graphs: {
+    time: number;
+    name: string;
+    job: number;
+    dag: number;
+    tasks: number;
+    done: number;
+    /** Tasks that erred, and were not tried again. */
+    failed: number;
+    end: number | null;
+  }[];
 }
 
 const MOST_GRAPHS = 200;
@@ -36,14 +46,15 @@ const LEAST_PLACES = 100;
 export function daskStream(run: DaskRun, from: number, to: number, most: number): DaskStream {
   const lanes = lanesOf(run, from, to);
   const drawn = new DrawnStream(run, lanes, from, to, most);
-  const done = new Map<string, { done: number; end: number }>();
+  const done = new Map<string, { done: number; failed: number; end: number }>();
   let failed = 0;
   run.uses.forEach(({ tasks }, use) => {
     for (let row = 0; row < tasks.length; row++) {
       const graph = `${tasks.job[row]} ${tasks.dag[row]}`;
-      const seen = done.get(graph) ?? { done: 0, end: 0 };
+      const seen = done.get(graph) ?? { done: 0, failed: 0, end: 0 };
       const isOk = textOf(tasks.outcome, row) === 'ok';
       if (isOk) seen.done++;
+      else if (textOf(tasks.outcome, row) === 'erred' && textOf(tasks.error, row) !== 'retried') seen.failed++;
       seen.end = Math.max(seen.end, tasks.stop[row]!);
       done.set(graph, seen);
       if (!isWithin(run, use, row, from, to)) continue;
@@ -58,7 +69,7 @@ export function daskStream(run: DaskRun, from: number, to: number, most: number)
     together_below: drawn.width / 1e6,
     failed,
     graphs: run.graphs.slice(0, MOST_GRAPHS).map(({ time, name, job, dag, tasks }) => {
-      const { done: finished = 0, end = 0 } = done.get(`${job} ${dag}`) ?? {};
+      const { done: finished = 0, failed = 0, end = 0 } = done.get(`${job} ${dag}`) ?? {};
       const count = Number.isNaN(tasks) ? finished : tasks;
       return {
         time,
@@ -67,7 +78,8 @@ export function daskStream(run: DaskRun, from: number, to: number, most: number)
         dag,
         tasks: count,
         done: Math.min(finished, count),
-        end: finished >= count && end > 0 ? end : null,
+        failed,
+        end: finished + failed >= count && end > 0 ? end : null,
       };
     }),
   };

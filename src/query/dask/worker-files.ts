@@ -22,7 +22,10 @@ export function samplesOfFiles(folder: string): DaskSamples {
   const isGpu = (name: string): boolean => (GPU_METRICS as readonly string[]).includes(name);
   return {
     start: 0,
-    tracking: [...(workers.some(({ hasTasks }) => hasTasks) ? ['tasks'] : []), ...GPU_METRICS.filter((name) => names.has(name))],
+    tracking: [
+      ...(workers.some(({ hasTasks }) => hasTasks) ? ['tasks'] : []),
+      ...GPU_METRICS.filter((name) => names.has(name)),
+    ],
     custom: [...names].filter((name) => !isGpu(name)),
     workers,
   };

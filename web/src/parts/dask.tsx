@@ -198,13 +198,16 @@ function Graphs({ graphs }: Pick<Stream, 'graphs'>) {
           </tr>
         </thead>
         <tbody>
-          {graphs.slice(0, 20).map(({ time, job, dag, name, tasks, done, end }) => (
+          {graphs.slice(0, 20).map(({ time, job, dag, name, tasks, done, failed, end }) => (
             <tr key={`${job} ${dag} ${time}`}>
               <td>{job}</td>
               <td>{dag}</td>
               <td>{name}</td>
               <td>{tasks.toLocaleString('en-US')}</td>
-              <td>{tasks === 0 ? '' : `${Math.floor((100 * done) / tasks)} %`}</td>
+              <td>
+                {tasks === 0 ? '' : `${Math.floor((100 * done) / tasks)} %`}
+                {failed > 0 && `, ${failed.toLocaleString('en-US')} failed`}
+              </td>
               <td>{end === null ? 'not finished' : duration((end - time) / 1e6)}</td>
             </tr>
           ))}
