@@ -8,7 +8,7 @@ import { freePort } from '../src/base/free-port.ts';
 import { writeDemo } from '../src/demo/demo.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
-import { keysOf } from '../src/show/export/piece.ts';
+import { keysOf } from '../src/show/export/node-batch.ts';
 import type { Row } from './row.ts';
 
 export interface ExportBenchOptions {

@@ -4,9 +4,9 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { buildIndex } from '../src/history/index/build.ts';
+import { indexFolder } from '../src/history/index/index-files.ts';
 import { TABLES_MARK } from '../src/history/index/index-version.ts';
 import { joinMonths } from '../src/history/index/months.ts';
-import { indexFolder } from '../src/history/index/place.ts';
 import { jobsTable } from '../src/history/tables/jobs.ts';
 import type { Row } from './row.ts';
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
+import { Places } from '../src/hub/receive/archive-folder.ts';
 import { Descriptors } from '../src/hub/receive/descriptors.ts';
 import { Filing } from '../src/hub/receive/filing.ts';
 import { ONE_OWNER } from '../src/hub/receive/owner.ts';
-import { Places } from '../src/hub/receive/place.ts';
 import { agentOf, HEADER, jobOf, rows } from './hub/hub-process.ts';
 import { temporaryFolder } from './tacho.ts';
 

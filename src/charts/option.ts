@@ -1,7 +1,7 @@
 import type { EChartsOption } from 'echarts';
 import type { ChartData, ChartSeries } from './chart-data.ts';
 import { timeTicks, valueTicks } from './ticks.ts';
-import { clockText, dateText, sinceStart, withUnit } from './words.ts';
+import { clockText, dateText, sinceStart, withUnit } from './value-text.ts';
 
 /*
  * One definition of each chart: the page, the HTML report, files and notebooks draw these. Nothing of Node is used here.

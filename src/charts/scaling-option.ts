@@ -1,6 +1,6 @@
 import type { EChartsOption } from 'echarts';
 import { type ChartTheme, COLOURS } from './option.ts';
-import { digits } from './words.ts';
+import { digits } from './value-text.ts';
 
 /** What a study of `tacho scale` says, as far as it is drawn. */
 export interface DrawnStudy {

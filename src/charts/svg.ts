@@ -3,7 +3,7 @@ import type { ChartData } from './chart-data.ts';
 import { heatLegendOf, type Legend, legendOf, withLegend } from './legend.ts';
 import { type ChartLook, chartOption, colourOf, heatScale, isDashed, marginsOf, seriesName } from './option.ts';
 import { init, use } from './use-echarts.ts';
-import { withUnit } from './words.ts';
+import { withUnit } from './value-text.ts';
 
 use([SVGRenderer]);
 

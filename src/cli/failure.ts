@@ -3,7 +3,7 @@ import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { paint } from '../show/terminal/paint.ts';
 import { ascii, printable } from '../show/terminal/text-table.ts';
-import { words } from './in-words.ts';
+import { words } from './error-text.ts';
 
 /** Exit code of a closed pipe (`tacho list | head -1`): the reader has what it wanted. */
 const QUIET = 0;

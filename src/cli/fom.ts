@@ -3,7 +3,7 @@ import { usage } from '../base/fault.ts';
 import { isHeld } from '../base/held-number.ts';
 import { warn } from '../base/warn.ts';
 import type { Mark } from '../control/mark.ts';
-import { inWords } from './in-words.ts';
+import { errorLine } from './error-text.ts';
 
 export function define(command: Command): void {
   command
@@ -17,7 +17,7 @@ export function define(command: Command): void {
         const recording = needMarkable(process.env, 'there is nowhere to put a figure');
         writeMarks(recording, process.env, figures);
       }
-      for (const error of refused.slice(1)) warn(`fom: ${inWords(error)}`);
+      for (const error of refused.slice(1)) warn(`fom: ${errorLine(error)}`);
       if (refused.length > 0) throw refused[0]!;
     });
 }

@@ -3,7 +3,7 @@ import { usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { warn } from '../base/warn.ts';
 import type { Built } from '../history/index/build.ts';
-import { indexFolder } from '../history/index/place.ts';
+import { indexFolder } from '../history/index/index-files.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { ascii, printable } from '../show/terminal/text-table.ts';
 import { pathsNamed } from './named-recordings.ts';

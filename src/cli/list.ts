@@ -5,7 +5,7 @@ import { tableWidth } from '../base/page-width.ts';
 import { printable } from '../base/printable.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
 import { warn } from '../base/warn.ts';
-import { count, listed as inWords } from '../base/words.ts';
+import { count, listed as errorLine } from '../base/words.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { byTime, describeAll, type Listed, type RecordingFolder, recordingFolders } from '../recording/folder/list.ts';
 import { listText } from '../show/list-text.ts';
@@ -115,7 +115,7 @@ async function here(names: readonly string[], options: Options): Promise<Listed[
   const closed: string[] = [];
   const listed = await listAll(recordingFolders(paths, failed, (folder) => closed.push(folder)));
   if (closed.length > 0) {
-    warn(`not looked into, as you may not read them: ${inWords(closed.map(printable))}`);
+    warn(`not looked into, as you may not read them: ${errorLine(closed.map(printable))}`);
   }
   if (unseen > 0 && unseen === paths.length + refused.length) return undefined;
   const isOpen = listed.some(({ job_state }) => job_state === 'running' || job_state === 'unknown');
@@ -125,7 +125,7 @@ async function here(names: readonly string[], options: Options): Promise<Listed[
 
 /** What was found in jobs, where an index says it; with `all`, of the others by their reports. */
 async function withFindings(found: readonly Listed[], places: readonly string[], all: boolean): Promise<Listed[]> {
-  const { hasIndex } = await import('../history/index/place.ts');
+  const { hasIndex } = await import('../history/index/index-files.ts');
   const indexed = places.filter(hasIndex);
   if (indexed.length === 0 && !all) return [...found];
   const path = await import('node:path');

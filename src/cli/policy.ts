@@ -302,10 +302,10 @@ async function runText(
 ): Promise<string> {
   const of = (policy: Policy, user: string): Delivered | undefined =>
     done.find((one) => one.policy === policy.name && one.user === user);
-  const { deliveredWords } = await import('../policy/delivered-words.ts');
+  const { deliveryText } = await import('../policy/delivery-text.ts');
   const words = (policy: Policy, user: string): string | undefined => {
     const one = of(policy, user);
-    return one === undefined ? undefined : deliveredWords(policy, one, isSent);
+    return one === undefined ? undefined : deliveryText(policy, one, isSent);
   };
   if (format === 'json')
     return judgedJson(found, now, (policy, user) => ({ sent: isSent, ...stateOf(of(policy, user)) }));

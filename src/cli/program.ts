@@ -5,8 +5,8 @@ import { VERSION } from '../base/version.ts';
 import { warn } from '../base/warn.ts';
 import { foldHelp } from '../show/terminal/fold-help.ts';
 import { ascii } from '../show/terminal/text-table.ts';
+import { errorLine } from './error-text.ts';
 import { takeOldSpellings } from './flag-table.ts';
-import { inWords } from './in-words.ts';
 import { type Verb, verbs } from './verbs.ts';
 
 const EXAMPLES = `
@@ -129,7 +129,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode !== 0) throw wrongUse(error, program, given);
-    } else if (isForgiven(program, verb, error)) warn(`${verb!.name}: ${inWords(error)}`);
+    } else if (isForgiven(program, verb, error)) warn(`${verb!.name}: ${errorLine(error)}`);
     else throw error;
   }
 }

@@ -7,8 +7,8 @@ import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
 import type { WriterOptions } from '../recording/live/append.ts';
+import { errorLine, NOT_RECORDED } from './error-text.ts';
 import { keepFinish, ownSeconds } from './finish-cost.ts';
-import { inWords, NOT_RECORDED } from './in-words.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
 import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
@@ -72,13 +72,13 @@ Examples:
         (start) => record(words, options, start),
         (error, running) => {
           if (options.strict && !running) throw error;
-          warn(`${running ? 'recording has failed, the command goes on' : NOT_RECORDED}: ${inWords(error)}`);
+          warn(`${running ? 'recording has failed, the command goes on' : NOT_RECORDED}: ${errorLine(error)}`);
         },
       );
       // what the terminal shows of Ctrl-C stays on a line of its own
       if (ending.signal === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n');
       rescueWith((error) => {
-        warn(inWords(error));
+        warn(errorLine(error));
         endAs(ending);
       });
       if (folder !== undefined) await finish(folder, options.report ? options.format : undefined, options.config);

@@ -96,7 +96,7 @@ Examples:
       if (options.format === 'json') process.stdout.write(shown.intervalJson(table));
       else if (options.format === 'csv') process.stdout.write(shown.intervalCsv(table));
       else {
-        const { clockText } = await import('../charts/words.ts');
+        const { clockText } = await import('../charts/value-text.ts');
         process.stdout.write(shown.intervalText(table, tableWidth(), clockText));
       }
     });

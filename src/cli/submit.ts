@@ -95,7 +95,7 @@ function printResult(result: SubmitResult): void {
   printJob(path, id, { stored: 'stored', present: 'is there already', replaced: 'replaced' }[outcome], submitted);
   if (submitted.differs !== undefined)
     warn(`job ${id} is there with other ${submitted.differs}; --replace puts the recording in its place`);
-  if (submitted.mended === true) warn(`${mendedWords(id, troubles)}; --replace puts the recording in its place`);
+  if (submitted.mended === true) warn(`${repairedText(id, troubles)}; --replace puts the recording in its place`);
   if (outcome !== 'present') for (const trouble of troubles) warn(trouble);
 }
 
@@ -106,7 +106,7 @@ export function printJob(path: string, id: string, what: string, { job, processe
 }
 
 /** The job lacks something that the recording may have now. */
-export const mendedWords = (id: string, troubles: readonly string[]): string =>
+export const repairedText = (id: string, troubles: readonly string[]): string =>
   `job ${id} is there without what could not be read then (${troubles.join('; ')})`;
 
 function plain(result: SubmitResult): object {

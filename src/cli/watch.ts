@@ -7,7 +7,7 @@ import type { WatchEvent } from '../database/watch.ts';
 import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { forgivingRules } from './rule-settings.ts';
-import { mendedWords, printJob } from './submit.ts';
+import { printJob, repairedText } from './submit.ts';
 
 interface Options {
   config?: string;
@@ -81,7 +81,7 @@ function print(event: WatchEvent): void {
     case 'present': {
       const { id, moved, submitted } = event;
       if (submitted.mended === true)
-        warn(`${mendedWords(id, submitted.troubles)}; tacho submit ${moved ?? event.path} --replace changes that`);
+        warn(`${repairedText(id, submitted.troubles)}; tacho submit ${moved ?? event.path} --replace changes that`);
       return;
     }
     case 'failed':

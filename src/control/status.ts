@@ -1,7 +1,7 @@
 import * as path from 'node:path';
 import { stated } from '../base/stated.ts';
 import { isGone, newestWrite } from '../recording/folder/alive.ts';
-import { type LostSamples, lostWords } from '../recording/folder/lost-samples.ts';
+import { type LostSamples, lostSamplesText } from '../recording/folder/lost-samples.ts';
 import { openRecording } from '../recording/folder/open.ts';
 import { readDefined } from '../recording/read/read.ts';
 import { agentTable } from '../sources/own/agent.ts';
@@ -75,7 +75,7 @@ export function recordingStatus(folder: string, now = Date.now() * 1000): Status
         missed_ticks: newest('missed_ticks') ?? agent?.missed_ticks ?? 0,
         unmeasured: agent?.unmeasured.length ?? 0,
         ...(agent?.end_reason === undefined ? {} : { end_reason: agent.end_reason }),
-        ...(lost === undefined ? {} : { trouble: lostWords(lost).join('; '), lost_samples: lost }),
+        ...(lost === undefined ? {} : { trouble: lostSamplesText(lost).join('; '), lost_samples: lost }),
       };
     }),
   };

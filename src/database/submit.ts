@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { loadAsUsual, longRun } from '../base/short-run.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
-import { damageWords, readProcesses } from '../query/processes/processes.ts';
+import { damageText, readProcesses } from '../query/processes/processes.ts';
 import type { ProcessSet } from '../query/processes/set.ts';
 import { readAllThreads } from '../query/processes/threads.ts';
 import { isAlive } from '../recording/folder/alive.ts';
@@ -129,7 +129,7 @@ function wholeOf({ path: folder }: Recording, { incomplete }: SubmitOptions, tro
 
 function needReadable(damage: Damage, whole: NeedWhole): void {
   const lost = damage.unreadable !== undefined || damage.lost_columns !== undefined;
-  if (lost || damage.bad_lines > 0) whole(damageWords(damage), !lost);
+  if (lost || damage.bad_lines > 0) whole(damageText(damage), !lost);
 }
 
 /** A job that goes on would be stored by half, and the rest never. */
@@ -180,7 +180,7 @@ function sinceThen(present: Submitted, recording: Recording): Submitted {
   if (present.troubles.length === 0) return present;
   const set = readProcesses([recording]);
   const now = new Set([...troublesOf(recording), ...set.troubles].map(storable));
-  readAllThreads(recording, set, (_, damage) => now.add(storable(damageWords(damage))));
+  readAllThreads(recording, set, (_, damage) => now.add(storable(damageText(damage))));
   return present.troubles.every((trouble) => now.has(trouble)) ? present : { ...present, mended: true };
 }
 
@@ -218,7 +218,7 @@ async function store(
       const { taggedOperations, conclude } = await loadAsUsual(() => import('./conclude.ts'));
       const threads = readAllThreads(recording, set, (_, damage) => {
         needReadable(damage, whole);
-        troubles.add(damageWords(damage));
+        troubles.add(damageText(damage));
       });
       await pause();
       return { threads, operations: taggedOperations(set), conclude };

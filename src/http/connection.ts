@@ -1,8 +1,8 @@
 import * as net from 'node:net';
 import { Readable } from 'node:stream';
 import { stated } from '../base/stated.ts';
-import { type Advice, CLOSED_UNANSWERED, connectionWords } from '../trust/certificate-words.ts';
-import { AnswerReader } from './answer-reader.ts';
+import { type Advice, CLOSED_UNANSWERED, connectionText } from '../trust/connection-text.ts';
+import { ResponseReader } from './response-reader.ts';
 
 export interface ConnectionOptions {
   /** PEM certificates to trust instead of the system's. */
@@ -24,7 +24,7 @@ export interface HttpRequest {
   body?: Buffer;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   status: number;
   text: string;
   /** By the other end's clock, epoch milliseconds; NaN: it does not say. */
@@ -43,7 +43,7 @@ export interface HttpStream {
 
 /** What becomes of the bytes of an answer. */
 interface Receiver {
-  reader: AnswerReader;
+  reader: ResponseReader;
   /** Some of it was read. */
   advance(): void;
   fail(error: Error): void;
@@ -90,11 +90,11 @@ export class Connection {
   }
 
   /** The whole answer. Throws an Error that says why there is none. */
-  async ask(request: HttpRequest): Promise<HttpAnswer> {
+  async ask(request: HttpRequest): Promise<HttpResponse> {
     let pieces: Buffer[] = [];
     const { reader, reused, again } = await this.twice(request, (settle, fail) => {
       pieces = [];
-      const reader = new AnswerReader((piece) => pieces.push(piece));
+      const reader = new ResponseReader((piece) => pieces.push(piece));
       return { reader, advance: () => reader.done && settle(), fail };
     });
     const text = Buffer.concat(pieces).toString('utf8');
@@ -105,7 +105,7 @@ export class Connection {
   async stream(request: HttpRequest): Promise<HttpStream> {
     let body = new Readable();
     const { reader } = await this.twice(request, (settle, fail) => {
-      const reader = new AnswerReader((piece) => {
+      const reader = new ResponseReader((piece) => {
         if (!body.push(piece)) this.socket?.pause();
       });
       body = new Readable({
@@ -192,7 +192,7 @@ export class Connection {
       };
       const timer = setTimeout(late, connectSeconds * 1000);
       const closed = (): void => fail(new Error('it closed the connection'));
-      const refused = (error: Error): void => fail(new Error(connectionWords(error, false, advice), { cause: error }));
+      const refused = (error: Error): void => fail(new Error(connectionText(error, false, advice), { cause: error }));
       this.connecting = fail;
       socket.on('error', refused);
       socket.once('close', closed);
@@ -213,7 +213,7 @@ export class Connection {
     socket.setKeepAlive(true, 30_000);
     socket.on('data', (chunk: Buffer) => this.take(socket, chunk));
     socket.on('error', (error) =>
-      this.gone(socket, connectionWords(error, this.isFirst && this.url.protocol === 'http:', this.options.advice)),
+      this.gone(socket, connectionText(error, this.isFirst && this.url.protocol === 'http:', this.options.advice)),
     );
     // whoever closes its side answers no more: an answer without a length ends here
     socket.on('end', () => this.ended(socket));

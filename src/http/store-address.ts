@@ -1,4 +1,4 @@
-import type { Advice } from '../trust/certificate-words.ts';
+import type { Advice } from '../trust/connection-text.ts';
 
 /** What to do about the certificate of a VictoriaMetrics. */
 export const STORE_ADVICE: Advice = {

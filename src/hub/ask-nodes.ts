@@ -1,6 +1,6 @@
 import { code, Fault, reason } from '../base/fault.ts';
 import { stated } from '../base/stated.ts';
-import { Connection, type HttpAnswer, type HttpRequest } from '../http/connection.ts';
+import { Connection, type HttpRequest, type HttpResponse } from '../http/connection.ts';
 import { type NodesReply, PROTOCOL, type SessionReply } from '../sinks/hub/protocol.ts';
 import { type Credentials, NO_CREDENTIALS } from '../trust/identity.ts';
 
@@ -62,7 +62,7 @@ const authorizedBy = (authorization: string | undefined): Record<string, string>
 async function ask<T>(connection: Connection, hub: URL, request: HttpRequest): Promise<T> {
   const failed = (why: string, hint = 'is it running, and is this its address?'): Fault =>
     new Fault(`cannot ask the hub ${hub.protocol}//${hub.host}: ${why}`, { hint });
-  let reply: HttpAnswer;
+  let reply: HttpResponse;
   try {
     reply = await connection.ask(request);
   } catch (error) {

@@ -57,7 +57,7 @@ export interface KeptMessage {
 }
 
 const toldJob = ({ job, cluster, time }: JobSummary): ToldJob => ({ job, cluster, start: time });
-export const toldJobs = (jobs: readonly JobSummary[]): ToldJob[] => jobs.map(toldJob);
+export const notifiedJobs = (jobs: readonly JobSummary[]): ToldJob[] => jobs.map(toldJob);
 
 const isSame = (a: ToldJob, b: ToldJob): boolean => a.job === b.job && a.cluster === b.cluster && a.start === b.start;
 

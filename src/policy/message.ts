@@ -6,10 +6,10 @@ import { formatMoment } from '../base/moment.ts';
 import { printable } from '../base/printable.ts';
 import { count } from '../base/words.ts';
 import { caseJson } from './case-json.ts';
+import { conditionFigure, conditionsText, costText, shortDuration } from './condition-text.ts';
 import type { Case, CaseJob } from './evaluate.ts';
-import { type Message, toldJobs } from './ledger.ts';
+import { type Message, notifiedJobs } from './ledger.ts';
 import type { Channel, Policy } from './policy.ts';
-import { costWords, figureWords, policyWords, shortDuration } from './words.ts';
 
 const MOST_JOBS = 20;
 const MOST_ADVICE = 3;
@@ -33,7 +33,7 @@ export function messageOf(policy: Policy, found: Case, facts: MessageFacts): Omi
     user: found.user,
     kind,
     made: facts.now,
-    jobs: toldJobs(found.jobs.map(({ summary }) => summary)),
+    jobs: notifiedJobs(found.jobs.map(({ summary }) => summary)),
     subject: printable(subjectOf(policy, found, facts)),
     text: textOf(policy, found, facts, advice),
     data: {
@@ -89,7 +89,7 @@ function textOf(policy: Policy, found: Case, facts: MessageFacts, advice: readon
     wrap(`${policy.help}.`.replace(/\.\.$/, '.')),
     '',
     wrap(
-      `${facts.cancelled ? 'Cancelled' : 'This is about'}: ${count(jobs.length, 'job')} with ${costWords(totals)}${policy.per === 'user' ? `, in the last ${shortDuration(policy.window_seconds)}` : ''}.`,
+      `${facts.cancelled ? 'Cancelled' : 'This is about'}: ${count(jobs.length, 'job')} with ${costText(totals)}${policy.per === 'user' ? `, in the last ${shortDuration(policy.window_seconds)}` : ''}.`,
     ),
     '',
     ...jobs.slice(0, MOST_JOBS).map(jobLine),
@@ -103,7 +103,7 @@ function textOf(policy: Policy, found: Case, facts: MessageFacts, advice: readon
       ...script.map((line) => `  ${line}`),
       '',
     ]),
-    wrap(`tacho report JOB shows what a job did. The policy is "${policy.name}": ${policyWords(policy)}.`),
+    wrap(`tacho report JOB shows what a job did. The policy is "${policy.name}": ${conditionsText(policy)}.`),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -124,7 +124,7 @@ function jobLine({ summary: job, figures }: CaseJob): string {
     job.name ?? '',
     formatMoment(job.time),
     ...('wall_seconds' in figures || job.wall_seconds === undefined ? [] : [formatDuration(job.wall_seconds)]),
-    ...Object.entries(figures).map(([name, value]) => `${name} ${figureWords(name, value)}`),
+    ...Object.entries(figures).map(([name, value]) => `${name} ${conditionFigure(name, value)}`),
   ].filter((part) => part !== '');
   return hang(printable(`  ${job.job}  ${parts.join(', ')}`), WIDTH, 4);
 }

@@ -1,7 +1,7 @@
 import { cell } from '../base/csv.ts';
 import type { Drawing } from '../charts/draw.ts';
 import { keysOf } from '../charts/metric-charts.ts';
-import { withUnit } from '../charts/words.ts';
+import { withUnit } from '../charts/value-text.ts';
 import { textTable } from './terminal/text-table.ts';
 
 /** Values of some columns of a table in each interval, one row for each series that has any there. */

@@ -2,7 +2,7 @@ import { blockLine } from '../charts/blocks.ts';
 import type { Drawing } from '../charts/draw.ts';
 import { seriesName } from '../charts/option.ts';
 import type { Bar, Box } from '../charts/plot/option.ts';
-import { sinceStart, withUnit } from '../charts/words.ts';
+import { sinceStart, withUnit } from '../charts/value-text.ts';
 import { cut, pad, printable } from './terminal/text-table.ts';
 
 /** Charts as characters. */

@@ -1,6 +1,6 @@
 import type { Recording } from '../recording/folder/open.ts';
 import type { Table } from '../table/table.ts';
-import { union } from './export/piece.ts';
+import { union } from './export/node-batch.ts';
 import { columnsOf } from './export/select.ts';
 import { textTable } from './terminal/text-table.ts';
 

@@ -1,6 +1,6 @@
 import type { Batch, TextColumn } from '../../src/recording/read/batch.ts';
+import type { Piece } from '../../src/show/export/node-batch.ts';
 import type { Output } from '../../src/show/export/output.ts';
-import type { Piece } from '../../src/show/export/piece.ts';
 import type { Table } from '../../src/table/table.ts';
 
 /** A row as tests write it: the time, the keys and the columns by name; what is not there is missing. */

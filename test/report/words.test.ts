@@ -4,7 +4,7 @@ import { report } from '../../src/judge/report.ts';
 import type { Material } from '../../src/query/material.ts';
 import { memoryLines, verdict } from '../../src/show/report/head.ts';
 import { meters } from '../../src/show/report/meters.ts';
-import { nodeRows, phaseRows, processRows, recordWords } from '../../src/show/report/rows.ts';
+import { nodeRows, phaseRows, processRows, recordsText } from '../../src/show/report/rows.ts';
 import { reportText } from '../../src/show/report/text.ts';
 import { processTable } from '../../src/sources/process/table.ts';
 import { testSet } from '../made/processes.ts';
@@ -108,7 +108,7 @@ test('the share of the CPU time that no record explains is told, why only when i
     sampled_cpu_seconds: 0,
   };
   const words = (cpu_seconds: number, unexplained: number, starts = 1) =>
-    recordWords({ ...card, records: { ...records, starts, unexplained }, summary: { ...card.summary, cpu_seconds } });
+    recordsText({ ...card, records: { ...records, starts, unexplained }, summary: { ...card.summary, cpu_seconds } });
   const left = (share: string): string => `no record explains ${share} of the job’s CPU time (wait4)`;
   const all = 'records explain all of the job’s CPU time (wait4)';
   assert.equal(words(100, 0, 0), all);
@@ -117,10 +117,10 @@ test('the share of the CPU time that no record explains is told, why only when i
   assert.equal(words(100, 0), `1 process killed or still running; ${waited}`);
   const lost_samples = [{ node: 'n1', table: 'process_end', rows: 1, why: 'no space left on the device' }];
   const full = { ...card, records: { ...records, unexplained: 0 }, quality: { ...card.quality, lost_samples } };
-  assert.equal(recordWords(full), `1 process whose end was not recorded; ${waited}`);
+  assert.equal(recordsText(full), `1 process whose end was not recorded; ${waited}`);
   const summary = { ...card.summary, cpu_seconds: 100, cpu_source: 'cgroup' as const };
   assert.match(
-    recordWords({ ...card, records: { ...records, unexplained: 0 }, summary })!,
+    recordsText({ ...card, records: { ...records, unexplained: 0 }, summary })!,
     /explain all of .* \(cgroup\)$/,
   );
   assert.equal(words(0.06, 0.18), `1 process killed or still running; ${left('11 ms (18 %)')}`);
@@ -129,7 +129,7 @@ test('the share of the CPU time that no record explains is told, why only when i
   assert.equal(words(0.31, 0.001, 0), all);
   const sleeper = { ...card, records: { ...records, starts: 0, records: 1, threads: 1, unexplained: 0.23 } };
   assert.equal(
-    recordWords({ ...sleeper, summary: { ...card.summary, cpu_seconds: 0.0016 } }),
+    recordsText({ ...sleeper, summary: { ...card.summary, cpu_seconds: 0.0016 } }),
     `1 process recorded to the end, with 1 thread; ${all} but 0.4 ms`,
   );
   assert.equal(words(0.01, 1, 0), left('10 ms (100 %)'));
@@ -145,7 +145,7 @@ test('the share of the CPU time that no record explains is told, why only when i
 test('what sampling saw is of the processes that left no record', () => {
   const card = report(sleep());
   const records = { records: 2, starts: 0, told: 0, threads: 2, failed: 0, cpu_seconds: 1, sampled_cpu_seconds: 6 };
-  const words = (samples: number) => recordWords({ ...card, records: { ...records, samples } });
+  const words = (samples: number) => recordsText({ ...card, records: { ...records, samples } });
   assert.match(words(5)!, /, 5 processes only sampled, sampling saw 6\.0 s of their CPU time$/);
   assert.match(words(1)!, /, 1 process only sampled, sampling saw 6\.0 s of its CPU time$/);
 });

@@ -1,4 +1,4 @@
-import { moment } from './words.ts';
+import { moment } from './value-text.ts';
 
 /** Periods that history and nodes are looked at in; all of them end with the last that is known. */
 export const PERIODS = [

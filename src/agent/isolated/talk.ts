@@ -30,7 +30,7 @@ export interface Request {
   skip: readonly string[];
 }
 
-export interface FrameWords {
+export interface FrameMessage {
   table: string;
   time: number;
   rows: number;
@@ -43,7 +43,7 @@ export interface Answer {
   table?: Table;
   note?: Note;
   gpus?: NodeFacts['gpus'];
-  frame?: FrameWords;
+  frame?: FrameMessage;
   /** About to read this device. */
   at?: string;
   /** Opened: what is there has been said. */
@@ -53,7 +53,7 @@ export interface Answer {
   cost?: { cpu_us: number; rss_bytes: number };
 }
 
-export function frameWords(frame: Frame): FrameWords {
+export function frameMessage(frame: Frame): FrameMessage {
   return {
     table: frame.table.name,
     time: frame.time,
@@ -64,7 +64,7 @@ export function frameWords(frame: Frame): FrameWords {
 }
 
 /** Fills a frame of the same table with what was said. */
-export function takeFrame(frame: Frame, words: FrameWords): void {
+export function takeFrame(frame: Frame, words: FrameMessage): void {
   frame.clear(words.time);
   for (let r = 0; r < words.rows; r++) frame.row();
   for (let i = 0; i < words.numbers.length; i++) frame.numbers[i] = words.numbers[i] ?? Number.NaN;

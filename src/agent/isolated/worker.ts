@@ -9,7 +9,7 @@ import type { Note } from '../../sources/host.ts';
 import { type SourceKind, Unavailable } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import type { Table } from '../../table/table.ts';
-import { type Answer, frameWords, MARK, type Opening, type Request, showDevice } from './talk.ts';
+import { type Answer, frameMessage, MARK, type Opening, type Request, showDevice } from './talk.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGXCPU'] as const;
 /** Answers go out here, away from whatever a library or a user's module prints. */
@@ -229,7 +229,7 @@ function readOne(reader: Reader, host: DeviceHost, time: number, sayNotes: () =>
   };
   const delivered = (frame: Frame): void => {
     reader.failures = 0;
-    say({ frame: frameWords(frame) });
+    say({ frame: frameMessage(frame) });
   };
   if (host.skip.has(`custom ${reader.name}`)) return;
   // half a second of grace: ticks are never quite even

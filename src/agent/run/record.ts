@@ -26,7 +26,7 @@ import { isThisNode } from '../../jobs/schedulers/local.ts';
 import { taskOf } from '../../jobs/schedulers/slurm-task.ts';
 import { discardRecording, newRecording, saveJob } from '../../recording/folder/create.ts';
 import type { Job } from '../../recording/folder/job.ts';
-import { lostWords } from '../../recording/folder/lost-samples.ts';
+import { lostSamplesText } from '../../recording/folder/lost-samples.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import type { WriterOptions } from '../../recording/live/append.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';
@@ -36,7 +36,7 @@ import { startNodeAgent } from '../loop/node-agent.ts';
 import { adoptRecords } from './adopt-records.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
 import type { StartCommand } from './command-first.ts';
-import { commandTexts, tellEnd, tellStart } from './told-command.ts';
+import { commandTexts, recordEnd, recordStart } from './command-records.ts';
 
 export interface RecordOptions {
   command: readonly string[];
@@ -108,7 +108,7 @@ export async function recordCommand(
   try {
     recorder.follow(command.pid);
     if (recorder.records !== undefined) {
-      tellStart(recorder.records, { pid: command.pid, start: job.start, command: options.command, env: process.env });
+      recordStart(recorder.records, { pid: command.pid, start: job.start, command: options.command, env: process.env });
     }
   } catch (error) {
     say('what the command itself does is not recorded', reason(error));
@@ -117,7 +117,7 @@ export async function recordCommand(
   const ending = await command.ended;
   finish(job, ending);
   await beside?.stop().catch((error: unknown) => say('what runs beside the command', reason(error)));
-  if (recorder.records !== undefined) tellEnd(recorder.records, { pid: command.pid, end: job.end!, ...ending });
+  if (recorder.records !== undefined) recordEnd(recorder.records, { pid: command.pid, end: job.end!, ...ending });
   if (job.usage !== undefined && job.nodes.length === 1 && !here) job.usage.elsewhere = true;
   // whatever the disk says now, the command's own end is what counts
   try {
@@ -173,7 +173,7 @@ async function recordAfter(options: RecordOptions, start: StartCommand) {
   job.start = began;
   finish(job, ending);
   job.not_recorded = { ...job.not_recorded, ...Object.fromEntries(job.nodes.map((node) => [node, why])) };
-  if (job.process_records !== undefined) tellEnd(job.process_records, { pid, end: job.end!, ...ending });
+  if (job.process_records !== undefined) recordEnd(job.process_records, { pid, end: job.end!, ...ending });
   Object.assign(job, stated({ memory_kills: killsSince(job.kills_before, why) }));
   delete job.kills_before;
   saveJob(folder, { ...job, ...stated({ own_use: takeOwnUse(folder, job.nodes) }) });
@@ -244,7 +244,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
     async stop(why) {
       for (const look of looks) clearTimeout(look);
       await node.stop(why);
-      for (const line of lostWords(node.agent.record.lost_samples ?? [])) warn(line);
+      for (const line of lostSamplesText(node.agent.record.lost_samples ?? [])) warn(line);
     },
   };
 }

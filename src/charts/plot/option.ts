@@ -4,7 +4,7 @@ import type { Drawing } from '../draw.ts';
 import type { LegendEntry } from '../legend.ts';
 import { type ChartTheme, COLOURS, colourOf, seriesName } from '../option.ts';
 import { timeTicks, valueTicks } from '../ticks.ts';
-import { sinceStart, withUnit } from '../words.ts';
+import { sinceStart, withUnit } from '../value-text.ts';
 
 /** Charts that only files and terminals have. */
 

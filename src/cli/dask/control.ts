@@ -43,12 +43,12 @@ export function defineControl(parent: Command): void {
         const answer = await askMonitor(findMonitor(recording).control, { op: name, ...stated({ job }) });
         const { ok: _, ...said } = answer;
         if (format === 'json') process.stdout.write(`${JSON.stringify(said, null, 1)}\n`);
-        else process.stdout.write(`${inWords(name as Request, answer)}\n`);
+        else process.stdout.write(`${errorLine(name as Request, answer)}\n`);
       });
   }
 }
 
-function inWords(request: Request, answer: ControlAnswer): string {
+function errorLine(request: Request, answer: ControlAnswer): string {
   if (request === 'new-job') return `job ${answer.job}`;
   const { recording, version, way, recording_folder, workers, job, dag, tasks, samples, graphs, notes, missing, disk } =
     answer as unknown as MonitorStatus & {

@@ -6,7 +6,7 @@ import { stated } from '../../base/stated.ts';
 import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import { findEach, openRecording } from '../../recording/folder/open.ts';
 import type { Entry } from '../index/entry.ts';
-import { hasIndex } from '../index/place.ts';
+import { hasIndex } from '../index/index-files.ts';
 import { summariesOf } from '../make/summaries.ts';
 import type { JobSummary } from '../tables/summary.ts';
 import { postgres } from './dialect.ts';

@@ -7,7 +7,7 @@ import type { Recording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
 import { writeParquet } from '../../recording/sealed/parquet/write.ts';
 import { connectDuckDb } from '../index/connect-duckdb.ts';
-import { indexFolder } from '../index/place.ts';
+import { indexFolder } from '../index/index-files.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { duckdb } from './dialect.ts';
 import { cellOf, emptyTable, filesOf } from './duckdb-engine.ts';

@@ -2,8 +2,8 @@ import * as path from 'node:path';
 import { type JobSummary, SUMMARY_TABLES } from '../tables/summary.ts';
 import { type Accounted, type AccountingStore, completed, isSameRun, wholeJob } from './accounting-store.ts';
 import type { Entry } from './entry.ts';
+import { dayFolder, dayOf, daysOf, partsIn } from './index-files.ts';
 import type { IndexWriter } from './index-writer.ts';
-import { dayFolder, dayOf, daysOf, partsIn } from './place.ts';
 import { readRows } from './row-file.ts';
 
 const DAY_US = 86_400e6;

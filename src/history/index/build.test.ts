@@ -9,8 +9,8 @@ import { openHistory } from '../ask/history.ts';
 import { findingsTable } from '../tables/findings.ts';
 import { jobsTable } from '../tables/jobs.ts';
 import { buildIndex } from './build.ts';
+import { dayOf, daysOf, indexFolder, partsIn } from './index-files.ts';
 import { changeIndex, JOURNAL } from './index-writer.ts';
-import { dayOf, daysOf, indexFolder, partsIn } from './place.ts';
 import { readRows } from './row-file.ts';
 import { verifyIndex } from './verify.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JobSummary, RecordingSummaries, SummaryTableName } from '../tables/summary.ts';
-import { dayOf } from './place.ts';
+import { dayOf } from './index-files.ts';
 import type { SummaryRow } from './row-file.ts';
 
 /** What the index has of one recording, or of one job that only accounting knows. */

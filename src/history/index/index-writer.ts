@@ -8,10 +8,10 @@ import { replaceJson } from '../../recording/folder/replace.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { Catalogue, type Gone } from './catalogue.ts';
 import { dayOfRow, type Entry, entryOf, type Listed } from './entry.ts';
+import { dayFolder, daysOf, indexFolder, partsIn } from './index-files.ts';
 import { indexVersion, TABLES_MARK, type Version } from './index-version.ts';
 import { withLock } from './lock.ts';
 import { joinMonths, MONTHS } from './months.ts';
-import { dayFolder, daysOf, indexFolder, partsIn } from './place.ts';
 import { readRows, type SummaryRow, writeRows } from './row-file.ts';
 
 /** A day has at most so many files of a table: then the smallest of them become one. */

@@ -4,7 +4,7 @@ import type { Features } from '../../judge/outliers/features.ts';
 import { numbersOf } from '../../judge/outliers/features-file.ts';
 import { SUMMARY_TABLES } from '../tables/summary.ts';
 import { Catalogue } from './catalogue.ts';
-import { dayFolder, daysOf, hasIndex, indexFolder, partsIn } from './place.ts';
+import { dayFolder, daysOf, hasIndex, indexFolder, partsIn } from './index-files.ts';
 import { readRows } from './row-file.ts';
 import { stampOf } from './stamp.ts';
 

@@ -1,6 +1,6 @@
 import * as path from 'node:path';
 import { SUMMARY_TABLES } from '../tables/summary.ts';
-import { dayFolder, daysOf, hasIndex, indexFolder, partsIn } from './place.ts';
+import { dayFolder, daysOf, hasIndex, indexFolder, partsIn } from './index-files.ts';
 import { readRows } from './row-file.ts';
 
 /**

@@ -7,9 +7,9 @@ import { openHistory } from '../ask/history.ts';
 import { askSql } from '../ask/sql.ts';
 import type { JobSummary } from '../tables/summary.ts';
 import type { Entry } from './entry.ts';
+import { indexFolder } from './index-files.ts';
 import { changeIndex } from './index-writer.ts';
 import { joinMonths, MONTHS, partsBetween, verifyMonths } from './months.ts';
-import { indexFolder } from './place.ts';
 
 const at = (text: string): number => Date.parse(text) * 1000;
 const HOUR = 3600e6;

@@ -5,7 +5,7 @@ import { reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { connectDuckDb } from './connect-duckdb.ts';
-import { dayFolder, dayOf, daysOf, partsIn } from './place.ts';
+import { dayFolder, dayOf, daysOf, partsIn } from './index-files.ts';
 
 /**
  * Copies of months that are over, one file for each month of a table: a question about a year opens twelve files instead of

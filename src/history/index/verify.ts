@@ -3,9 +3,9 @@ import { reason } from '../../base/fault.ts';
 import { SUMMARY_TABLES } from '../tables/summary.ts';
 import { Catalogue } from './catalogue.ts';
 import { entryOf } from './entry.ts';
+import { dayFolder, daysOf, indexFolder, partsIn } from './index-files.ts';
 import { indexVersion, TABLES_MARK } from './index-version.ts';
 import { TABLE_NAMES } from './index-writer.ts';
-import { dayFolder, daysOf, indexFolder, partsIn } from './place.ts';
 import { readRows } from './row-file.ts';
 
 /** What is wrong with an index, in words; nothing: all is well. Rows and catalogue are compared, every file is read. */

@@ -2,8 +2,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, reason } from '../../base/fault.ts';
 import { type Trouble, trouble } from '../../base/trouble.ts';
+import { archiveFolderKey, type Place } from '../receive/archive-folder.ts';
 import type { Owners } from '../receive/owner.ts';
-import { type Place, placeKey } from '../receive/place.ts';
 
 /** Something could not be stored: in the whole archive, or in one recording alone (a quota, rights, a folder in place of a file). */
 export class Unwritable extends Error {
@@ -101,7 +101,7 @@ export class ArchiveTrouble {
 }
 
 /** `user=ada/job=7`, of whatever lies in it. */
-const recordingKey = ({ way, owner }: Place): string => placeKey({ way: way.slice(0, 2), owner });
+const recordingKey = ({ way, owner }: Place): string => archiveFolderKey({ way: way.slice(0, 2), owner });
 
 /** Root may write where others cannot (reserved blocks), so the file system is asked first. */
 function whyNotWritable(root: string): unknown {

@@ -3,10 +3,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../test/tacho.ts';
+import { Places } from '../receive/archive-folder.ts';
 import { Descriptors } from '../receive/descriptors.ts';
 import { type FiledRecording, Filing } from '../receive/filing.ts';
 import { ONE_OWNER } from '../receive/owner.ts';
-import { Places } from '../receive/place.ts';
 import { Caretaker, type CaretakerOptions, sweepEvery } from './caretaker.ts';
 import type { Finisher } from './finish.ts';
 

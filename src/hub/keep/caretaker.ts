@@ -3,8 +3,8 @@ import * as path from 'node:path';
 import { formatDuration } from '../../base/duration.ts';
 import { reason } from '../../base/fault.ts';
 import { formatBytes } from '../../base/size.ts';
+import { archiveFolderKey } from '../receive/archive-folder.ts';
 import type { Filing } from '../receive/filing.ts';
-import { placeKey } from '../receive/place.ts';
 import type { Finisher } from './finish.ts';
 import { type Bounds, Holding, removeRecording, tooOld } from './retention.ts';
 import { type Kept, keptRecordings } from './sweep.ts';
@@ -88,7 +88,7 @@ export class Caretaker {
     const spent = new Map<string, number>();
     for (const { kept, why } of tooOld(holdings.values(), this.bounds(), Date.now())) {
       if (this.closed) return;
-      const key = placeKey(kept.place);
+      const key = archiveFolderKey(kept.place);
       if (this.isLive(kept, silent)) continue;
       const [shelf] = kept.place.way as [string, string];
       const before = spent.get(shelf) ?? 0;
@@ -144,7 +144,7 @@ export class Caretaker {
 
   /** What nobody writes to just now and is as it was at the last look need not be read again until it has been silent for long. */
   private lookAt(kept: Kept, silent: number, read: Map<string, number>, seen: Map<string, string>): void {
-    const key = placeKey(kept.place);
+    const key = archiveFolderKey(kept.place);
     if (this.finisher.isPaused(key)) return;
     const now = `${kept.changed} ${kept.bytes} ${this.isLive(kept, silent)}`;
     const isKnown = this.filing.recordings.has(key);
@@ -178,7 +178,7 @@ export class Caretaker {
     const since = performance.now() - silent;
     // while no hub was here, nobody could be heard
     if (kept.unsealed && (this.began > since || kept.changed > Date.now() - silent)) return true;
-    const recording = this.filing.recordings.get(placeKey(kept.place));
+    const recording = this.filing.recordings.get(archiveFolderKey(kept.place));
     if (recording === undefined) return false;
     if (recording.finishing) return true;
     return [...recording.streams.values()].some((stream) => !stream.done && stream.heard > since);

@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../test/made/eventually.ts';
 import { temporaryFolder } from '../../../test/tacho.ts';
 import { contentSize, unpackWhole } from '../../recording/sealed/unpack.ts';
+import { archiveFolderKey, type Place, Places } from '../receive/archive-folder.ts';
 import { ONE_OWNER } from '../receive/owner.ts';
-import { type Place, Places, placeKey } from '../receive/place.ts';
 import { Compressor } from './compress.ts';
 
 function compressing(t: TestContext) {
@@ -14,7 +14,7 @@ function compressing(t: TestContext) {
   const places = new Places(root, ONE_OWNER);
   const entered: string[] = [];
   t.mock.method(places, 'in', ((place, made, work) => {
-    entered.push(placeKey(place));
+    entered.push(archiveFolderKey(place));
     return Places.prototype.in.call(places, place, made, work);
   }) as Places['in']);
   const compressor = new Compressor(places);
@@ -24,7 +24,7 @@ function compressing(t: TestContext) {
   });
   const add = (user: string, job: string, text: string): string => {
     const node: Place = { way: [`user=${user}`, `job=${job}`, 'node=c1'], owner: undefined };
-    const file = path.join(root, placeKey(node), 'a.0001.csv');
+    const file = path.join(root, archiveFolderKey(node), 'a.0001.csv');
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, text);
     compressor.add(node, 'a.0001.csv');

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { MOST_PART_BYTES } from '../../recording/sealed/unpack.ts';
-import { openToRead, openToReplace, type Place, type Places, placeKey } from '../receive/place.ts';
+import { archiveFolderKey, openToRead, openToReplace, type Place, type Places } from '../receive/archive-folder.ts';
 
 const PARAMETERS = { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 };
 
@@ -29,13 +29,13 @@ export class Compressor {
 
   add(node: Place, file: string): void {
     const tasks = this.waiting.get(node.way[0]!) ?? new Map<string, Task>();
-    this.waiting.set(node.way[0]!, tasks.set(`${placeKey(node)}/${file}`, { node, file }));
+    this.waiting.set(node.way[0]!, tasks.set(`${archiveFolderKey(node)}/${file}`, { node, file }));
     if (this.active === undefined && !this.closed) setImmediate(() => this.next());
   }
 
   /** Leaves what lies below a folder as it is, once what is being done there is done. */
   async leave(place: Place): Promise<void> {
-    const prefix = `${placeKey(place)}/`;
+    const prefix = `${archiveFolderKey(place)}/`;
     const tasks = this.waiting.get(place.way[0]!);
     for (const key of tasks?.keys() ?? []) if (key.startsWith(prefix)) tasks!.delete(key);
     if (this.active?.key.startsWith(prefix)) await this.active.done;

@@ -6,10 +6,10 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../test/made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { bytesRead } from '../../recording/folder/record-file.ts';
+import { Places } from '../receive/archive-folder.ts';
 import { Descriptors } from '../receive/descriptors.ts';
 import { Filing } from '../receive/filing.ts';
 import { ONE_OWNER } from '../receive/owner.ts';
-import { Places } from '../receive/place.ts';
 import { Compressor } from './compress.ts';
 import { Finisher } from './finish.ts';
 

@@ -5,9 +5,9 @@ import { reason } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
 import { nodeFolder, nodeName } from '../../recording/folder/node-folder.ts';
 import { NOBODY_SAYS, NOTHING_MORE } from '../../recording/folder/silent-end.ts';
+import { archiveFolderKey, below } from '../receive/archive-folder.ts';
 import type { FiledRecording, FiledStream, Filing } from '../receive/filing.ts';
 import { entriesIn, MOST_FILES, nodeFiles } from '../receive/node-files.ts';
-import { below, placeKey } from '../receive/place.ts';
 import { readReceived } from '../receive/received.ts';
 import type { Compressor } from './compress.ts';
 import { type Sealing, type SealMemory, startSealing } from './seal-child.ts';
@@ -156,7 +156,7 @@ export class Finisher {
   private isHeld({ recording }: Task): boolean | undefined {
     const { root } = this.filing.shelf.places;
     try {
-      return this.options.holds?.(path.join(root, placeKey(recording.place))) === true;
+      return this.options.holds?.(path.join(root, archiveFolderKey(recording.place))) === true;
     } catch (error) {
       this.failedAt(recording.key, error);
       return undefined;
@@ -231,7 +231,7 @@ export class Finisher {
       complete(recording, await this.areDone(recording));
       filing.saveJob(recording);
       if (this.closed) return;
-      const folder = path.join(places.root, placeKey(recording.place));
+      const folder = path.join(places.root, archiveFolderKey(recording.place));
       active.sealing = startSealing(
         folder,
         resting.map(({ node }) => node),

@@ -4,8 +4,8 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { Places } from '../receive/archive-folder.ts';
 import { ONE_OWNER, separateOwners } from '../receive/owner.ts';
-import { Places } from '../receive/place.ts';
 import { type Bounds, Holding, removeRecording, tooOld } from './retention.ts';
 import type { Kept } from './sweep.ts';
 

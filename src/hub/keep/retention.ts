@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { code } from '../../base/fault.ts';
-import type { Place, Places } from '../receive/place.ts';
+import type { Place, Places } from '../receive/archive-folder.ts';
 import type { Kept } from './sweep.ts';
 
 export interface Bounds {

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../test/tacho.ts';
-import { placeKey } from '../receive/place.ts';
+import { archiveFolderKey } from '../receive/archive-folder.ts';
 import { type Kept, keptRecordings } from './sweep.ts';
 
 function archiveOf(t: TestContext, ...recordings: string[]): string {
@@ -20,7 +20,7 @@ async function lookedAt(root: string, meanwhile: (kept: Kept) => void = () => {}
   const told: string[] = [];
   const bytes: Record<string, number> = {};
   for await (const kept of keptRecordings(root, false, (text) => told.push(text))) {
-    bytes[placeKey(kept.place)] = kept.bytes;
+    bytes[archiveFolderKey(kept.place)] = kept.bytes;
     meanwhile(kept);
   }
   return { bytes, told };

@@ -5,7 +5,7 @@ import { code, reason } from '../../base/fault.ts';
 import { nodeName } from '../../recording/folder/node-folder.ts';
 import { parsePart } from '../../recording/folder/part-name.ts';
 import { MOST_BYTES } from '../../recording/folder/record-file.ts';
-import { type Place, placeKey } from '../receive/place.ts';
+import { archiveFolderKey, type Place } from '../receive/archive-folder.ts';
 
 /** A recording in the archive, as its files are. */
 export interface Kept {
@@ -57,7 +57,7 @@ export async function* keptRecordings(
       if (!name.startsWith(kind === 'job' ? 'job=' : 'day=')) continue;
       const place: Place = { way: [top, name], owner };
       const kept: Kept = { place, kind, user, bytes: 0, changed: 0, unsealed: false, records: 0 };
-      const where = placeKey(place);
+      const where = archiveFolderKey(place);
       await measure(folder, where, kept, look);
       for await (const node of foldersIn(folder, where, look)) {
         kept.records += MOST_BYTES.received;

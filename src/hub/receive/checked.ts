@@ -1,6 +1,6 @@
 import { AGENT_NEEDS, type AgentRecord } from '../../recording/folder/agent-record.ts';
 import { JOB_NEEDS, type Job } from '../../recording/folder/job.ts';
-import { isOptional, shaped, wrongWords } from '../../recording/folder/shape.ts';
+import { invalidValueText, isOptional, shaped } from '../../recording/folder/shape.ts';
 import type { Position } from '../../recording/live/position.ts';
 import type { RecordRequest } from '../../sinks/hub/protocol.ts';
 import { Unusable } from './names.ts';
@@ -28,7 +28,7 @@ export function checkedJob(job: unknown): Job {
   const wrong: string[] = [];
   const whole = shaped<Job>(job, { format: 1, ...JOB_NEEDS }, wrong);
   const refused = wrong.filter((name) => !isOptional(JOB_NEEDS, name));
-  if (refused.length > 0) throw new Unusable(`the job's ${wrongWords(refused)} cannot be used`);
+  if (refused.length > 0) throw new Unusable(`the job's ${invalidValueText(refused)} cannot be used`);
   return whole;
 }
 

@@ -7,10 +7,10 @@ import { testAgent, testJob } from '../../../test/made/spool.ts';
 import { bytesRead } from '../../recording/folder/record-file.ts';
 import type { AppendReply } from '../../sinks/hub/protocol.ts';
 import { Unwritable } from '../keep/archive-trouble.ts';
+import { Places } from './archive-folder.ts';
 import { Descriptors } from './descriptors.ts';
 import { Filing, type FilingOptions } from './filing.ts';
 import { ONE_OWNER } from './owner.ts';
-import { Places } from './place.ts';
 import { writeReceived } from './received.ts';
 
 function filingIn(t: TestContext, options: FilingOptions = {}): { archive: string; filing: Filing } {

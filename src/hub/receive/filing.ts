@@ -15,6 +15,14 @@ import type {
 } from '../../sinks/hub/protocol.ts';
 import { type Identity, mayActFor, mayWriteAs } from '../../trust/identity.ts';
 import { ArchiveTrouble } from '../keep/archive-trouble.ts';
+import {
+  ArchiveFolderError,
+  archiveFolderKey,
+  below,
+  type Place,
+  readRecord,
+  replaceRecord,
+} from './archive-folder.ts';
 import { checkedAgent, checkedJob, filedJob, isPosition } from './checked.ts';
 import { saveJobRecord } from './job-record.ts';
 import { mergeJobs } from './merge-job.ts';
@@ -22,7 +30,6 @@ import { dayPart, filedPart, isNobodys, isTableName, jobAsFiled, nodePart, Unusa
 import { candidates, isNextRun, isSameJob } from './namesakes.ts';
 import { MOST_FILES, nodeFiles } from './node-files.ts';
 import type { Pace } from './pace.ts';
-import { below, type Place, PlaceError, placeKey, readRecord, replaceRecord } from './place.ts';
 import { readReceived, writeReceived } from './received.ts';
 import { Budget, type ShareLimits, Shares } from './shares.ts';
 import { type Shelf, TableFile } from './table-file.ts';
@@ -140,7 +147,7 @@ export class Filing {
     try {
       return work();
     } catch (error) {
-      throw error instanceof PlaceError ? this.trouble.failed(error.place, error) : error;
+      throw error instanceof ArchiveFolderError ? this.trouble.failed(error.place, error) : error;
     }
   }
 
@@ -335,7 +342,7 @@ export class Filing {
 
   /** A recording of which only the folder is known. */
   adopt(place: Place, kind: 'job' | 'fleet', user: string): FiledRecording | undefined {
-    const key = placeKey(place);
+    const key = archiveFolderKey(place);
     const known = this.recordings.get(key);
     if (known !== undefined) return known;
     const found = this.shelf.places.in(place, false, (folder) => readRecord<Job>(path.join(folder, 'job.json')));
@@ -394,7 +401,7 @@ export class Filing {
       if (identity.kind === 'user' || identity.kind === 'administrator')
         throw new Forbidden('only the agent of a node writes what the fleet records');
       const place = { way: ['fleet', dayPart(job.id)], owner: undefined };
-      return this.recordings.get(placeKey(place)) ?? this.findRecording(place, 'fleet', '', job);
+      return this.recordings.get(archiveFolderKey(place)) ?? this.findRecording(place, 'fleet', '', job);
     }
     if (kind !== 'job') throw new Unusable('a recording is of a job or of the fleet');
     if (!mayActFor(identity, job.user)) throw new Forbidden(`you may not write for user ${job.user}`);
@@ -402,7 +409,7 @@ export class Filing {
     if (identity.kind === 'user' && identity.uid >= 0 && identity.uid !== job.uid)
       throw new Forbidden(`you are user number ${identity.uid}, not ${job.uid}`);
     for (const place of this.placesOf(job)) {
-      const known = this.recordings.get(placeKey(place)) ?? this.findRecording(place, 'job', job.user, job);
+      const known = this.recordings.get(archiveFolderKey(place)) ?? this.findRecording(place, 'job', job.user, job);
       if (isSameJob(known.job, job) && !isNextRun(this.agentOf(known, node), job)) return known;
       if (known.streams.size === 0 && !known.finishing && !known.unsaved) this.recordings.delete(known.key);
     }
@@ -415,7 +422,7 @@ export class Filing {
     const { owners } = this.shelf.places;
     const owner = !isNobodys(job) ? owners.find(job.user, job.uid) : owners.separate ? ROOT : undefined;
     const all = [...candidates(filedPart(job), job.cluster)].map((name): Place => ({ way: [user, name], owner }));
-    const isOpen = (place: Place): boolean => (this.recordings.get(placeKey(place))?.streams.size ?? 0) > 0;
+    const isOpen = (place: Place): boolean => (this.recordings.get(archiveFolderKey(place))?.streams.size ?? 0) > 0;
     const open = all.filter(isOpen);
     yield* open;
     const before = bytesRead();
@@ -455,7 +462,7 @@ export class Filing {
 
   private newRecording(place: Place, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
     const recording: FiledRecording = {
-      key: placeKey(place),
+      key: archiveFolderKey(place),
       place,
       kind,
       user,
@@ -562,8 +569,11 @@ export class Filing {
   }
 }
 
-const tooLong = (place: Place, what: string): PlaceError =>
-  new PlaceError(place, new Unusable(`records of this job number in the user's folder are too long to be ${what}`));
+const tooLong = (place: Place, what: string): ArchiveFolderError =>
+  new ArchiveFolderError(
+    place,
+    new Unusable(`records of this job number in the user's folder are too long to be ${what}`),
+  );
 
 /** The tables that an agent says it writes. */
 function tableNames(agent: AgentRecord | undefined): string[] {

@@ -3,8 +3,8 @@ import * as path from 'node:path';
 import { code } from '../../base/fault.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import { jobInShort } from '../../recording/folder/node-names.ts';
+import { readRecord, replaceRecord } from './archive-folder.ts';
 import { filedJob } from './checked.ts';
-import { readRecord, replaceRecord } from './place.ts';
 
 /** A lock that is older was left by somebody who was killed, or put there to stay. */
 const STALE_MS = 10_000;

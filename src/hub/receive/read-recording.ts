@@ -2,10 +2,10 @@ import * as fs from 'node:fs';
 import type { FilesReply, FilesRequest, HubRecording, RecordingsReply } from '../../sinks/hub/protocol.ts';
 import { PROTOCOL } from '../../sinks/hub/protocol.ts';
 import { type Identity, mayActFor } from '../../trust/identity.ts';
+import { openToRead } from './archive-folder.ts';
 import type { FiledRecording, Filing } from './filing.ts';
 import { Unusable } from './names.ts';
 import { entriesIn, MOST_FILES } from './node-files.ts';
-import { openToRead } from './place.ts';
 
 /** So many bytes of files go into one answer: who wants more asks again. */
 const MOST_BYTES = 16 << 20;

@@ -2,9 +2,9 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Position } from '../../recording/live/position.ts';
 import type { RecordRequest } from '../../sinks/hub/protocol.ts';
+import { readRecord, replaceRecord } from './archive-folder.ts';
 import { isDropped } from './checked.ts';
 import { isTableName } from './names.ts';
-import { readRecord, replaceRecord } from './place.ts';
 
 /** How far a table had come, where its files alone would not say it: it was sealed, or something before was given up. */
 export interface ReceivedTable extends Position {

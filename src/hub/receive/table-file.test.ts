@@ -4,10 +4,10 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { Places } from './archive-folder.ts';
 import { Descriptors } from './descriptors.ts';
 import { nodeFiles } from './node-files.ts';
 import { ONE_OWNER } from './owner.ts';
-import { Places } from './place.ts';
 import { readReceived, writeReceived } from './received.ts';
 import { type Shelf, TableFile } from './table-file.ts';
 

@@ -3,8 +3,8 @@ import * as path from 'node:path';
 import { code } from '../../base/fault.ts';
 import { partName } from '../../recording/folder/part-name.ts';
 import type { Position } from '../../recording/live/position.ts';
+import { openToAppend, openToRead, type Place, type Places } from './archive-folder.ts';
 import type { Descriptors, Held } from './descriptors.ts';
-import { openToAppend, openToRead, type Place, type Places } from './place.ts';
 import { positionOf, type ReceivedTable, readReceived, writeReceived } from './received.ts';
 
 /** What all tables of a hub share. */

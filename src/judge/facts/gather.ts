@@ -5,7 +5,7 @@ import { inTwoThreads } from '../../base/two-threads.ts';
 import { type DaskRun, daskRun } from '../../query/dask/dask-run.ts';
 import type { Material, NodeMaterial, Unread } from '../../query/material.ts';
 import { pastSeries } from '../../query/past.ts';
-import { damageWords, RECORDS, recordedProcesses } from '../../query/processes/processes.ts';
+import { damageText, RECORDS, recordedProcesses } from '../../query/processes/processes.ts';
 import { processSeries } from '../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { type AllThreads, readAllThreads } from '../../query/processes/threads.ts';
@@ -47,7 +47,7 @@ import {
 import type { TableColumn } from '../../table/table.ts';
 import { rules } from '../rules/index.ts';
 import { isColumn } from '../rules/shared/rule.ts';
-import { overrunOf } from '../use/unseen.ts';
+import { overrunOf } from '../use/unrecorded-time.ts';
 import { keepProcesses, readKeptProcesses } from './kept-processes.ts';
 import { phasePartsOf } from './phases.ts';
 
@@ -134,7 +134,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const damage = [...recording.troubles];
   const unread: Unread[] = [];
   const tell = (node: NodeRecording, found: TableDamage): void => {
-    const words = damageWords(found);
+    const words = damageText(found);
     if (damage.includes(words)) return;
     damage.push(words);
     const file = path.basename(found.file);

@@ -22,8 +22,8 @@ import type { JobState } from '../../recording/folder/job.ts';
 import { cgroupTable, cpuTable, loadavgTable, pressureTable, processTable, vmstatTable } from '../../sources/tables.ts';
 import type { GpuReport, NodeReport } from '../report-schema.ts';
 import { oomKillsOf } from '../use/oom-kills.ts';
-import { gpuMean } from '../use/seen.ts';
-import { knownSince, lateSeconds, unlessBrief } from '../use/unseen.ts';
+import { gpuMean } from '../use/recorded-time.ts';
+import { lateSeconds, measuredSince, unlessBrief } from '../use/unrecorded-time.ts';
 import { energyOf } from './energy.ts';
 
 /** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */
@@ -91,7 +91,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
     const isOfJob = cpu.source !== 'node' && cpu.sampled_only !== true;
     const isWhole = node.agent?.service === true && material.range === undefined && isOfJob;
     const late = isWhole ? Math.max(0, (found.first_sample! - job.start) / 1e6 || 0) : 0;
-    const unseen = isWhole ? (knownSince(material, node, found.first_sample) - job.start) / 1e6 : 0;
+    const unseen = isWhole ? (measuredSince(material, node, found.first_sample) - job.start) / 1e6 : 0;
     const window = (cpu.window_seconds ?? Math.min(seconds + late, ran || Number.POSITIVE_INFINITY)) - unseen;
     if (window > 0) {
       set('cpu_window_seconds', window);

@@ -6,7 +6,7 @@ import { columnOf, largest, type Material, type NodeMaterial, sum } from '../../
 import { agentTable, loadavgTable, meminfoTable } from '../../sources/tables.ts';
 import { isTooMuch } from '../../sources/too-much.ts';
 import type { Grade, NodeReport, QualityReport } from '../report-schema.ts';
-import { isLate } from '../use/unseen.ts';
+import { isLate } from '../use/unrecorded-time.ts';
 import { lostOf } from './lost.ts';
 import { sampled } from './nodes.ts';
 

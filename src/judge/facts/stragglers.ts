@@ -2,7 +2,7 @@ import { figure, percent } from '../../base/words.ts';
 import { median } from '../../query/material.ts';
 import { outliers } from '../outliers/peers.ts';
 import type { GpuReport, NodeReport } from '../report-schema.ts';
-import { comparable, gpuMean, measuredSeconds } from '../use/seen.ts';
+import { comparable, gpuMean, measuredSeconds } from '../use/recorded-time.ts';
 
 /** Ten points of utilisation: less is ordinary variation between the ranks of one program. */
 export const UTILIZATION_APART = 0.1;

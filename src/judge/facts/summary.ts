@@ -6,7 +6,7 @@ import { CPU_SOURCES, type CpuSource } from '../../query/use/cpu-total.ts';
 import { memoryTruthOf } from '../../query/use/memory.ts';
 import { gpuTable, processTable } from '../../sources/tables.ts';
 import type { GpuReport, NodeReport, SummaryReport } from '../report-schema.ts';
-import { gpuMean, weightedMean } from '../use/seen.ts';
+import { gpuMean, weightedMean } from '../use/recorded-time.ts';
 import { undivided } from './gpus.ts';
 import { livedInPart } from './processes.ts';
 

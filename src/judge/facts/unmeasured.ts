@@ -4,7 +4,7 @@ import type { Material } from '../../query/material.ts';
 import { lossesOf } from '../../recording/folder/lost-samples.ts';
 import type { Note } from '../../sources/host.ts';
 import type { CheckResult, Unmeasured } from '../report-schema.ts';
-import { overruns } from '../use/unseen.ts';
+import { overruns } from '../use/unrecorded-time.ts';
 import { lostOf } from './lost.ts';
 
 /** What is lost of the recording's files, what the agents could not read, each thing once with its nodes, then the checks that could not be made. */

@@ -4,7 +4,7 @@ import { gpuTable } from '../../sources/tables.ts';
 import { isIdle } from '../facts/stragglers.ts';
 import { FEWEST_PEERS } from '../outliers/peers.ts';
 import type { Facts, GpuReport } from '../report-schema.ts';
-import { comparable } from '../use/seen.ts';
+import { comparable } from '../use/recorded-time.ts';
 import gpuThrottled from './gpu-throttled.ts';
 import { cardName } from './shared/cards.ts';
 import { medium, sampled } from './shared/confidence.ts';

@@ -5,7 +5,7 @@ import type { ColumnSeries } from '../../query/series/series.ts';
 import { gpuTable, powerTable } from '../../sources/tables.ts';
 import { IDLE_UTILIZATION } from '../facts/stragglers.ts';
 import type { Evidence, GpuReport } from '../report-schema.ts';
-import { gpuMean } from '../use/seen.ts';
+import { gpuMean } from '../use/recorded-time.ts';
 import { cardEvidence, workingCards } from './shared/cards.ts';
 import { sampled } from './shared/confidence.ts';
 import { gpuUtilization } from './shared/needs.ts';

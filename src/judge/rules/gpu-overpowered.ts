@@ -3,7 +3,7 @@ import { formatBytes } from '../../base/size.ts';
 import { percent } from '../../base/words.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import type { Evidence, GpuReport } from '../report-schema.ts';
-import { gpuMean } from '../use/seen.ts';
+import { gpuMean } from '../use/recorded-time.ts';
 import { cardName, workingCards } from './shared/cards.ts';
 import { sampled } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';

@@ -3,7 +3,7 @@ import { percent } from '../../base/words.ts';
 import { cgroupTable, gpuTable, pressureTable } from '../../sources/tables.ts';
 import { IDLE_UTILIZATION } from '../facts/stragglers.ts';
 import type { Evidence, Facts } from '../report-schema.ts';
-import { gpuMean, weightedMean } from '../use/seen.ts';
+import { gpuMean, weightedMean } from '../use/recorded-time.ts';
 import { cardEvidence, workingCards } from './shared/cards.ts';
 import { medium, sampled } from './shared/confidence.ts';
 import { FILE_WORK, hasNoIo } from './shared/file-work.ts';

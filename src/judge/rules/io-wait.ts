@@ -1,7 +1,7 @@
 import { listed, percent } from '../../base/words.ts';
 import { cpuTable, pressureTable } from '../../sources/tables.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
-import { weightedMean } from '../use/seen.ts';
+import { weightedMean } from '../use/recorded-time.ts';
 import { high, medium } from './shared/confidence.ts';
 import { pressureFrom, shown } from './shared/evidence.ts';
 import { FILE_WORK, hasNoIo } from './shared/file-work.ts';

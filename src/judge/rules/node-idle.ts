@@ -1,7 +1,7 @@
 import { smallest } from '../../base/extremes.ts';
 import { count, figure, listed, percent } from '../../base/words.ts';
 import type { NodeReport } from '../report-schema.ts';
-import { measuredSeconds, UNLIKE_TIMES } from '../use/seen.ts';
+import { measuredSeconds, UNLIKE_TIMES } from '../use/recorded-time.ts';
 import { sampled } from './shared/confidence.ts';
 import { HELD_UP, isHeldUp } from './shared/cpu-waiting.ts';
 import { cpuFrom, shown } from './shared/evidence.ts';

@@ -3,7 +3,7 @@ import { count, listed, percent } from '../../base/words.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import { FEWEST_PEERS } from '../outliers/peers.ts';
 import type { Facts, NodeReport } from '../report-schema.ts';
-import { comparable, measuredSeconds, UNLIKE_TIMES } from '../use/seen.ts';
+import { comparable, measuredSeconds, UNLIKE_TIMES } from '../use/recorded-time.ts';
 import { medium, sampled } from './shared/confidence.ts';
 import { HELD_UP, isHeldUp } from './shared/cpu-waiting.ts';
 import { shown } from './shared/evidence.ts';

@@ -9,8 +9,8 @@ import {
   crowdEvidence,
   crowdOf,
   isCrowd,
-  knownRanks,
   ranksByNode,
+  recordedRanks,
   someRanks,
   surenessOfCrowds,
 } from './shared/ranks.ts';
@@ -30,7 +30,7 @@ export default rule({
   kind: 'trouble',
   order: 412,
   needs: [
-    knownRanks,
+    recordedRanks,
     {
       what: 'where ranks may run',
       has: (facts) => facts.worlds().some(({ ranks }) => ranks.some(({ allowed_cpus }) => allowed_cpus !== '')),

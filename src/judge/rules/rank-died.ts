@@ -6,7 +6,7 @@ import { hasFailedRank, type Rank, type World } from '../../query/ranks/ranks.ts
 import { processEndTable } from '../../sources/tables.ts';
 import type { Evidence, JobReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';
-import { knownRanks, rankName, ranksName } from './shared/ranks.ts';
+import { rankName, ranksName, recordedRanks } from './shared/ranks.ts';
 import { named, type RuleContext, rule } from './shared/rule.ts';
 
 /** How launchers end the other ranks. */
@@ -28,7 +28,7 @@ export default rule({
   kind: 'trouble',
   order: 122,
   isExact: true,
-  needs: [knownRanks],
+  needs: [recordedRanks],
   thresholds: {},
   when(facts) {
     // then the scheduler has ended all of them

@@ -7,7 +7,7 @@ import { slowestOf, spreadOf } from '../../query/ranks/spread.ts';
 import { processEndTable } from '../../sources/tables.ts';
 import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
-import { CPU_FROM, cpuWords, hasLeftRecord, knownRanks, rankName, ranksName } from './shared/ranks.ts';
+import { CPU_FROM, cpuTimeText, hasLeftRecord, rankName, ranksName, recordedRanks } from './shared/ranks.ts';
 import { hit, type NotJudged, named, ruleOfCases, type Sureness, type Words } from './shared/rule.ts';
 
 const thresholds = {
@@ -38,7 +38,7 @@ export default ruleOfCases({
   help: 'Of the CPU time of the slowest rank the others lack 20 % on average: they wait for it. Or one rank has twice the median memory, and 1 GiB more. Where the MPI library yields while it waits (system time without reads and writes), user CPU time is compared. Where all ranks were busy all of the time this is not measurable: MPI that asks again and again uses a CPU as work does.',
   kind: 'trouble',
   order: 320,
-  needs: [knownRanks],
+  needs: [recordedRanks],
   thresholds,
   when(facts, limits) {
     const worlds = facts.worlds();
@@ -140,7 +140,7 @@ const unequal: Words<Uneven, Limits> = {
         threshold: limits.lost,
       },
       ...shown(named).map((rank) => ({
-        text: `${rankName(rank)}: ${isUser ? userWords(rank) : cpuWords(rank)}`,
+        text: `${rankName(rank)}: ${isUser ? userWords(rank) : cpuTimeText(rank)}`,
         from: CPU_FROM,
         node: rank.node,
         value: work(rank),

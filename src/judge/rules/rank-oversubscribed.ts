@@ -10,8 +10,8 @@ import {
   crowdEvidence,
   crowdOf,
   isCrowd,
-  knownRanks,
   ranksByNode,
+  recordedRanks,
   someRanks,
   surenessOfCrowds,
   WAIT_FROM,
@@ -28,7 +28,7 @@ export default rule({
   help: 'The ranks on a node, with their threads, wanted 1.25 times the CPUs that the job has there. They waited for a CPU in a quarter of the time in which they were ready to run.',
   kind: 'trouble',
   order: 442,
-  needs: [knownRanks],
+  needs: [recordedRanks],
   thresholds: CROWDED,
   when(facts, limits) {
     const cpusOn = new Map(facts.nodes.map((node: NodeReport) => [node.node, node.cpus]));

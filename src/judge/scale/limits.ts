@@ -5,7 +5,7 @@ import { largest, type Material } from '../../query/material.ts';
 import { diskTable, networkTable } from '../../sources/tables.ts';
 import type { Report } from '../report-schema.ts';
 import { FILE_WORK, hasNoIo } from '../rules/shared/file-work.ts';
-import { weightedMean } from '../use/seen.ts';
+import { weightedMean } from '../use/recorded-time.ts';
 import { type Profile, STARVED, waitingOf } from './profile.ts';
 
 /** What may hold a job up. */

@@ -2,7 +2,7 @@ import { stated } from '../../base/stated.ts';
 import { figure } from '../../base/words.ts';
 import type { NodeReport, Report } from '../report-schema.ts';
 import { waitedShare } from '../rules/shared/cpu-waiting.ts';
-import { weightedMean } from '../use/seen.ts';
+import { weightedMean } from '../use/recorded-time.ts';
 
 /** What the size of a run is counted in; `tag:ranks` is a tag of the job with a number. */
 export type SizeBy = 'cores' | 'nodes' | 'gpus' | `tag:${string}`;

@@ -151,13 +151,13 @@ function checked(runs: readonly ScaleRun[], leftOut: readonly LeftOut[], { by, k
   const sizes = new Set(runs.map((run) => run.size));
   if (sizes.size < 2) {
     const all = runs.length === 1 ? 'there is one run' : `all ${runs.length} runs have the same size`;
-    throw new Fault(`${all}, of ${sizeWords([...sizes][0]!, by)}: a study needs at least two sizes${why}`, { hint });
+    throw new Fault(`${all}, of ${sizeText([...sizes][0]!, by)}: a study needs at least two sizes${why}`, { hint });
   }
   return kindOf(runs, kind);
 }
 
 /** "4 cores", "2 GPUs", "ranks 8". */
-export function sizeWords(size: number, by: SizeBy): string {
+export function sizeText(size: number, by: SizeBy): string {
   if (by.startsWith('tag:')) return `${by.slice('tag:'.length)} ${figure(size)}`;
   const one = { cores: 'core', nodes: 'node', gpus: 'GPU' }[by as 'cores'];
   return count(size, one);

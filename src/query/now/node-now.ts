@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { splitLine } from '../../base/csv.ts';
 import type { NodeRecording } from '../../recording/folder/open.ts';
 import { liveName } from '../../recording/folder/part-name.ts';
-import { listParts } from '../../recording/live/parts.ts';
+import { listParts } from '../../recording/live/file-parts.ts';
 import type { Position } from '../../recording/live/position.ts';
 import { Tail } from '../../recording/live/tail.ts';
 import { cgroupTable, cpuTable, gpuTable, meminfoTable, processTable } from '../../sources/tables.ts';

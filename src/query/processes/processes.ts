@@ -118,7 +118,7 @@ function readNode(node: NodeRecording, job: ProcessJob, facts: Job, options: Opt
   const { wanted, damaged, sampled } = options;
   const troubles: string[] = [];
   const tell = (damage: Damage, table: string): void => {
-    troubles.push(damageWords(damage));
+    troubles.push(damageText(damage));
     damaged?.(node, { ...damage, table });
   };
   const read = <T extends Table>(table: T, columns?: readonly NameIn<T>[]): BatchOf<T> | undefined => {
@@ -174,7 +174,7 @@ function usersOf(job: Job, samples: readonly SampledProcess[]): Map<number, stri
   return users;
 }
 
-export function damageWords(damage: Damage): string {
+export function damageText(damage: Damage): string {
   if (damage.unreadable !== undefined) return `${damage.file}: ${damage.unreadable}`;
   if (damage.lost_columns !== undefined)
     return `${damage.file}: ${damage.lost_columns.join(', ')} cannot be read, the other columns can`;

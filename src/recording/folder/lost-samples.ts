@@ -52,7 +52,7 @@ export function lossesOf(lost: readonly LostSamples[]): Loss[] {
 }
 
 /** "493 samples could not be written since 2026-11-16 02:57:20 UTC: no space left on the device (44 of meminfo, …)". */
-export function lostWords(lost: readonly LostSamples[]): string[] {
+export function lostSamplesText(lost: readonly LostSamples[]): string[] {
   return lossesOf(lost).map(({ why, samples, since, tables }) => {
     const what = `${count(samples, 'sample')} could not be written`;
     return `${since === '' ? what : `${what} ${since}`}: ${why} (${tables})`;

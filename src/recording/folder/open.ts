@@ -13,7 +13,7 @@ import { damagedOf, statisticsOf, type TableFiles, tableFiles } from './files.ts
 import { FORMAT, JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
-import { shaped, wrongWords } from './shape.ts';
+import { invalidValueText, shaped } from './shape.ts';
 import { readTables, TABLES_FILE } from './tables-file.ts';
 
 export interface NodeRecording {
@@ -323,7 +323,7 @@ function readRecord<T extends { format: number }>(file: string, needs: object, t
   }
   const wrong: string[] = [];
   const whole = shaped<T>(record, needs, wrong);
-  if (wrong.length > 0) troubles.push(`${file}: ${wrongWords(wrong)} cannot be used`);
+  if (wrong.length > 0) troubles.push(`${file}: ${invalidValueText(wrong)} cannot be used`);
   return whole;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fields, list, map, may, moment, must, number, shaped, text, tuple, wrongWords } from './shape.ts';
+import { fields, invalidValueText, list, map, may, moment, must, number, shaped, text, tuple } from './shape.ts';
 
 const needed = { id: '', nodes: [], start: Number.NaN, facts: { cpus: Number.NaN, gpus: [] } };
 
@@ -75,7 +75,7 @@ test('parts of a field that cannot be used are left out and named, and the rest 
     'spans.1',
     'spans.2',
   ]);
-  assert.equal(wrongWords(wrong), 'written.1, steps.0.end, steps.1.id, steps.2, tags.bad and 3 more');
+  assert.equal(invalidValueText(wrong), 'written.1, steps.0.end, steps.1.id, steps.2, tags.bad and 3 more');
   const none: string[] = [];
   assert.deepEqual(shaped({ written: 5, steps: null }, shape, none), { tags: {}, start: Number.NaN });
   assert.deepEqual(none, ['written']);

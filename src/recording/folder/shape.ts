@@ -160,7 +160,7 @@ export function isOptional(needed: object, name: string): boolean {
 }
 
 /** What cannot be used, in words for one line: of very many the first. */
-export const wrongWords = (wrong: readonly string[]): string =>
+export const invalidValueText = (wrong: readonly string[]): string =>
   wrong.length <= MOST_NAMED
     ? wrong.join(', ')
     : `${wrong.slice(0, MOST_NAMED).join(', ')} and ${wrong.length - MOST_NAMED} more`;

@@ -6,7 +6,7 @@ import { AGENT_NEEDS, type AgentRecord, TABLES } from './agent-record.ts';
 import { withHelp, withoutOwnHelp } from './own-help.ts';
 import { MOST_BYTES, readJson, readJsonText } from './record-file.ts';
 import { replaceLast } from './replace.ts';
-import { shaped, wrongWords } from './shape.ts';
+import { invalidValueText, shaped } from './shape.ts';
 import { syncFolder, writeSynced } from './synced.ts';
 
 /**
@@ -30,7 +30,7 @@ export function readTables(folder: string, troubles: string[]): Tables | undefin
     if (!Array.isArray(tables)) throw new SyntaxError('no list');
     const wrong: string[] = [];
     const usable = (TABLES(tables, wrong) as Tables).map(withHelp);
-    if (wrong.length > 0) troubles.push(`${file}: of its tables ${wrongWords(wrong)} cannot be used`);
+    if (wrong.length > 0) troubles.push(`${file}: of its tables ${invalidValueText(wrong)} cannot be used`);
     else known = { text, tables: usable };
     return usable;
   } catch (error) {

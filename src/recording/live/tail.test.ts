@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { Frame } from '../../table/frame.ts';
 import { gauge, type Table, text } from '../../table/table.ts';
 import { TableWriter } from './append.ts';
-import { listParts } from './parts.ts';
+import { listParts } from './file-parts.ts';
 import { BEGINNING, type Position } from './position.ts';
 import { type Lines, type Run, Tail } from './tail.ts';
 

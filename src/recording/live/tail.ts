@@ -5,8 +5,8 @@ import { code } from '../../base/fault.ts';
 import { NotPlain } from '../../base/plain-file.ts';
 import { liveName, partName } from '../folder/part-name.ts';
 import { unpackFile } from '../sealed/unpack.ts';
+import { listParts, MOST_FILES, type TableParts } from './file-parts.ts';
 import { openOwned, readOwned } from './owned-file.ts';
-import { listParts, MOST_FILES, type TableParts } from './parts.ts';
 import type { Position } from './position.ts';
 
 /** A run of bytes of one part, as they were written. */

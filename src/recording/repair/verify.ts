@@ -16,7 +16,7 @@ import {
   type TableFiles,
   tableFiles,
 } from '../folder/files.ts';
-import { lostWords } from '../folder/lost-samples.ts';
+import { lostSamplesText } from '../folder/lost-samples.ts';
 import { type NodeRecording, openRecording } from '../folder/open.ts';
 import { TABLES_FILE } from '../folder/tables-file.ts';
 import { type CsvOptions, type Damage, readCsv } from '../read/csv-read.ts';
@@ -196,7 +196,7 @@ class Verifier {
       this.add(path.join(node.folder, TABLES_FILE), 'is missing', 'note', 'tables are known from their files');
     for (const { where, why } of node.agent?.doubts ?? [])
       this.add(path.join(node.folder, 'agent.json'), `says: ${where}: ${why}`, 'note', 'what was there is there');
-    for (const words of lostWords(node.agent?.lost_samples ?? []))
+    for (const words of lostSamplesText(node.agent?.lost_samples ?? []))
       this.add(path.join(node.folder, 'agent.json'), `says: ${words}`, 'note', 'what was written is there');
     for (const { file, kept } of node.lost ?? []) {
       if (this.replaced.has(path.join(node.folder, file))) continue;

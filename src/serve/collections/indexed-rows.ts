@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { indexOf } from '../../history/ask/history.ts';
 import { Catalogue } from '../../history/index/catalogue.ts';
-import { dayFolder, daysOf, indexFolder, partsIn } from '../../history/index/place.ts';
+import { dayFolder, daysOf, indexFolder, partsIn } from '../../history/index/index-files.ts';
 import { readRows } from '../../history/index/row-file.ts';
 import { stampOf } from '../../history/index/stamp.ts';
 import { type JobSummary, SUMMARY_TABLES } from '../../history/tables/summary.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Fault } from '../../base/fault.ts';
 import { type LeftOut, runOf, type ScaleRun, type SizeBy } from '../../judge/scale/run.ts';
 import { studyOf } from '../../judge/scale/study.ts';
-import { recommendedWords, studyJson } from '../../show/scale/study-text.ts';
+import { recommendationText, studyJson } from '../../show/scale/study-text.ts';
 import type { ListedJob } from '../api.ts';
 import { Problem } from '../problems.ts';
 import type { Server } from '../server.ts';
@@ -52,7 +52,7 @@ export function scaleRoutes({ app, list, open }: Server): void {
       try {
         const study = studyOf(runs, leftOut, { by: size, efficiency });
         const { recommended } = study;
-        const told = recommended === undefined ? {} : { recommended_text: recommendedWords(recommended, study) };
+        const told = recommended === undefined ? {} : { recommended_text: recommendationText(recommended, study) };
         const answer = { ...(JSON.parse(studyJson(study)) as object), ...told };
         return reply.type('application/json').send(JSON.stringify(answer) as never);
       } catch (error) {

@@ -10,10 +10,10 @@ import { beginOf, tickOf } from '../../recording/read/buckets.ts';
 import type { Table } from '../../table/table.ts';
 import { writeLong } from './long.ts';
 import { writeNdjson } from './ndjson.ts';
+import { type Piece, union } from './node-batch.ts';
 import { type OmnistatFile, omnistatFiles } from './omnistat.ts';
 import { fileOutput, type Output, standardOutput } from './output.ts';
 import { writeLongParquet } from './parquet.ts';
-import { type Piece, union } from './piece.ts';
 import { bytesOf, columnsOf, pieceOf, type Selected, selectedOf, tableNames } from './select.ts';
 import { type Lane, lanesOf, type WideForm, writeWide } from './wide.ts';
 

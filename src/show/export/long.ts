@@ -2,8 +2,8 @@ import { cell, line } from '../../base/csv.ts';
 import { putIso, putNumber, putWhole, WIDEST } from '../../base/number-text.ts';
 import { isNumber } from '../../recording/read/batch.ts';
 import type { Table } from '../../table/table.ts';
+import { keysOf, type Piece } from './node-batch.ts';
 import type { Output } from './output.ts';
-import { keysOf, type Piece } from './piece.ts';
 import { type TextBuffer, writePieces } from './text-buffer.ts';
 
 export interface TimeForm {

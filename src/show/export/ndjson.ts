@@ -2,8 +2,8 @@ import { putIso, putNumber, putWhole, WIDEST } from '../../base/number-text.ts';
 import { isNumber } from '../../recording/read/batch.ts';
 import type { Table } from '../../table/table.ts';
 import type { LongForm } from './long.ts';
+import { keysOf, type Piece } from './node-batch.ts';
 import type { Output } from './output.ts';
-import { keysOf, type Piece } from './piece.ts';
 import { type TextBuffer, writePieces } from './text-buffer.ts';
 
 const NULL = Buffer.from('null');

@@ -1,7 +1,7 @@
 import type { Batch, TextColumn } from '../../recording/read/batch.ts';
 import { gpuTable, networkTable } from '../../sources/tables.ts';
 import { type Column, gauge, type KeyName, type NameIn, type Table, type TableColumn } from '../../table/table.ts';
-import { filterRows, keysOf, type Piece } from './piece.ts';
+import { filterRows, keysOf, type Piece } from './node-batch.ts';
 
 /**
  * The two files that Omnistat's query tool exports, so that programs written for them go on working.

@@ -5,8 +5,8 @@ import { makeFolder } from '../../base/folder.ts';
 import { type Batch, isNumber, type TextColumn } from '../../recording/read/batch.ts';
 import { ParquetWriter, parquetColumns, tableMetadata } from '../../recording/sealed/parquet/write.ts';
 import type { Table } from '../../table/table.ts';
+import type { Piece } from './node-batch.ts';
 import { attempt } from './output.ts';
-import type { Piece } from './piece.ts';
 
 /** A table whose keys are those of a long file: node and job come first. */
 function longTable(table: Table, recordings: boolean): Table {

@@ -4,7 +4,7 @@ import { Fault, usage } from '../../base/fault.ts';
 import type { Intervals } from '../../base/intervals.ts';
 import { stated } from '../../base/stated.ts';
 import { suggest } from '../../base/suggest.ts';
-import { damageWords } from '../../query/processes/processes.ts';
+import { damageText } from '../../query/processes/processes.ts';
 import { type Coarse, coarse } from '../../query/series/coarse.ts';
 import { intervalsOf, type SpanQuery, sampledPart, selectEach } from '../../query/spans/select.ts';
 import { lostWhy } from '../../query/summarise.ts';
@@ -12,7 +12,7 @@ import { tableOf } from '../../recording/folder/describe.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
 import type { Table } from '../../table/table.ts';
-import type { Piece } from './piece.ts';
+import type { Piece } from './node-batch.ts';
 
 /** One recording of the export, its job's id, and what of it is wanted. */
 export interface Selected {
@@ -106,7 +106,7 @@ export function pieceOf(
   const batch = readTable(node, table, { intervals, ...stated({ columns }) });
   for (const damage of batch.damage) {
     const lost = damage.unreadable !== undefined || damage.lost_columns !== undefined;
-    options.damaged?.(damage.file, damageWords(damage), lost);
+    options.damaged?.(damage.file, damageText(damage), lost);
   }
   if (batch.rows === 0) return undefined;
   return {

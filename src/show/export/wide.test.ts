@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { batchOf, memoryOutput, type Row, stream } from '../../../test/made/export-recording.ts';
 import { tickOf } from '../../recording/read/buckets.ts';
 import { counter, gauge, type Table } from '../../table/table.ts';
-import type { Piece } from './piece.ts';
+import type { Piece } from './node-batch.ts';
 import { type Lane, lanesOf, type WideForm, writeWide } from './wide.ts';
 
 const table: Table = {

@@ -3,8 +3,8 @@ import { putFloat, putNumber, putTime, putWhole, WIDEST } from '../../base/numbe
 import { byName } from '../../recording/folder/open.ts';
 import { tickOf } from '../../recording/read/buckets.ts';
 import type { Column, Table } from '../../table/table.ts';
+import { keysOf, type Piece } from './node-batch.ts';
 import type { Output } from './output.ts';
-import { keysOf, type Piece } from './piece.ts';
 import { TextBuffer } from './text-buffer.ts';
 
 /** One series of the export: a GPU of a node, a disk, or a whole node when the table has no keys. */

@@ -1,10 +1,17 @@
 import { formatMoment } from '../../base/moment.ts';
 import { count } from '../../base/words.ts';
+import {
+  conditionFigure,
+  conditionsText,
+  costText,
+  hoursText,
+  shortDuration,
+  usersAndJobs,
+} from '../../policy/condition-text.ts';
 import type { Case, CaseJob, Judged } from '../../policy/evaluate.ts';
 import type { MessageRow } from '../../policy/message-rows.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { Replay } from '../../policy/replay.ts';
-import { costWords, figureWords, hoursWords, policyWords, shortDuration, usersAndJobs } from '../../policy/words.ts';
 import { paint } from '../terminal/paint.ts';
 import { ascii, printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
 
@@ -34,7 +41,7 @@ export function policyListText(policies: readonly Policy[], options: TextOptions
     policy.per,
     shortDuration(policy.period_seconds),
     [...policy.actions, ...(policy.cancel === undefined ? [] : ['cancel'])].join(','),
-    policyWords(policy),
+    conditionsText(policy),
   ]);
   return finished(textTable(columns, rows, options.width), options);
 }
@@ -71,7 +78,7 @@ const missingWords = (unmeasured: Judged['unmeasured']): string =>
   [...new Set(unmeasured.flatMap(({ missing }) => missing))].join(', ');
 
 function caseLines(one: Case, said: string | undefined, width: number | undefined): string[] {
-  const head = `${one.user || '(none)'}: ${count(one.jobs.length, 'job')}, ${costWords(one.totals)}${said === undefined ? '' : `; ${said}`}`;
+  const head = `${one.user || '(none)'}: ${count(one.jobs.length, 'job')}, ${costText(one.totals)}${said === undefined ? '' : `; ${said}`}`;
   const table = textTable(jobColumns(one), one.jobs.slice(0, MOST_JOBS).map(jobCells), (width ?? 102) - 2);
   const more = one.jobs.length > MOST_JOBS ? [`  and ${count(one.jobs.length - MOST_JOBS, 'job')} more`] : [];
   return ['', printable(head), ...table.map((line) => `  ${line}`), ...more];
@@ -94,9 +101,9 @@ function jobCells({ summary: job, figures }: CaseJob): string[] {
     job.name ?? '-',
     job.state ?? '-',
     formatMoment(job.time).slice(0, 'YYYY-MM-DD HH:MM'.length),
-    job.core_hours === undefined ? '-' : hoursWords(job.core_hours),
-    job.gpu_hours === undefined ? '-' : hoursWords(job.gpu_hours),
-    ...Object.entries(figures).map(([name, value]) => figureWords(name, value)),
+    job.core_hours === undefined ? '-' : hoursText(job.core_hours),
+    job.gpu_hours === undefined ? '-' : hoursText(job.gpu_hours),
+    ...Object.entries(figures).map(([name, value]) => conditionFigure(name, value)),
   ];
 }
 
@@ -107,7 +114,7 @@ export function replayText(found: Replay, options: TextOptions = {}): string {
   const pen = paint(options.stream ?? {});
   const width = Math.min(options.width ?? 100, 100);
   const head = `${found.policy}, ${day(found.from)} to ${day(found.to)}: it would have sent ${count(found.messages, 'message')} to ${count(found.users, 'user')} about ${count(found.jobs, 'job')}`;
-  const cost = `${found.jobs === 0 ? '' : `These jobs had ${costWords(found)}. `}${count(found.looked_at, 'job')} looked at, ${found.exempt.toLocaleString('en-US')} exempt, ${found.unmeasured.toLocaleString('en-US')} not judged because not measured.`;
+  const cost = `${found.jobs === 0 ? '' : `These jobs had ${costText(found)}. `}${count(found.looked_at, 'job')} looked at, ${found.exempt.toLocaleString('en-US')} exempt, ${found.unmeasured.toLocaleString('en-US')} not judged because not measured.`;
   const columns: TextColumn[] = [
     { head: 'period' },
     { head: 'user' },
@@ -118,7 +125,7 @@ export function replayText(found: Replay, options: TextOptions = {}): string {
     { head: 'not used', align: 'right' },
     { head: 'look at', shrinks: true },
   ];
-  const amount = (value: number | undefined): string => (value === undefined ? '-' : hoursWords(value));
+  const amount = (value: number | undefined): string => (value === undefined ? '-' : hoursText(value));
   const rows = found.periods.flatMap(({ from, messages }) =>
     messages.map(({ user, jobs, totals }, i) => [
       i === 0 ? day(from) : '',
@@ -160,7 +167,7 @@ export function judgedMarkdown(all: readonly { policy: Policy; judged: Judged }[
           '|---|---:|---|---|',
           ...judged.cases.map(
             ({ user, jobs, totals }) =>
-              `| ${cell(user)} | ${jobs.length} | ${costWords(totals)} | ${cell(
+              `| ${cell(user)} | ${jobs.length} | ${costText(totals)} | ${cell(
                 jobs
                   .slice(0, MOST_JOBS)
                   .map(({ summary }) => summary.job)

@@ -2,7 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import { greatest } from '../../base/extremes.ts';
 import { textWidth } from '../../base/text-width.ts';
 import { blockLine, type Ends, inSteps, type NamedSpan, repeatedLine, spanLines } from '../../charts/blocks.ts';
-import { sinceStart, withUnit } from '../../charts/words.ts';
+import { sinceStart, withUnit } from '../../charts/value-text.ts';
 import type { CurvesReport, Report } from '../../judge/report-schema.ts';
 import { printable } from '../terminal/text-table.ts';
 
@@ -22,7 +22,7 @@ export const nameOf = ({ what, scope }: CurveLine): string =>
   scope === 'node' && what !== 'GPU' ? `${what} (nodes)` : what;
 
 /** "max 3.9 CPUs". */
-export const mostWords = (line: CurveLine): string => `max ${withUnit(mostOf(line), line.unit)}`;
+export const maximumText = (line: CurveLine): string => `max ${withUnit(mostOf(line), line.unit)}`;
 
 /** "Over time, 1 min 12 s a character". */
 export function curveTitle({ step, lines }: CurvesReport): string {
@@ -41,7 +41,7 @@ export function curveTexts({ lines }: CurvesReport, isUnicode: boolean): CurveTe
   return lines.map((line) => ({
     name: nameOf(line),
     line: blockLine(line.values, CURVE_WIDTH, mostOf(line), isUnicode),
-    most: mostWords(line),
+    most: maximumText(line),
   }));
 }
 

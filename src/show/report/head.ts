@@ -6,7 +6,7 @@ import { count, figure, listed, percent } from '../../base/words.ts';
 import { isSchedulersId, isStepId } from '../../jobs/found/of-job.ts';
 import type { Report, Unmeasured } from '../../judge/report-schema.ts';
 import { TOO_SHORT } from '../../judge/rules/shared/rule.ts';
-import { isPartlyRecorded } from '../../judge/use/seen.ts';
+import { isPartlyRecorded } from '../../judge/use/recorded-time.ts';
 
 /** What stands above and below the tables in every form of the report. */
 
@@ -178,6 +178,6 @@ export function memoryLines({ summary: s }: Report): [string, number][] {
 }
 
 /** Without anything that was asked for there is only what was used. */
-export function askedWords(report: Report): string {
+export function requestText(report: Report): string {
   return Object.keys(report.job.asked).length > 0 ? 'Asked for and used' : 'Used';
 }

@@ -4,11 +4,11 @@ import { formatBytes } from '../../base/size.ts';
 import { percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { printable } from '../terminal/text-table.ts';
-import { curveEnds, mostWords, nameOf } from './curve-lines.ts';
+import { curveEnds, maximumText, nameOf } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
 import { curvePicture, gpuMap, meterBar, phasePicture } from './drawings.ts';
-import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
-import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
+import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
+import { energyText, hoursText, kernelWorkText, meters, workText } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, manyRows } from './several.ts';
@@ -71,7 +71,7 @@ ${about(report)
   .join('\n')}
 <p class="verdict ${worst}">${safe(verdict(report))}</p>
 </header>
-${section(askedWords(report), used(report))}
+${section(requestText(report), used(report))}
 ${section('Over time', overTime(report))}
 ${section('Findings', findings(report))}
 ${section('GPUs', gpus(report))}
@@ -123,10 +123,10 @@ function used(report: Report): string {
   );
   const plain = (name: string, text: string): string =>
     `<tr><th>${name}</th><td></td><td></td><td>${safe(text)}</td></tr>`;
-  const [work, kernel] = [workWords(report), kernelWords(report)];
+  const [work, kernel] = [workText(report), kernelWorkText(report)];
   if (work !== undefined) rows.push(plain('CPU time', work));
   if (kernel !== undefined) rows.push(plain('kernel', kernel));
-  rows.push(plain('energy', energyWords(report) ?? 'not measurable here'), plain('hours', hoursWords(report)));
+  rows.push(plain('energy', energyText(report) ?? 'not measurable here'), plain('hours', hoursText(report)));
   return `<table class="used">${rows.join('\n')}</table>`;
 }
 
@@ -136,7 +136,7 @@ function overTime(report: Report): string {
   if (curves === undefined) return '';
   const rows = curves.lines.map(
     (line) =>
-      `<tr><th>${safe(nameOf(line))}</th><td>${curvePicture(line, mostWords(line))}</td><td class="n">${safe(mostWords(line))}</td></tr>`,
+      `<tr><th>${safe(nameOf(line))}</th><td>${curvePicture(line, maximumText(line))}</td><td class="n">${safe(maximumText(line))}</td></tr>`,
   );
   const bars = phasePicture(phases, curves);
   if (bars !== '') rows.push(`<tr><th>phases</th><td>${bars}</td><td></td></tr>`);

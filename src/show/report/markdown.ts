@@ -5,8 +5,8 @@ import { foldRows } from '../terminal/fold-rows.ts';
 import { cut, pad, printable, textWidth } from '../terminal/text-table.ts';
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
-import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
-import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
+import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
+import { energyText, hoursText, kernelWorkText, meters, workText } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, severalRows } from './several.ts';
@@ -22,7 +22,7 @@ function card(report: Report): string {
     `# ${safe(title(report))}: ${ending(report).toLowerCase()}`,
     about(report).map(safe).join('  \n'),
     `**${safe(verdict(report))}**`,
-    section(askedWords(report), used(report)),
+    section(requestText(report), used(report)),
     section(report.curves === undefined ? '' : curveTitle(report.curves), overTime(report)),
     section('Findings', findings(report)),
     section('GPUs', gpus(report)),
@@ -74,11 +74,11 @@ function ranks(report: Report): string {
 
 function used(report: Report): string {
   const rows = meters(report, false).map(({ name, share, text }) => [name, percent(share), text]);
-  const [work, kernel] = [workWords(report), kernelWords(report)];
+  const [work, kernel] = [workText(report), kernelWorkText(report)];
   if (work !== undefined) rows.push(['CPU time', '', work]);
   if (kernel !== undefined) rows.push(['kernel', '', kernel]);
-  const energy = energyWords(report);
-  rows.push(['energy', '', energy ?? 'not measurable here'], ['hours', '', hoursWords(report)]);
+  const energy = energyText(report);
+  rows.push(['energy', '', energy ?? 'not measurable here'], ['hours', '', hoursText(report)]);
   return table({ columns: [{ head: 'what' }, { head: 'used', align: 'right' }, { head: '' }], rows }, true);
 }
 

@@ -110,7 +110,7 @@ function memoryMeter({ summary: s, job }: Report, sources: boolean): Meter {
 }
 
 /** "user 3.2 s, system 120 ms, 1.4 s waiting for a CPU": what became of the CPU time; undefined when nobody knows. */
-export function workWords({ work }: Report): string | undefined {
+export function workText({ work }: Report): string | undefined {
   if (work?.user_seconds === undefined || work.system_seconds === undefined) return undefined;
   const parts = [`user ${cpuTime(work.user_seconds)}`, `system ${cpuTime(work.system_seconds)}`];
   if (work.waiting_seconds !== undefined) parts.push(`${cpuTime(work.waiting_seconds)} waiting for a CPU`);
@@ -118,7 +118,7 @@ export function workWords({ work }: Report): string | undefined {
 }
 
 /** Page faults and context switches. */
-export function kernelWords({ work }: Report): string | undefined {
+export function kernelWorkText({ work }: Report): string | undefined {
   if (work?.minor_faults === undefined || work.voluntary_switches === undefined) return undefined;
   const faults = `page faults ${figure(work.minor_faults)} minor, ${figure(work.major_faults)} major`;
   return `${faults}; switches ${figure(work.voluntary_switches)} voluntary, ${figure(work.involuntary_switches)} forced`;
@@ -128,7 +128,7 @@ export function kernelWords({ work }: Report): string | undefined {
 const WHOLE = 0.995;
 
 /** "41.2 kWh by counters (CPUs, memory, GPUs)". */
-export function energyWords({ summary: s }: Report): string | undefined {
+export function energyText({ summary: s }: Report): string | undefined {
   if (s.energy_joules === undefined) return undefined;
   const how = { counter: 'by counters', 'integrated power': 'from sampled power', both: 'counters and sampled power' };
   const part = (s.energy_coverage ?? 1) < WHOLE ? `, ${percent(s.energy_coverage)} of node time` : '';
@@ -137,7 +137,7 @@ export function energyWords({ summary: s }: Report): string | undefined {
   return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${part})`;
 }
 
-export function hoursWords({ summary: s }: Report): string {
+export function hoursText({ summary: s }: Report): string {
   const parts = [`${figure(s.node_hours)} node-hours`];
   if (s.core_hours !== undefined) parts.push(`${figure(s.core_hours)} core-hours`);
   if (s.gpu_hours !== undefined) parts.push(`${figure(s.gpu_hours)} GPU-hours`);

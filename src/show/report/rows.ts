@@ -258,7 +258,7 @@ export function processRows(report: Report, most: number): Rows {
 }
 
 /** What was recorded of the job's processes, and what was not; undefined when they were not to record themselves. */
-export function recordWords({ job, records: r, summary, quality }: Report): string | undefined {
+export function recordsText({ job, records: r, summary, quality }: Report): string | undefined {
   if (r === undefined) return undefined;
   const parts: string[] = [];
   const own = r.records - r.told;

@@ -8,8 +8,8 @@ import { type Paint, paint } from '../terminal/paint.ts';
 import { cut, cutCommand, pad, printable, textTable, textWidth, wrap } from '../terminal/text-table.ts';
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
-import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
-import { energyWords, hoursWords, kernelWords, meters, workWords } from './meters.ts';
+import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
+import { energyText, hoursText, kernelWorkText, meters, workText } from './meters.ts';
 import { PackedTexts } from './packed-texts.ts';
 import { rankPart } from './rank-rows.ts';
 import {
@@ -26,7 +26,7 @@ import {
   processRows,
   programRows,
   type Rows,
-  recordWords,
+  recordsText,
 } from './rows.ts';
 import { type JobRow, jobRow, manyRows, severalRows } from './several.ts';
 
@@ -166,7 +166,7 @@ function head(report: Report, pen: Pen): string[] {
 
 function used(report: Report, pen: Pen, all: boolean): string[] {
   const list = meters(report, all);
-  const lines = [pen.bold(askedWords(report))];
+  const lines = [pen.bold(requestText(report))];
   const label = (name: string): string => `  ${pad(name, 11)}`;
   const room = WIDTH - 13 - METER - 10;
   for (const { name, share, text } of list) {
@@ -178,17 +178,17 @@ function used(report: Report, pen: Pen, all: boolean): string[] {
     lines.push(`${label(name)}${meter(share, pen)} ${pad(percent(share), 7, 'right')}  ${first}`);
     for (const line of more) lines.push(`${' '.repeat(WIDTH - room)}${line}`);
   }
-  const work = workWords(report);
+  const work = workText(report);
   if (work !== undefined) {
     // it belongs to the CPU time
     const at = list.findIndex(({ name }) => name === 'CPU') + 2;
     lines.splice(at, 0, `${label('')}${work}`);
   }
-  const kernel = all ? kernelWords(report) : undefined;
+  const kernel = all ? kernelWorkText(report) : undefined;
   if (kernel !== undefined) lines.push(`${label('kernel')}${kernel}`);
-  const energy = energyWords(report);
+  const energy = energyText(report);
   lines.push(`${label('energy')}${energy === undefined ? pen.dim('not measurable here') : pen.say(energy)}`);
-  if (all || report.summary.wall_seconds >= 60) lines.push(`${label('hours')}${hoursWords(report)}`);
+  if (all || report.summary.wall_seconds >= 60) lines.push(`${label('hours')}${hoursText(report)}`);
   if (all) {
     for (const [what, bytes] of memoryLines(report))
       lines.push(`${label('')}${pad(formatBytes(bytes), 10, 'right')}  ${pen.say(what)}`);
@@ -304,7 +304,7 @@ function daskPart(report: Report, pen: Pen): string[] {
 
 function processPart(report: Report, pen: Pen, all: boolean): string[] {
   const programs = part(pen, 'Programs', programRows(report, all ? Number.POSITIVE_INFINITY : MOST_PROGRAMS));
-  const note = all ? recordWords(report) : processNote(report);
+  const note = all ? recordsText(report) : processNote(report);
   if (note !== undefined) for (const line of wrap(pen.say(note), WIDTH - 2)) programs.push(`  ${pen.dim(line)}`);
   if (!all) return programs;
   const total = report.summary.processes ?? report.processes.length;

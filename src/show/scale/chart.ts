@@ -1,5 +1,5 @@
 import { figure } from '../../base/words.ts';
-import { type Study, sizeWords } from '../../judge/scale/study.ts';
+import { type Study, sizeText } from '../../judge/scale/study.ts';
 import { pad, textWidth } from '../terminal/text-table.ts';
 
 /** What a chart is drawn with; the second where a terminal or file has only ASCII. */
@@ -54,7 +54,7 @@ export function speedupChart(study: Study, width = MOST_WIDTH, unicode = false):
   const { recommended } = study;
   if (recommended !== undefined && recommended.size >= from && recommended.size <= to)
     lines.push(
-      `${' '.repeat(left + 2)}${under(x(recommended.size), marks.here, sizeWords(recommended.size, study.by), columns)}`.trimEnd(),
+      `${' '.repeat(left + 2)}${under(x(recommended.size), marks.here, sizeText(recommended.size, study.by), columns)}`.trimEnd(),
     );
   const law = study.laws.find(({ best }) => best)?.law;
   lines.push(

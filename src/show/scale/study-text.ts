@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { count, energy, figure, percent } from '../../base/words.ts';
 import type { Estimate } from '../../judge/scale/fit.ts';
-import { type FittedLaw, type Recommended, type Study, sizeWords } from '../../judge/scale/study.ts';
+import { type FittedLaw, type Recommended, type Study, sizeText } from '../../judge/scale/study.ts';
 import { objectCsv } from '../object-csv.ts';
 import { paint } from '../terminal/paint.ts';
 import { ascii, printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
@@ -24,7 +24,7 @@ export function studyText(study: Study, options: ScaleTextOptions = {}): string 
   const { stream = {}, environment = process.env } = options;
   const width = Math.min(options.width ?? 80, 100);
   const pen = paint(stream);
-  const runs = `${count(study.runs.length, 'run')} on ${figure(study.smallest)} to ${sizeWords(study.largest, study.by)}`;
+  const runs = `${count(study.runs.length, 'run')} on ${figure(study.smallest)} to ${sizeText(study.largest, study.by)}`;
   const lines = wrap(`${printable(study.program)}: ${study.kind} scaling, ${runs}`, width);
   lines[0] = pen.bold(lines[0]!);
   lines.push(
@@ -37,7 +37,7 @@ export function studyText(study: Study, options: ScaleTextOptions = {}): string 
   lines.push('', ...lawLines(study, width, pen.dim));
   if (study.recommended !== undefined) {
     lines.push('');
-    for (const [i, line] of wrap(recommendedWords(study.recommended, study), width).entries())
+    for (const [i, line] of wrap(recommendationText(study.recommended, study), width).entries())
       lines.push(i === 0 ? pen.bold(line) : line);
   }
   lines.push('', ...speedupChart(study, width, stream.isTTY === true && hasUnicode(environment)));
@@ -125,15 +125,15 @@ function consequences({ limit_speedup: limit, peak_size: peak }: FittedLaw): str
 }
 
 /** "Use 16 cores: …". */
-export function recommendedWords(recommended: Recommended, { by, largest }: Pick<Study, 'by' | 'largest'>): string {
+export function recommendationText(recommended: Recommended, { by, largest }: Pick<Study, 'by' | 'largest'>): string {
   const { size, low, high, efficiency, efficiency_there: there, speedup, beyond, more } = recommended;
   const range = low === undefined || high === undefined || low === high ? '' : ` (${figure(low)} to ${figure(high)})`;
   const goal = `for an efficiency of ${percent(efficiency)}`;
   const gives = `speed-up ${figure(speedup)}, efficiency ${percent(there)}`;
   if (more)
-    return `Use ${sizeWords(size, by)} or more ${goal}: the law sees no end, but runs reach only to ${figure(largest)}. Try larger sizes.`;
+    return `Use ${sizeText(size, by)} or more ${goal}: the law sees no end, but runs reach only to ${figure(largest)}. Try larger sizes.`;
   const caution = beyond ? ` This is beyond the largest run (${figure(largest)}): try it first.` : '';
-  return `Use ${sizeWords(size, by)}${range} ${goal}: ${gives}.${caution}`;
+  return `Use ${sizeText(size, by)}${range} ${goal}: ${gives}.${caution}`;
 }
 
 /** With the curve of the law that fits best, for charts of others. */

@@ -1,5 +1,5 @@
 import { figure, percent } from '../../base/words.ts';
-import { type Study, sizeWords } from '../../judge/scale/study.ts';
+import { type Study, sizeText } from '../../judge/scale/study.ts';
 import { doublings, shownSizes } from './chart.ts';
 
 const WIDTH = 720;
@@ -45,7 +45,7 @@ export function studySvg(study: Study): string {
   }
   const first = study.sizes[0]!;
   for (const row of study.sizes) {
-    const words = `${sizeWords(row.size, study.by)}: speed-up ${figure(row.speedup)}, efficiency ${percent(row.efficiency)}`;
+    const words = `${sizeText(row.size, study.by)}: speed-up ${figure(row.speedup)}, efficiency ${percent(row.efficiency)}`;
     // runs of one size differ: from the slowest to the fastest
     const factor = (wall: number): number => (row.speedup * row.wall_seconds) / wall;
     if (row.runs > 1 && study.metric === 'time')
@@ -57,7 +57,7 @@ export function studySvg(study: Study): string {
     );
   }
   const law = study.laws.find(({ best }) => best);
-  const title = `${study.program}: ${study.kind} scaling, ${figure(first.size)} to ${sizeWords(study.largest, study.by)}`;
+  const title = `${study.program}: ${study.kind} scaling, ${figure(first.size)} to ${sizeText(study.largest, study.by)}`;
   const legend = [
     'dots: runs',
     ...(law === undefined ? [] : [`line: ${law.law}${law.estimates[0]!.low === undefined ? '' : ', 95 % interval'}`]),

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { count } from '../../base/words.ts';
 import { blockLine } from '../../charts/blocks.ts';
-import { withUnit } from '../../charts/words.ts';
+import { withUnit } from '../../charts/value-text.ts';
 import type { NodeNow } from '../../query/now/node-now.ts';
 import type { Paint } from '../terminal/paint.ts';
 import { cut, pad, printable, textTable } from '../terminal/text-table.ts';

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { partName } from '../../recording/folder/part-name.ts';
-import { listParts } from '../../recording/live/parts.ts';
+import { listParts } from '../../recording/live/file-parts.ts';
 import type { Position } from '../../recording/live/position.ts';
 
 /**

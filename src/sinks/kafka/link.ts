@@ -1,6 +1,6 @@
 import type { Admin, MessageToProduce, Producer, ResponseError } from '@platformatic/kafka';
 import { code } from '../../base/fault.ts';
-import { type Advice, connectionWords } from '../../trust/certificate-words.ts';
+import { type Advice, connectionText } from '../../trust/connection-text.ts';
 
 /** Where the brokers are, and how they know us. */
 export interface KafkaConnection {
@@ -198,7 +198,7 @@ export function troubleOf(error: unknown): string {
   const best = broker ?? system ?? all.at(-1);
   // that is all that brokers say to whoever does not log in
   if (/^Connection closed/.test(best?.message ?? '')) return CLOSED;
-  return best === undefined ? String(error) : connectionWords(best, false, ADVICE).replace(/\.$/, '');
+  return best === undefined ? String(error) : connectionText(best, false, ADVICE).replace(/\.$/, '');
 }
 
 const apiOf = (error: Error): string => (error as Error & { apiId?: string }).apiId ?? '';

@@ -11,8 +11,8 @@ import { MOST_BYTES } from '../../recording/folder/record-file.ts';
 import { shaped } from '../../recording/folder/shape.ts';
 import { withTables } from '../../recording/folder/tables-file.ts';
 import { isWrittenHere } from '../../recording/folder/written-here.ts';
+import { firstEntries, listParts, MOST_FILES, type TableParts } from '../../recording/live/file-parts.ts';
 import { readOwned } from '../../recording/live/owned-file.ts';
-import { firstEntries, listParts, MOST_FILES, type TableParts } from '../../recording/live/parts.ts';
 import type { Stream } from '../../recording/live/stream.ts';
 
 /** A stream and what its recording says of itself just now. Objects are replaced when something has changed. */

@@ -1,4 +1,4 @@
-import { Connection, type HttpAnswer } from '../../http/connection.ts';
+import { Connection, type HttpResponse } from '../../http/connection.ts';
 import { basicAuthorization, STORE_ADVICE } from '../../http/store-address.ts';
 
 /** How long one request may take, and connecting. */
@@ -88,7 +88,7 @@ export class VictoriaLink {
     this.failed = false;
   }
 
-  private async ask(method: 'GET' | 'POST', path: string, body?: Buffer): Promise<HttpAnswer> {
+  private async ask(method: 'GET' | 'POST', path: string, body?: Buffer): Promise<HttpResponse> {
     const { base, headers } = this;
     const packed = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' };
     const request = { method, path: `${base.pathname.replace(/\/+$/, '')}${path}${base.search}` };

@@ -1,9 +1,9 @@
 import type { PidNamespaces } from '../process/pid-namespaces.ts';
 import { LineFields } from './fields.ts';
 import { InsideChildren } from './inside.ts';
-import { KnownProcesses, keptOverExec, NOTHING, type RecordedProcess, type Written } from './known.ts';
 import { LONG_TEXTS, LongTexts } from './long-texts.ts';
 import { isInside, RecordNames, spaceOf } from './names.ts';
+import { keptOverExec, NOTHING, type RecordedProcess, RecordedProcesses, type Written } from './recorded-processes.ts';
 import { END_FIELDS, endField, type LineTrouble, type RecordFrames, RecordRows, THREAD_FIELDS } from './rows.ts';
 import type { RecordTables } from './tables.ts';
 import { type HeldLines, WaitingLines } from './waiting.ts';
@@ -53,7 +53,7 @@ export class RecordLines {
   private readonly texts = new LongTexts();
   private readonly names: RecordNames;
   private readonly rows: RecordRows;
-  private readonly known: KnownProcesses;
+  private readonly known: RecordedProcesses;
   private readonly inside = new InsideChildren();
   private readonly lastTold: string[] = [];
   private readonly waiting = new WaitingLines((pid, lines, exitcode) => this.addRows(pid, lines, exitcode));
@@ -67,7 +67,7 @@ export class RecordLines {
       spaces,
     }: { redact?: boolean; delays?: boolean; resumed?: boolean; spaces?: PidNamespaces } = {},
   ) {
-    this.known = new KnownProcesses(resumed);
+    this.known = new RecordedProcesses(resumed);
     this.names = new RecordNames(spaces);
     this.rows = new RecordRows(tables, this.line, this.texts, this.names, { redact, delays });
     this.frames = this.rows.frames;

@@ -1,5 +1,5 @@
 import { decode } from './fields.ts';
-import { NOTHING, type Written } from './known.ts';
+import { NOTHING, type Written } from './recorded-processes.ts';
 
 interface Text {
   readonly pieces: Buffer[];

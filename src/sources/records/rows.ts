@@ -2,10 +2,10 @@ import { Frame } from '../../table/frame.ts';
 import type { NumberName } from '../../table/table.ts';
 import { HIGHER_PEAK } from '../process/same-process.ts';
 import type { LineFields } from './fields.ts';
-import { NOTHING, type RecordedProcess } from './known.ts';
 import type { LongTexts } from './long-texts.ts';
 import type { RecordNames } from './names.ts';
 import { parseRank } from './rank.ts';
+import { NOTHING, type RecordedProcess } from './recorded-processes.ts';
 import {
   PROCESS_METRICS,
   type ProcessMetric,

@@ -5,7 +5,7 @@ import { type ChartData, type ChartFacts, latest, useAnswer } from '../ask.ts';
 import { BASE } from '../base.ts';
 import { isJobFile } from '../filed-job.ts';
 import { useTheme } from '../theme.ts';
-import { withUnit } from '../words.ts';
+import { withUnit } from '../value-text.ts';
 import { Chart, type Cursor, type Range } from './chart.tsx';
 
 /** Series that a finding is about, and the limit that they were held against. */

@@ -5,7 +5,7 @@ import { link, setQuery } from '../address.ts';
 import { ask, type ChartData, type ChartFacts, type JobSpans, latest, useAnswer } from '../ask.ts';
 import { Chart, Cursor } from '../charts/chart.tsx';
 import { useTheme } from '../theme.ts';
-import { bytes, count, duration, moment, percent, withUnit } from '../words.ts';
+import { bytes, count, duration, moment, percent, withUnit } from '../value-text.ts';
 
 /** Steps of each chart. */
 const POINTS = 300;

@@ -4,7 +4,7 @@ import type { ExperimentNames } from '../../../src/serve/api.ts';
 import { link, setQuery } from '../address.ts';
 import { latest, useAnswer } from '../ask.ts';
 import { CopyLink } from '../parts/copy-link.tsx';
-import { bytes, count, duration, percent } from '../words.ts';
+import { bytes, count, duration, percent } from '../value-text.ts';
 
 const METRICS: Readonly<Record<string, string>> = {
   duration: 'duration',

@@ -7,7 +7,7 @@ import { HeatLegend } from '../charts/panel.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { PeriodChoice } from '../parts/period-choice.tsx';
 import { periodOf, stepOf } from '../periods.ts';
-import { count, moment, percent } from '../words.ts';
+import { count, moment, percent } from '../value-text.ts';
 
 const AMOUNTS = [
   ['core_hours', 'core-hours', 'core-h'],

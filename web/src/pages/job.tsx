@@ -21,7 +21,7 @@ import { Ranks } from '../parts/ranks.tsx';
 import { RecordingFacts } from '../parts/recording.tsx';
 import { Share } from '../parts/share.tsx';
 import { Spans } from '../parts/spans.tsx';
-import { bytes, count, duration, moment, zone } from '../words.ts';
+import { bytes, count, duration, moment, zone } from '../value-text.ts';
 
 /** A chart that was asked for by a finding, and what it is to show. */
 interface Asked extends Shown {

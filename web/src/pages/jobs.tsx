@@ -4,7 +4,7 @@ import { go, link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobList, latest, useAnswer } from '../ask.ts';
 import { Cursor, type Range } from '../charts/chart.tsx';
 import { Panel } from '../charts/panel.tsx';
-import { bytes, count, duration, moment } from '../words.ts';
+import { bytes, count, duration, moment } from '../value-text.ts';
 
 /** How often the list is asked for again. */
 const AGAIN_MS = 5000;

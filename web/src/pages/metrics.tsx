@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 import type { MetricTable } from '../../../src/serve/api.ts';
 import { setQuery } from '../address.ts';
 import { latest, useAnswer } from '../ask.ts';
-import { count } from '../words.ts';
+import { count } from '../value-text.ts';
 
 /** What every column means, its unit and where it comes from. */
 export function MetricsPage({ query }: { query: URLSearchParams }) {

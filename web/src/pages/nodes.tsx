@@ -6,7 +6,7 @@ import { HeatLegend } from '../charts/panel.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { PeriodChoice } from '../parts/period-choice.tsx';
 import { periodOf, stepOf } from '../periods.ts';
-import { bytes, count, duration, moment, percent } from '../words.ts';
+import { bytes, count, duration, moment, percent } from '../value-text.ts';
 
 const AGAIN_MS = 5000;
 const STEPS = 170;

@@ -7,7 +7,7 @@ import { type JobList, latest, useAnswer } from '../ask.ts';
 import { type Drawn, loadECharts } from '../charts/load.ts';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { useTheme } from '../theme.ts';
-import { count, duration, percent } from '../words.ts';
+import { count, duration, percent } from '../value-text.ts';
 
 type SentStudy = Omit<Study, 'predict'> & Pick<DrawnStudy, 'curve'> & { recommended_text?: string };
 

@@ -3,7 +3,7 @@ import { colourOf, MARGINS } from '../../../src/charts/option.ts';
 import { type DaskStreamData, latest, useAnswer } from '../ask.ts';
 import type { Cursor, Range } from '../charts/chart.tsx';
 import { useTheme } from '../theme.ts';
-import { count, duration } from '../words.ts';
+import { count, duration } from '../value-text.ts';
 
 interface Props {
   job: string;

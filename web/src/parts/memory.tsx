@@ -1,5 +1,5 @@
 import type { Report } from '../ask.ts';
-import { bytes } from '../words.ts';
+import { bytes } from '../value-text.ts';
 
 type Figures = NonNullable<Report['summary']['memory']>;
 

@@ -1,4 +1,4 @@
-import { percent } from '../words.ts';
+import { percent } from '../value-text.ts';
 
 /** How much of what was asked for was used. */
 export function Meter({ name, share, text }: { name: string; share?: number | undefined; text: string }) {

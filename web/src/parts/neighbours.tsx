@@ -1,6 +1,6 @@
 import { link } from '../address.ts';
 import { latest, type NodeJob, useAnswer } from '../ask.ts';
-import { count, moment, percent } from '../words.ts';
+import { count, moment, percent } from '../value-text.ts';
 
 const MOST_NODES = 6;
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { ask, type JobNotes, latest, type Report, useAnswer } from '../ask.ts';
-import { bytes, duration, moment } from '../words.ts';
+import { bytes, duration, moment } from '../value-text.ts';
 
 /** What is known of the job, and what people say of it. */
 export function Notes({ job, report }: { job: string; report: Report }) {

@@ -4,7 +4,7 @@ import { setQuery } from '../address.ts';
 import { latest, type ProcessData, useAnswer } from '../ask.ts';
 import type { Range } from '../charts/chart.tsx';
 import { useTheme } from '../theme.ts';
-import { bytes, count, duration, percent, sinceStart } from '../words.ts';
+import { bytes, count, duration, percent, sinceStart } from '../value-text.ts';
 import { Threads } from './threads.tsx';
 
 interface Props {

@@ -1,5 +1,5 @@
 import type { Report } from '../ask.ts';
-import { bytes, count, duration } from '../words.ts';
+import { bytes, count, duration } from '../value-text.ts';
 
 type World = NonNullable<Report['ranks']>['largest'][number];
 

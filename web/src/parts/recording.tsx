@@ -1,5 +1,5 @@
 import type { Report } from '../ask.ts';
-import { bytes, count, duration, moment, percent } from '../words.ts';
+import { bytes, count, duration, moment, percent } from '../value-text.ts';
 
 /** Of what other programs recorded, no tick was ever expected. */
 const ticksText = ({

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { JobShare, MadeShare } from '../../../src/serve/api.ts';
 import { ask, latest, useAnswer } from '../ask.ts';
 import { BASE } from '../base.ts';
-import { moment } from '../words.ts';
+import { moment } from '../value-text.ts';
 import { CopyLink } from './copy-link.tsx';
 
 const USUAL_DAYS = 14;

@@ -1,7 +1,7 @@
 import { COLOURS, MARGINS } from '../../../src/charts/option.ts';
 import type { JobSpans } from '../ask.ts';
 import type { Range } from '../charts/chart.tsx';
-import { clock, duration } from '../words.ts';
+import { clock, duration } from '../value-text.ts';
 
 interface Props {
   spans: JobSpans;

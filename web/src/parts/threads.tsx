@@ -1,5 +1,5 @@
 import { latest, type ProcessData, type ThreadData, useAnswer } from '../ask.ts';
-import { count, duration, percent, sinceStart } from '../words.ts';
+import { count, duration, percent, sinceStart } from '../value-text.ts';
 
 interface Props {
   job: string;

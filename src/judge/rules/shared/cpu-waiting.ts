@@ -2,7 +2,7 @@ import { formatDuration } from '../../../base/duration.ts';
 import { cpusFigure, figure, listed, percent } from '../../../base/words.ts';
 import { cpuTable, processEndTable, processTable } from '../../../sources/tables.ts';
 import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
-import { measuredSeconds } from '../../use/seen.ts';
+import { measuredSeconds } from '../../use/recorded-time.ts';
 import { named } from './rule.ts';
 
 /** Whether the job's threads waited for CPUs, and who had them. */

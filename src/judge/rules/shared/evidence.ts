@@ -2,7 +2,7 @@ import { formatDuration } from '../../../base/duration.ts';
 import { count, figure } from '../../../base/words.ts';
 import { cgroupTable, cpuTable, pressureTable, processEndTable, processTable } from '../../../sources/tables.ts';
 import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
-import { weightedMean } from '../../use/seen.ts';
+import { weightedMean } from '../../use/recorded-time.ts';
 import { named } from './rule.ts';
 
 /** So many nodes, cards or processes are shown of a finding. */

@@ -13,7 +13,7 @@ import { type Fact, named, type Sureness } from './rule.ts';
 const MPI = /^(mpirun|mpiexec|orterun|prun|prterun|aprun|jsrun)(\.\w+)?$/;
 
 /** Ranks are known where processes record themselves. */
-export const knownRanks: Fact = {
+export const recordedRanks: Fact = {
   what: 'ranks (mpirun, srun) that recorded themselves',
   columns: [processEndTable.col.rank, processEndTable.col.ranks],
   has: ({ ranks }) => ranks !== undefined,
@@ -113,4 +113,4 @@ export function cpusOfRanks(ranks: readonly Rank[]): number | undefined {
 }
 
 /** "12.3 s CPU time". */
-export const cpuWords = ({ cpu_seconds }: Rank): string => `${formatDuration(cpu_seconds)} CPU time`;
+export const cpuTimeText = ({ cpu_seconds }: Rank): string => `${formatDuration(cpu_seconds)} CPU time`;

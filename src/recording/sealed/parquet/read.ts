@@ -9,7 +9,7 @@ import { TABLES } from '../../folder/agent-record.ts';
 import { guessColumn } from '../../folder/describe.ts';
 import { withHelp } from '../../folder/own-help.ts';
 import { MOST_BYTES } from '../../folder/record-file.ts';
-import { wrongWords } from '../../folder/shape.ts';
+import { invalidValueText } from '../../folder/shape.ts';
 import { Rows } from '../../read/rows.ts';
 import { SMALL_BYTES } from '../statistics-file.ts';
 import { MOST_PART_BYTES, unpackFile, unpackWhole } from '../unpack.ts';
@@ -134,7 +134,7 @@ function tableIn(pairs: readonly ReadStruct[]): Table | undefined {
       const wrong: string[] = [];
       [table] = TABLES([JSON.parse(text(plain))], wrong) as Table[];
       if (table === undefined || wrong.length > 0)
-        throw new Error(`its description of the table is damaged (${wrongWords(wrong)})`);
+        throw new Error(`its description of the table is damaged (${invalidValueText(wrong)})`);
       table = withHelp(table);
       if (known.size >= MOST_KNOWN) known.clear();
       known.set(described, table);

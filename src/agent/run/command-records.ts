@@ -28,7 +28,7 @@ function append(records: Records, lines: readonly (readonly (string | number)[])
 }
 
 /** Tells of the start of the job's first process, which may be unable to do so itself. `start`: epoch microseconds. */
-export function tellStart(
+export function recordStart(
   records: Records,
   { pid, start, command, env }: { pid: number; start: number; command: readonly string[]; env: NodeJS.ProcessEnv },
 ): void {
@@ -56,7 +56,7 @@ export function tellStart(
 }
 
 /** Tells how the job's first process ended. `end`: epoch microseconds. */
-export function tellEnd(
+export function recordEnd(
   records: Records,
   { pid, end, exitCode, signal, usage }: CommandEnding & { pid: number; end: number },
 ): void {

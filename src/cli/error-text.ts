@@ -4,7 +4,7 @@ import { Fault, reason } from '../base/fault.ts';
 export const NOT_RECORDED = 'the command runs, but is not recorded';
 
 /** What went wrong and what to do, in a line. */
-export function inWords(error: unknown): string {
+export function errorLine(error: unknown): string {
   const [message, hint] = words(error);
   return [message, ...(hint?.split('\n') ?? [])].join('; ');
 }

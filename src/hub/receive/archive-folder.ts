@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** What the system said no to, or what is in the way, and where. */
-export class PlaceError extends Error {
+export class ArchiveFolderError extends Error {
   readonly place: Place;
   readonly code: string;
   constructor(place: Place, cause: Error & { code?: string }) {
@@ -30,7 +30,7 @@ export class PlaceError extends Error {
 }
 
 export const below = (place: Place, name: string): Place => ({ way: [...place.way, name], owner: place.owner });
-export const placeKey = (place: Place): string => place.way.join('/');
+export const archiveFolderKey = (place: Place): string => place.way.join('/');
 
 /**
  * The archive's folders, reached from one to the next by descriptors: a link that somebody has put in the way, or puts
@@ -49,14 +49,14 @@ export class Places {
 
   /**
    * Does `work` with the folder's path by descriptor (`/proc/self/fd/7`); undefined when it is not there and not `made`.
-   * Throws a `PlaceError` when the system says no, or what lies there cannot be used.
+   * Throws a `ArchiveFolderError` when the system says no, or what lies there cannot be used.
    */
   in<T>(place: Place, made: boolean, work: (folder: string) => T): T | undefined {
     try {
       return this.enterAll(place, made, work);
     } catch (error) {
       const isPlaces = code(error) !== undefined || error instanceof Unusable;
-      throw isPlaces && !(error instanceof PlaceError) ? new PlaceError(place, error as Error) : error;
+      throw isPlaces && !(error instanceof ArchiveFolderError) ? new ArchiveFolderError(place, error as Error) : error;
     }
   }
 

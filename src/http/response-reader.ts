@@ -11,7 +11,7 @@ const HEADERS = {
 const NOTHING: Buffer = Buffer.alloc(0);
 
 /** Reads one answer of HTTP/1.x as its bytes come; those of its body go to `body`. */
-export class AnswerReader {
+export class ResponseReader {
   status = 0;
   /** The answer is whole. */
   done = false;

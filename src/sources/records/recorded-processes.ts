@@ -45,7 +45,7 @@ const sizeOf = (known: RecordedProcess | undefined): number =>
   known === undefined ? 0 : known.line.length + (known.before?.line.length ?? 0);
 
 /** Remembers processes, so that what others tell of them finds its place. */
-export class KnownProcesses {
+export class RecordedProcesses {
   /** Those that have not told of their end, by their names. */
   readonly living = new Map<string, RecordedProcess>();
   private readonly over = new Map<string, number>();

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../src/base/duration.ts';
-import { bytes, clockText, digits, sinceStart, withUnit } from '../../src/charts/words.ts';
+import { bytes, clockText, digits, sinceStart, withUnit } from '../../src/charts/value-text.ts';
 
 export { bytes, clockText as clock, sinceStart, withUnit };
 

@@ -13,7 +13,7 @@ const WORDS: Record<Sending['state'], string> = {
 };
 
 /** What became of a case, or would: after its cost. Nothing for a policy that only lists. */
-export function deliveredWords(policy: Policy, done: Delivered, isSent: boolean): string | undefined {
+export function deliveryText(policy: Policy, done: Delivered, isSent: boolean): string | undefined {
   const ways = listed(policy.actions.filter((action) => action === 'mail' || action === 'webhook'));
   switch (done.plan) {
     case 'list':

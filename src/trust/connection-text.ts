@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Why a connection failed, in words; what TLS says of certificates is short and in words of its own. `plain`: without TLS. */
-export function connectionWords(error: unknown, plain = false, advice: Advice = OF_A_HUB): string {
+export function connectionText(error: unknown, plain = false, advice: Advice = OF_A_HUB): string {
   const words = fault(error, plain);
   if (words === UNKNOWN) return `${words}: ${advice.authority}`;
   return words === NO_TLS ? `${words}: ${advice.noTls}` : words;

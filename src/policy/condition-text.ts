@@ -6,7 +6,7 @@ import { numberFigure } from './figures.ts';
 import type { Policy } from './policy.ts';
 
 /** A figure of a job in its unit, as people read it. */
-export function figureWords(name: string, value: number | string): string {
+export function conditionFigure(name: string, value: number | string): string {
   if (typeof value === 'string') return value;
   switch (numberFigure(name)?.unit) {
     case 'share':
@@ -35,7 +35,7 @@ interface Cost {
 }
 
 /** What jobs cost: '320 core-hours, of which 300 were not used'. */
-export function costWords(totals: Cost): string {
+export function costText(totals: Cost): string {
   const parts = [
     spent(totals.core_hours, totals.core_hours_wasted, 'core-hours'),
     spent(totals.gpu_hours, totals.gpu_hours_wasted, 'GPU-hours'),
@@ -48,10 +48,10 @@ function spent(held: number | undefined, wasted: number | undefined, unit: strin
   return wasted === undefined ? `${hours(held)} ${unit}` : `${hours(held)} ${unit} (${hours(wasted)} not used)`;
 }
 
-export { hours as hoursWords };
+export { hours as hoursText };
 
 /** What a policy asks, in a line. */
-export function policyWords({ when, total, unless, per, window_seconds: window, jobs }: Policy): string {
+export function conditionsText({ when, total, unless, per, window_seconds: window, jobs }: Policy): string {
   const texts = (all: Policy['when'], between: string): string => all.map(({ text }) => text).join(between);
   const which = jobs === 'running' ? 'running jobs' : jobs === 'all' ? 'running and ended jobs' : 'jobs';
   return [

@@ -10,9 +10,9 @@ import type { Job } from '../../recording/folder/job.ts';
 import { jobInShort } from '../../recording/folder/node-names.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { updateJob } from '../../recording/folder/update-job.ts';
+import { readRecord } from './archive-folder.ts';
 import { checkedJob, filedJob } from './checked.ts';
 import { saveJobRecord } from './job-record.ts';
-import { readRecord } from './place.ts';
 
 test('the record of a job of very many nodes, ten steps and what commands used on each node can be read again', (t) => {
   for (const many of [10_000, 100_000]) {

@@ -33,7 +33,7 @@ export function lateSeconds(
  * something that it found there had begun with the job; else from when the oldest of that began. What was over by then nobody
  * has seen, and a cgroup that nothing ran in is made anew.
  */
-export function knownSince(material: Material, node: NodeMaterial, firstSample: number | undefined): number {
+export function measuredSince(material: Material, node: NodeMaterial, firstSample: number | undefined): number {
   const { job, processes } = material;
   if (lateSeconds(material, node.agent, firstSample) === undefined) return job.start;
   let oldest = firstSample!;
@@ -49,7 +49,7 @@ export function unseenOf(material: Material, nodes: readonly NodeReport[], wall:
   const isCounted = ({ node, cpu_source, first_sample }: NodeReport): boolean => {
     const own = material.nodes.find((n) => n.node === node)!;
     const isWhole = cpu_source === 'cgroup' || cpu_source === 'records';
-    return isWhole && knownSince(material, own, first_sample) === material.job.start;
+    return isWhole && measuredSince(material, own, first_sample) === material.job.start;
   };
   return [...Map.groupBy(late, isCounted)].map(([counted, some]) => {
     const first = `first ${formatDuration(Math.min(wall, largest(some.map((n) => n.late_seconds))!))} of the job`;
@@ -128,7 +128,7 @@ function unknownOn(material: Material, node: NodeMaterial): number {
 }
 
 /** What processes used that were seen once, on nodes where nobody else has counted it. */
-export function seenOnceOf(material: Material, nodes: readonly NodeReport[]): Unmeasured[] {
+export function sampledOnce(material: Material, nodes: readonly NodeReport[]): Unmeasured[] {
   // in a part, what is not known of one may have been before it or after it
   if (material.range !== undefined || material.leftOut !== undefined) return [];
   const isCounted = ({ cpu_source: source }: NodeReport): boolean => source === 'cgroup' || source === 'wait4';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { digits, withUnit } from './words.ts';
+import { digits, withUnit } from './value-text.ts';
 
 test('numbers of charts have two or three digits that matter, large ones commas between thousands', () => {
   assert.deepEqual([0.0456, 1, 9.96, 12.34, 40, 123.4, 999.4].map(digits), [
