@@ -43,7 +43,7 @@ are healthy: no rule should say anything of them. The machine had ${machine}.${l
 How to read it:
 
 - Rules and jobs were improved together: when a rule was wrong on a job, the rule or the job was changed. How often rules
-  were right on jobs that they had never seen is said [below](#jobs-that-no-rule-had-seen).
+  were right on jobs that they had never seen is [below](#jobs-that-no-rule-had-seen).
 - Only what a case names as its cause must be found. What may be true of it as well (\`may\` in test/causes) counts neither as
   found nor as false.
 ${excusedWords(totals, cases)}- Waste is judged from ${shortest_seconds} s on here, instead of 30 s (\`rules.shortest\`), so that the jobs can be short.

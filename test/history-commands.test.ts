@@ -206,7 +206,7 @@ test('hogs: more than the part that was given, on a full node, while somebody el
   // 3 CPUs of 2, of which 5 % more are nobody’s trouble
   assert.ok(Math.abs(row.core_hours_hogged - 0.9) < 1e-9);
   assert.match(lines(said('hogs', ...PERIOD, '--format', 'csv'))[1]!, /^eve,,1,1,3,1,0\.(9|89)/);
-  assert.match(said('hogs', ...PERIOD, '--user', 'ada'), /^nobody was in anybody/);
+  assert.match(said('hogs', ...PERIOD, '--user', 'ada'), /^no user took more than a fair share of a full node/);
 });
 
 test('load: time that two jobs cover counts once', () => {

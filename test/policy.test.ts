@@ -177,8 +177,8 @@ ${POLICIES}actions = ["mail", "markdown"]
   assert.deepEqual(
     found!.cases.map(({ outcome: { sent, plan } }) => [sent, plan]),
     [
-      [true, 'told'],
-      [true, 'told'],
+      [true, 'notified'],
+      [true, 'notified'],
     ],
   );
   assert.equal(taken.length, 2);

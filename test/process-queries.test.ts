@@ -371,7 +371,7 @@ test('threads of a process; the first one counts anew after exec', async () => {
   assert.deepEqual([...threads.start], [at(5), at(6)]);
   const answer = tacho(['threads', '--process', '10', folder]);
   assert.equal(answer.code, 0, answer.err);
-  assert.match(answer.out, /\n +14 +1\.0 s +2\.0 s +3\.0 s /);
+  assert.match(answer.out, /\n +14 +\+1\.0 s +2\.0 s +3\.0 s /);
   assert.match(answer.out, /5 threads of 7 too short for a record of their own\n$/);
   assert.equal(JSON.parse(tacho(['threads', '--process', '10', folder, '--format', 'json']).out).length, 3);
   const missing = tacho(['threads', '--process', '77', folder]);
@@ -503,7 +503,10 @@ test('operations, time line and comparison as they are typed', async () => {
   assert.equal(exported.out, operations.out, 'COLUMNS is said of a terminal');
   if (whyNoTerminal === false) {
     const narrow = onTerminal(70, `operations '${a}'`, { env: { ...process.env, NO_COLOR: '1' } });
-    assert.match(narrow.join('\n'), /\nno room for "threads", "of job"; /);
+    assert.match(
+      narrow.join('\n'),
+      /\ncolumns hidden: threads, first to last; a wider terminal or a pipe\nshows them\n/,
+    );
     for (const line of narrow) assert.ok(line.length <= 70, line);
   }
   assert.match(tacho(['operations', a, '--op-tag', 'colour']).err, /no process has the tag colour/);

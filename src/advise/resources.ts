@@ -361,7 +361,7 @@ export function nodeAdvice(
     ...base,
     advised,
     verdict: 'less',
-    why: `${count(cpuNeed, 'CPU')} and ${formatBytes(memory)} of memory in all fit on ${count(advised, 'node')} of the same kind`,
+    why: `${count(cpuNeed, 'CPU')} and ${formatBytes(memory)} of memory in total fit on ${count(advised, 'node')} of the same kind`,
     uncertain: ['Fewer nodes have less memory bandwidth and network: try one run.'],
   };
 }

@@ -29,6 +29,14 @@ test('on this machine a job can be recorded', async () => {
   assert.deepEqual(fs.readdirSync(folder), []);
 });
 
+test('a table that the configuration leaves out, or that must be named, is said to be not recorded', async () => {
+  const tables = { only: [], without: ['loadavg'], also: [] };
+  const check = await checkMachine({ host: new Host(), folder, custom: [], tables, environment: {} });
+  assert.match(item(check, 'loadavg').text, /^5 columns; the configuration leaves it out$/);
+  assert.match(item(check, 'cpu_interrupts').text, /; recorded only with --also cpu_interrupts$/);
+  assert.doesNotMatch(item(check, 'meminfo').text, /;/);
+});
+
 test('what a link in the folder leads to is not written', async () => {
   const other = path.join(folder, 'other');
   fs.writeFileSync(other, 'other');

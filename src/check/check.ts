@@ -15,7 +15,7 @@ import { hierarchies } from '../sources/cgroup/mounts.ts';
 import type { CustomSource } from '../sources/custom/custom.ts';
 import { loadKoffi } from '../sources/ffi.ts';
 import type { Host, Note } from '../sources/host.ts';
-import { sources } from '../sources/index.ts';
+import { type ChosenTables, isChosen, sources } from '../sources/index.ts';
 import { processTotal } from '../sources/own/process-total.ts';
 import { processMemory } from '../sources/process/memory.ts';
 import { RECORD_KINDS } from '../sources/records/records.ts';
@@ -47,6 +47,8 @@ export interface CheckOptions {
   /** Where recordings would be made. */
   folder: string;
   custom: readonly CustomSource[];
+  /** The tables that the configuration chooses; without it, those that are recorded by default. */
+  tables?: ChosenTables;
   environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -79,7 +81,20 @@ export async function checkMachine(options: CheckOptions): Promise<MachineCheck>
     recordings(options.folder),
     clock(),
   ];
-  return { records: items.every(({ state }) => state !== 'failed'), items };
+  const chosen = options.tables ?? { only: [], without: [], also: [] };
+  return {
+    records: items.every(({ state }) => state !== 'failed'),
+    items: items.map((item) => withChoice(item, chosen)),
+  };
+}
+
+/** A table that works here is still not recorded where the configuration leaves it out, or does not name it. */
+function withChoice(item: CheckItem, chosen: ChosenTables): CheckItem {
+  const isTable = sources.some(({ table }) => table.name === item.name);
+  if (item.area !== 'sources' || item.state !== 'ok' || !isTable || isChosen(item.name, chosen)) return item;
+  const isLeftOut = chosen.without.includes(item.name) || chosen.only.length > 0;
+  const why = isLeftOut ? 'the configuration leaves it out' : `recorded only with --also ${item.name}`;
+  return { ...item, text: `${item.text}; ${why}` };
 }
 
 function program(): CheckItem[] {

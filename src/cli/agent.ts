@@ -49,9 +49,8 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-Runs until it is ended by SIGTERM, as a service of the node: records the node
-itself, and every job that a prolog tells of (tacho slurm hooks) or that has a
-cgroup of Slurm's, each in a recording of its own in the spool.
+Runs as a service of the node until SIGTERM ends it. It records the node itself, and every job that a prolog reports (tacho
+slurm hooks) or that has a cgroup of Slurm's, each in a recording of its own in the spool.
 
 Examples:
   tacho agent

@@ -17,16 +17,16 @@ export function define(command: Command): void {
   databaseOption(command)
     .usage('JOB --model NAME [options]')
     .argument('<job>', 'a recording, or the id of a job')
-    .requiredOption('--model <name>', 'the reference model (tacho model create)')
+    .requiredOption('--model <name>', 'the baseline (tacho model create)')
     .option('--models <folder>', 'where models are kept')
     .option('-n, --limit <n>', 'show at most N features and operations (0: all; default: 10 as text)', whole)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `
-Features are ranked by how far they lie outside the reference: the distance from its median over the largest distance
-that any job of the reference has. Above 1 is further out than any of them. First the job, then each of its operations,
-those that took longest beyond the usual first.
+Features are ranked by how far they are from the baseline: the distance from its median, divided by the largest distance of
+any job in the baseline. Above 1 means farther than all of them. The job comes first, then its operations; those that took
+longest beyond the usual come first.
 
 Examples:
   tacho cause tacho-4711 --model nightly

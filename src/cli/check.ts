@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { configFlags, configOf } from '../config/flags.ts';
 
-const SETTINGS = ['recordings'] as const;
+const SETTINGS = ['recordings', 'sources.enable', 'sources.disable', 'sources.also'] as const;
 
 export function define(command: Command): void {
   configFlags(command, SETTINGS)
@@ -26,6 +26,11 @@ Examples:
         host: new Host(),
         folder: config.recordings ?? process.cwd(),
         custom: config.custom,
+        tables: {
+          only: config['sources.enable'],
+          without: config['sources.disable'],
+          also: config['sources.also'],
+        },
         environment: process.env,
       });
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);

@@ -33,7 +33,7 @@ export function define(command: Command): void {
     'after',
     `
 Examples:
-  tacho db migrate --db postgres://tacho@db.site/tacho    makes the tables, or brings them forward
+  tacho db migrate --db postgres://tacho@db.site/tacho    makes the tables, or upgrades them
   tacho db status
   tacho db retire --older-than 90d --dry-run
 `,
@@ -71,7 +71,7 @@ async function open<T>(given: object, work: (database: Database) => Promise<T>):
 }
 
 function defineStatus(command: Command): void {
-  options(command.description('Say what the database holds, and whether this Tacho can use it.'))
+  options(command.description('Show what the database holds, and whether this Tacho can use it.'))
     .addHelpText('after', '\nExamples:\n  tacho db status --db postgres://db.site/tacho\n')
     .action(async (given: Options) => {
       const { databaseStatus } = await import('../database/status.ts');
@@ -143,7 +143,7 @@ function submitText({ may_submit, read_only }: DatabaseStatus): string {
 }
 
 function defineMigrate(command: Command): void {
-  options(command.description('Make the tables, or bring them forward to this Tacho; what they hold is kept.'))
+  options(command.description('Make the tables, or upgrade them to this version of Tacho. Data is kept.'))
     .addHelpText('after', '\nExamples:\n  tacho db migrate --db postgres://tacho@db.site/tacho\n')
     .action(async (given: Options) => {
       const { migrate } = await import('../database/schema.ts');
@@ -316,7 +316,7 @@ function defineDelete(command: Command): void {
     command
       .description('Remove jobs with their processes and threads. Recordings stay as they are.')
       .argument('<jobs...>', 'ids of jobs, or their numbers in the database (#12)')
-      .option('--dry-run', 'only say what would go'),
+      .option('--dry-run', 'only print what would be removed'),
   )
     .addHelpText('after', '\nExamples:\n  tacho db delete 4711 4712 --dry-run\n  tacho db delete "#12"\n')
     .action(async (names: string[], given: Options & { dryRun?: boolean }) => {
@@ -342,7 +342,7 @@ function defineRetire(command: Command): void {
     command
       .description('Remove jobs that ended long ago, with their processes and threads.')
       .requiredOption('--older-than <duration>', 'those that ended longer ago than this, e.g. 90d', parseDuration)
-      .option('--dry-run', 'only say what would go'),
+      .option('--dry-run', 'only print what would be removed'),
   )
     .addHelpText('after', '\nExamples:\n  tacho db retire --older-than 90d --dry-run\n')
     .action(async (given: Options & { olderThan: number; dryRun?: boolean }) => {

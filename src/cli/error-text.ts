@@ -5,12 +5,12 @@ export const NOT_RECORDED = 'the command runs, but is not recorded';
 
 /** What went wrong and what to do, in a line. */
 export function errorLine(error: unknown): string {
-  const [message, hint] = words(error);
+  const [message, hint] = errorTexts(error);
   return [message, ...(hint?.split('\n') ?? [])].join('; ');
 }
 
 /** What went wrong, what to do, and the exit code that it deserves. */
-export function words(error: unknown): [message: string, hint: string | undefined, exit: number] {
+export function errorTexts(error: unknown): [message: string, hint: string | undefined, exit: number] {
   if (error instanceof Fault) return [error.message, error.hint, error.exit];
   if ((error as NodeJS.ErrnoException | undefined)?.syscall === 'uv_cwd') {
     return ['the folder you are in is not there any more', 'cd to one that is, then do it again', 1];

@@ -79,7 +79,7 @@ export function define(command: Command): void {
       `
 Examples:
   tacho export tacho-4711 -o csv                              a long CSV file for each table
-  tacho export tacho-4711 --table gpu --layout wide > gpu.csv  a row a second, a column a metric, node and GPU
+  tacho export tacho-4711 --table gpu --layout wide > gpu.csv  one row per tick, one column per metric, node and GPU
   tacho export runs/ --format parquet -o all                  several jobs; the column job keeps them apart
   tacho export tacho-4711 --layout omnistat -o export-data    omnistat-rocm.csv and omnistat-network.csv
   tacho export --job 4711 --store http://vm:8428 -o csv       from a VictoriaMetrics

@@ -3,7 +3,7 @@ import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { paint } from '../show/terminal/paint.ts';
 import { ascii, printable } from '../show/terminal/text-table.ts';
-import { words } from './error-text.ts';
+import { errorTexts } from './error-text.ts';
 
 /** Exit code of a closed pipe (`tacho list | head -1`): the reader has what it wanted. */
 const QUIET = 0;
@@ -12,7 +12,7 @@ const QUIET = 0;
 export function tell(error: unknown): number {
   if (code(error) === 'EPIPE') return QUIET;
   const { bold, red } = paint(process.stderr);
-  const [message, hint, exit] = words(error);
+  const [message, hint, exit] = errorTexts(error);
   // both quote what files and arguments hold
   const clean = (said: string): string => said.split('\n').map(printable).join('\n');
   const width = tableWidth(process.stderr);

@@ -37,6 +37,6 @@ Examples:
 }
 
 async function text(rows: readonly HogRow[], by: HogGroup): Promise<string> {
-  if (rows.length === 0) return "nobody was in anybody's way: no full node with more than a fair part used by one\n";
+  if (rows.length === 0) return 'no user took more than a fair share of a full node\n';
   return (await import('../show/history/waste-text.ts')).hogsText(rows, by, tableWidth());
 }

@@ -51,12 +51,10 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-Ended: how the job did, as its report says it.
-States: running (an agent writes), ended, sealed (small and fast), damaged (see tacho verify), newer
-version (recorded by a newer Tacho: update this one). On a narrow terminal a state stands under "ended"
-where it says more than how the job did, and columns that do not fit are left out; a pipe has every column.
-Findings are shown where they are known without making the report: in a folder with an index (tacho index),
-or with --finding. "-" means not known.
+"ended" is the state of the job; "state" is that of the recording: running (an agent writes), ended, sealed (small and
+fast), damaged (see tacho verify) or newer version (update Tacho). On a narrow terminal the two are one column, and columns
+that do not fit are left out; a pipe has every column. Findings are shown in a folder with an index (tacho index), or with
+--finding. "-" means not known.
 
 Examples:
   tacho list

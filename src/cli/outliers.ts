@@ -49,7 +49,7 @@ export function define(command: Command): void {
     )
     .option('-t, --tag <key:value>', 'only jobs with this tag; several must all be there', several)
     .option('-b, --by <tag>', 'compare only jobs that have the same value of this tag (name: the same name)')
-    .option('--model <name>', 'compare with a reference model instead of with each other')
+    .option('--model <name>', 'compare with a baseline (tacho model) instead of with each other')
     .option('--models <folder>', 'where models are kept')
     .option('--features <names>', 'only these features, separated by commas; all: every one', words)
     .option('--methods <names>', `only these: ${METHODS.map(slug).join(', ')}`, words)
@@ -208,6 +208,6 @@ function checkVoted(found: Outliers, options: Options): void {
   const needs = groups[0]!.methods.map(({ method, needs: number }) => `${method} ${number}`).join(', ');
   const there = `there ${largest === 1 ? 'is' : 'are'} ${largest}`;
   throw new Fault(`too few ${found.of} to say who is unlike the others: ${there}`, {
-    hint: `the methods need at least so many: ${needs}`,
+    hint: `the methods need at least: ${needs}`,
   });
 }

@@ -63,8 +63,7 @@ export function define(command: Command): void {
       'after',
       `
 Examples:
-  tacho report                             the recordings in this folder; more than 3
-                                           as a table
+  tacho report                             this folder; more than 3 jobs as a table
   tacho report 4711                        the job with this id
   tacho report 4711 --short                its state, use and verdict in five lines
   tacho report tacho-4711 --format html -o report.html

@@ -52,8 +52,8 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-The command's input, outputs, terminal, exit code and signals are its own; the report card goes to stderr. Whatever keeps
-it from being recorded, as asked or at all, is only said: it runs. --strict is for those who want it to stop.
+The command's input, outputs, terminal, exit code and signals are its own; the report card goes to stderr. If it cannot
+be recorded, it runs all the same and a line on stderr says so. With --strict it does not run then.
 
 Examples:
   tacho run -- ./simulate input.nml

@@ -30,7 +30,7 @@ export function define(command: Command): void {
     .argument('<recordings...>', 'recordings, EPMT archives, folders of either, or job ids')
     .option('--replace', 'put them in the place of what the database has of the same jobs')
     .option('--incomplete', 'also recordings that are damaged, without what cannot be read; the job says what that was')
-    .option('--dry-run', 'only say what would be stored')
+    .option('--dry-run', 'only print what would be stored')
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'));
   configFlags(command, ['db'])
     .addHelpText(

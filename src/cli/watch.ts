@@ -24,9 +24,9 @@ export function define(command: Command): void {
     .usage('FOLDER --db ADDRESS [options]')
     .argument('<folder>', 'where recordings appear, at most four levels deep, or archives of EPMT')
     .option('--once', 'submit what is there and end')
-    .option('--dry-run', 'only say what would be stored or refused, and end')
+    .option('--dry-run', 'only print what would be stored or refused, and end')
     .option('--every <duration>', 'time between looks', parseDuration, 10)
-    .option('--settle <duration>', 'take a recording when nothing in it has changed for so long', parseDuration, 10)
+    .option('--settle <duration>', 'take a recording when nothing in it has changed for this time', parseDuration, 10)
     .option('--done <folder>', 'where stored recordings go (default: they stay)')
     .addOption(
       new Option('-f, --format <format>', 'output format; json is a line for each event')

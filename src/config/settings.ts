@@ -64,7 +64,7 @@ export const settings = [
     kind: 'duration',
     default: '10min',
     rare: true,
-    help: 'Compress what was written of a table after so long.',
+    help: 'Start a new file for a table after this time, and compress the old one.',
   },
   {
     key: 'spool.memory',
@@ -99,7 +99,7 @@ export const settings = [
     kind: 'duration',
     default: '1h',
     flag: '--seal-after',
-    help: 'Seal a recording after so long without a word from nodes that never said they are done.',
+    help: 'Seal a recording after this time of silence of nodes that did not report their end.',
   },
   {
     key: 'hub.index',
@@ -113,20 +113,20 @@ export const settings = [
     kind: 'pause',
     default: '0s',
     flag: '--batch',
-    help: 'Let agents collect samples for so long before they send them, while the hub has room and for jobs that somebody watches. 0: each tick is sent at once.',
+    help: 'Time for which agents collect samples before they send them, while the hub has room. 0: each tick is sent at once.',
   },
   {
     key: 'hub.busy_batch',
     kind: 'pause',
     default: '10s',
     flag: '--busy-batch',
-    help: 'The same while the hub is busy: at most so long. The end of a job is always sent at once.',
+    help: 'The longest such time, while the hub is busy. The end of a job is always sent at once.',
   },
   {
     key: 'hub.keep_age',
     kind: 'duration',
     flag: '--keep-age',
-    help: 'Remove recordings from the archive that ended so long ago (default: none).',
+    help: 'Remove recordings from the archive that ended longer ago than this (default: none).',
   },
   {
     key: 'hub.keep_size',
@@ -281,14 +281,14 @@ export const settings = [
     kind: 'duration',
     default: '10s',
     rare: true,
-    help: 'Push once in so long: several samples of a series then go together.',
+    help: 'Time between two pushes: several samples of a series then go together.',
   },
   {
     key: 'victoria.settle',
     kind: 'duration',
     default: '30s',
     rare: true,
-    help: 'Samples that VictoriaMetrics has taken count as stored after so long; until then they are sent again after a crash.',
+    help: 'Samples that VictoriaMetrics has taken count as stored after this time; until then they are sent again after a crash.',
   },
   {
     key: 'victoria.process_cpu',

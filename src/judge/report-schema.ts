@@ -291,7 +291,7 @@ const process = z.strictObject({
   signal: optional(z.number(), 'The signal that ended it.'),
   source: optional(
     z.enum(PROCESS_ORIGINS),
-    'record: it told of its end. parent: the process that waited for it did. start: only of its start, so it was killed or still runs. sample: only sampling saw it.',
+    'record: it recorded its end. parent: its parent reported it. start: it recorded only its start, so it was killed or still runs. sample: it was only sampled.',
   ),
 });
 export type ProcessReport = z.infer<typeof process>;
@@ -333,12 +333,10 @@ const work = z
 export type WorkReport = z.infer<typeof work>;
 
 const records = z.strictObject({
-  records: z.number().describe('Processes that told of their end.'),
+  records: z.number().describe('Processes that recorded their end.'),
   starts: z.number().describe('Those that only told of their start: killed, or still running.'),
   samples: z.number().describe('Those that only sampling saw.'),
-  told: z
-    .number()
-    .describe('Of the first, those that who waited for them told of: killed, or unable to record themselves.'),
+  told: z.number().describe('Of these, reported by their parents: killed, or not able to record themselves.'),
   threads: z.number().describe('Of the first, but those that were told of: how many threads these had is not known.'),
   failed: z.number().describe('Ended with a code other than 0, or by a signal.'),
   cpu_seconds: seconds.describe('CPU time in records.'),
@@ -554,8 +552,8 @@ const phase = z.strictObject({
   start: moment,
   end: optional(moment, 'Not there when the phase was never ended.'),
   seconds,
-  began: optional(moment, 'When it began, if that was before the part of the job that is told of.'),
-  whole_seconds: optional(seconds, 'How long it lasted in all, if not all of it is in that part.'),
+  began: optional(moment, 'When it began, if that was before the reported part of the job.'),
+  whole_seconds: optional(seconds, 'Its whole duration, if only some of it is in that part.'),
   cpu_utilization: share.exactOptional(),
   cpu_source: optional(cpuSource, 'Where that comes from; processes: approximate.'),
   gpu_utilization: share.exactOptional(),

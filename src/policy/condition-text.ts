@@ -48,7 +48,7 @@ function spent(held: number | undefined, wasted: number | undefined, unit: strin
   return wasted === undefined ? `${hours(held)} ${unit}` : `${hours(held)} ${unit} (${hours(wasted)} not used)`;
 }
 
-export { hours as hoursText };
+export { hours as policyHours };
 
 /** What a policy asks, in a line. */
 export function conditionsText({ when, total, unless, per, window_seconds: window, jobs }: Policy): string {

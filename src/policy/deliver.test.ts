@@ -183,7 +183,7 @@ test('a mail: who, which jobs, what they cost, what to do; once per user and per
   // an hour later: nothing new; a day later: a new job, but the period is not over
   assert.deepEqual(
     (await runAt(state, config, policy, START + HOUR, jobs)).map(({ plan }) => plan),
-    ['told', 'told'],
+    ['notified', 'notified'],
   );
   const more = [...jobs.slice(0, 2), pastJob('4800', START + DAY, 5, 10)];
   const [early] = await runAt(state, config, policy, START + 2 * DAY, more);
@@ -217,7 +217,7 @@ test('a server that is down: nothing is lost, and all is sent later, once', asyn
   assert.deepEqual(states(state), ['sent', 'sent']);
   assert.deepEqual(
     after.map(({ plan }) => plan),
-    ['told', 'told'],
+    ['notified', 'notified'],
   );
   await runAt(state, config, POLICY, START + 3 * HOUR, jobs);
   assert.deepEqual(
@@ -493,7 +493,7 @@ test('cancelled only where configured, after the warnings, and told of', async (
   assert.deepEqual([mails.length, cancelled()], [2, []]);
   // whether it is exempt is not known: it is not cancelled
   const [unknown] = await at(2, [running('11')], false);
-  assert.deepEqual([unknown!.plan, cancelled()], ['told', []]);
+  assert.deepEqual([unknown!.plan, cancelled()], ['notified', []]);
   const [done] = await at(2, [running('11'), running('12')]);
   assert.deepEqual([done!.plan, done!.cancelled, cancelled()], ['cancel', ['11'], ['11 ada']]);
   assert.match(mails[2]!.text, /^Subject: job 11 cancelled: Cores were idle\r$/m);

@@ -26,7 +26,7 @@ export function deliveryText(policy: Policy, done: Delivered, isSent: boolean): 
       return `heard of it in this period, again from ${formatMoment(done.next!)} on`;
     case 'waiting':
       return 'a message waits to be sent';
-    case 'told':
+    case 'notified':
       return 'has heard of these jobs';
   }
 }

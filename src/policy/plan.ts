@@ -16,7 +16,7 @@ export type Plan =
   /** A message that was not taken yet waits. */
   | { kind: 'waiting' }
   /** The user has heard of all of it. */
-  | { kind: 'told' };
+  | { kind: 'notified' };
 
 export const sends = ({ actions }: Policy): boolean =>
   actions.some((action) => action === 'mail' || action === 'webhook');
@@ -29,7 +29,7 @@ export function planOf(policy: Policy, found: Case, ledger: Ledger, now: number)
   const { cancel } = policy;
   if (cancel === undefined) {
     const about = newsOf(policy, found, (job) => ledger.isTold(policy.name, job));
-    if (about === undefined) return { kind: 'told' };
+    if (about === undefined) return { kind: 'notified' };
     return next > now ? { kind: 'later', from: next } : { kind: 'tell', about };
   }
   if (next > now) return { kind: 'later', from: next };
@@ -40,7 +40,7 @@ export function planOf(policy: Policy, found: Case, ledger: Ledger, now: number)
   const due = open.filter(isDue);
   if (due.length > 0) return { kind: 'cancel', about: withJobs(policy, found, due) };
   const warned = open.filter(({ summary }) => warnings(summary) < cancel.warnings);
-  if (warned.length === 0) return { kind: 'told' };
+  if (warned.length === 0) return { kind: 'notified' };
   const least = warned.reduce((low, { summary }) => Math.min(low, warnings(summary)), cancel.warnings);
   return { kind: 'tell', about: withJobs(policy, found, warned), warnings: least };
 }

@@ -92,9 +92,9 @@ export function cliReference(program: Command, letters: Readonly<Record<string, 
     '',
     'A letter means the same flag in every verb:',
     '',
-    Object.entries(letters)
-      .map(([letter, long]) => `\`${letter}\` \`${long}\``)
-      .join(', '),
+    '| letter | flag |',
+    '|---|---|',
+    ...Object.entries(letters).map(([letter, long]) => `| \`${letter}\` | \`${long}\` |`),
     '',
     ...pages.map(({ name, summary }) => `- [tacho ${name}](#tacho-${name.replaceAll(' ', '-')}): ${summary}`),
   ];

@@ -130,3 +130,20 @@ test('names cannot move the cursor of the reader', () => {
   assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
   assert.equal(text.split('\n').length, 3);
 });
+
+test('80 places: what was run stands there, before an id that Tacho made and the number of nodes where each has one', () => {
+  const job = (folder: string, id: string, command: string): Listed =>
+    listed({ path: folder, job: id, name: 'python3', nodes: 1, command: command.split(' ') });
+  assert.deepEqual(
+    at(
+      80,
+      job('A', '20261118-064729-python3-dxyg', 'python3 train.py --epochs 30 --config a-long-name.yaml'),
+      job('tacho-20261118-064732-python3', '20261118-064732-python3-aci2', 'python3 test.py'),
+    ),
+    [
+      'start          duration  ended      command        recording',
+      '11-15 12:49  1 h 00 min  COMPLETED  python3 tra..  A',
+      '11-15 12:49  1 h 00 min  COMPLETED  python3 tes..  tacho-20261118-064732-python3',
+    ],
+  );
+});

@@ -12,7 +12,7 @@ interface Brief {
   began?: 'minutes' | 'day';
   /** The state only where it says more than how the job ended, a name only where the id or the path does not end with it. */
   once?: boolean;
-  /** The id only where the path does not end with it. */
+  /** The id only where the path does not end with it, and a scheduler gave it. */
   idInPath?: boolean;
 }
 
@@ -38,7 +38,10 @@ export function listText(found: readonly Listed[], width = Number.POSITIVE_INFIN
   ];
   // what was run comes before sizes and seconds, and goes before who and when
   const tries = [
-    ...usual.slice(0, -1).map(([brief, mayGo]) => [brief, [...mayGo, 'tags', 'findings']] as const),
+    ...usual.map(
+      ([brief, mayGo]) =>
+        [brief, [...mayGo.filter((head) => head !== 'command'), 'tags', 'findings', 'nodes']] as const,
+    ),
     ...usual.map(([brief, mayGo]) => [brief, [...mayGo, 'command', 'tags', 'findings']] as const),
   ];
   for (const [brief, mayGo] of tries) {
@@ -65,10 +68,10 @@ function columnsOf(found: readonly Listed[]): TextColumn[] {
     { head: 'start', whole: true },
     { head: 'duration', align: 'right' },
     { head: 'ended', whole: true },
-    { head: 'nodes', align: 'right' },
+    { head: 'nodes', align: 'right', ...(found.every(({ nodes }) => nodes === 1) && { spare: CHEAP - 0.8 }) },
     { head: 'size', align: 'right', spare: CHEAP + 1 },
     { head: 'state' },
-    { head: 'command', spare: 0, shrinks: true, command: true },
+    { head: 'command', spare: 0, shrinks: true, least: 12, command: true },
     { head: 'tags', spare: CHEAP - 0.5, most: 40 },
     { head: 'findings', spare: CHEAP - 0.7, most: 40 },
     // last, because it may be long
@@ -82,7 +85,7 @@ function rowOf(each: Listed, began: string, brief: Brief, now: number): string[]
   const program = each.command?.[0] === undefined ? undefined : path.basename(each.command[0]);
   const isNamed = [folder, unnumbered(folder), id].some((text) => endsWith(text, each.name)) || each.name === program;
   return [
-    brief.idInPath && namesId(folder, id) ? '' : id,
+    brief.idInPath && (LOCAL_ID.test(id) || namesId(folder, id)) ? '' : id,
     brief.once && isNamed ? '' : each.name,
     each.user,
     began,

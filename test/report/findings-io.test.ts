@@ -35,7 +35,7 @@ test('small-io: hundreds of thousands of calls for a few bytes each', () => {
   const { text, severity, evidence } = finding(calls(1e6, 20e6), 'small-io');
   assert.equal(text, 'convert in out (pid 7) on c1 made 1,000,000 reads and writes of 20 bytes on average');
   assert.equal(severity, 'advice');
-  assert.match(evidence[0]!.text, /1,000,000 calls, 19.1 MiB in all, 4 s of CPU time in the kernel$/);
+  assert.match(evidence[0]!.text, /1,000,000 calls, 19.1 MiB total, 4 s of CPU time in the kernel$/);
   assert.ok(!ids(calls(1e6, 1e6 * 65_536)).includes('small-io'), 'large pieces');
   assert.ok(!ids(calls(50_000, 1e6)).includes('small-io'), 'few calls');
   assert.ok(!ids(calls(1e6, 20e6, 0.5e6)).includes('small-io'), 'they cost little');
@@ -134,7 +134,7 @@ test('checkpoint-share: phases that are named after checkpoints', () => {
   };
   const { text, evidence } = finding(marked(200), 'checkpoint-share');
   assert.equal(text, '17 % of the time went into 3 checkpoints (checkpoint)');
-  assert.equal(evidence[0]!.text, 'checkpoint: 10 min 00 s in all, 3 min 20 s each, one every 20 min 00 s');
+  assert.equal(evidence[0]!.text, 'checkpoint: 10 min 00 s total, 3 min 20 s each, one every 20 min 00 s');
   assert.ok(!ids(marked(20)).includes('checkpoint-share'));
   assert.ok(!ids(marked(200, 'epoch')).includes('checkpoint-share'));
 });

@@ -261,7 +261,7 @@ test('the card adds up the processes of a program, and has the largest', () => {
   assert.match(card, /^ {2}python3 \/x\/load\.py .*9\.0 GiB/m);
   assert.match(card, /^ {2}job, by calls +0 B +100 MiB/m);
   assert.match(card, /^ +user 1 min 00 s, system 20\.0 s, 40\.0 s waiting for a CPU$/m);
-  assert.match(card, /407 processes in all, 11 % of the CPU time is that of processes/);
+  assert.match(card, /407 processes total, 11 % of the CPU time is that of processes/);
 });
 
 test('the line of the CPU time fits, whoever counted', () => {
@@ -291,7 +291,7 @@ test('a long interval is told in minutes', () => {
   assert.deepEqual([head(0.1), head(10), head(600)], ['0.1 s', '10 s', '10 min 00 s']);
 });
 
-test('of a phase that is not all in a part of the job the card tells when it began and how long it lasted in all', () => {
+test('of a phase that is not all in a part of the job the card tells when it began and how long it lasted', () => {
   const phases = [
     { name: 'run', start: 5e6, seconds: 5, began: 1e6, whole_seconds: 99 },
     { name: 'step', start: 5e6, end: 8e6, seconds: 3 },
@@ -300,9 +300,9 @@ test('of a phase that is not all in a part of the job the card tells when it beg
   assert.deepEqual(
     phaseRows(phases, 0, 8).rows.map(([name, began, lasted, , , mark]) => [name, began, lasted, mark]),
     [
-      ['run', '1.0 s', '5.0 s', 'of 1 min 39 s in all, never ended'],
-      ['step', '5.0 s', '3.0 s', ''],
-      ['sum', '8.0 s', '2.0 s', 'of 4.0 s in all'],
+      ['run', '+1.0 s', '5.0 s', 'of 1 min 39 s total, never ended'],
+      ['step', '+5.0 s', '3.0 s', ''],
+      ['sum', '+8.0 s', '2.0 s', 'of 4.0 s total'],
     ],
   );
 });

@@ -11,25 +11,25 @@ import type { Host } from '../../sources/host.ts';
 import type { Common } from './common.ts';
 
 /** What a job file says of a job. */
-export function newJob(told: NodeJob, intervalSeconds: number, common: Common, host: Host): Job {
+export function newJob(nodeJob: NodeJob, intervalSeconds: number, common: Common, host: Host): Job {
   const now = common.clock.now();
-  const { restart, cluster, account, partition, directory } = told;
+  const { restart, cluster, account, partition, directory } = nodeJob;
   return {
     format: FORMAT,
     tacho: VERSION,
-    id: told.id,
+    id: nodeJob.id,
     ...stated({ restart, cluster, account, partition, directory }),
-    scheduler: told.scheduler,
-    name: told.name ?? told.id,
-    user: told.user ?? (told.uid === undefined ? '' : userNames(host)(told.uid)),
-    uid: told.uid ?? -1,
-    asked: told.nodes.length === 0 ? {} : { nodes: told.nodes.length },
-    nodes: told.nodes.length === 0 ? [common.node] : told.nodes,
+    scheduler: nodeJob.scheduler,
+    name: nodeJob.name ?? nodeJob.id,
+    user: nodeJob.user ?? (nodeJob.uid === undefined ? '' : userNames(host)(nodeJob.uid)),
+    uid: nodeJob.uid ?? -1,
+    asked: nodeJob.nodes.length === 0 ? {} : { nodes: nodeJob.nodes.length },
+    nodes: nodeJob.nodes.length === 0 ? [common.node] : nodeJob.nodes,
     interval_seconds: intervalSeconds,
-    start: told.begin !== undefined && told.begin <= now ? told.begin : now,
+    start: nodeJob.begin !== undefined && nodeJob.begin <= now ? nodeJob.begin : now,
     state: 'running',
-    tags: told.tags,
-    environment: keptEnvironment(told.environment),
+    tags: nodeJob.tags,
+    environment: keptEnvironment(nodeJob.environment),
     ...(common.redact ? { redacted: true } : {}),
   };
 }
@@ -58,9 +58,9 @@ export function schedulerQuestions({ nodes, scheduler: name }: Job, { node, run,
   const scheduler = schedulerNamed(name);
   return {
     /** The job with what the scheduler knows of it. */
-    async facts(job: () => Job, told: NodeJob, tell: Tell): Promise<Job> {
+    async facts(job: () => Job, nodeJob: NodeJob, tell: Tell): Promise<Job> {
       // a task of an array is asked for by its own number
-      const { SLURM_ARRAY_JOB_ID: _, SLURM_ARRAY_TASK_ID: __, ...environment } = told.environment;
+      const { SLURM_ARRAY_JOB_ID: _, SLURM_ARRAY_TASK_ID: __, ...environment } = nodeJob.environment;
       return withFacts(await scheduler.facts(run, environment, tell), job(), redact);
     },
     /** How it ended; undefined: the scheduler does not say. */

@@ -44,7 +44,7 @@ export class JobRecording {
   readonly folder: string;
   readonly agent: Agent;
   job: Job;
-  private readonly told: NodeJob;
+  private readonly nodeJob: NodeJob;
   private readonly common: Common;
   private readonly host: Host;
   private readonly facts: NodeFacts;
@@ -63,15 +63,15 @@ export class JobRecording {
   /** A little of what the job's own programs say of it; true: there is more. */
   private readonly takeMarks = (): boolean => this.takeSomeMarks();
 
-  constructor(folder: string, told: NodeJob, intervalSeconds: number, common: Common, cgroup?: CgroupJob) {
+  constructor(folder: string, nodeJob: NodeJob, intervalSeconds: number, common: Common, cgroup?: CgroupJob) {
     const before = readJob(folder);
     this.folder = folder;
-    this.told = told;
+    this.nodeJob = nodeJob;
     this.common = common;
     this.host = new Host(common.root);
     this.isNew = before === undefined;
-    this.job = before === undefined ? newJob(told, intervalSeconds, common, this.host) : goesOn(before);
-    this.byHook = told.begin !== undefined;
+    this.job = before === undefined ? newJob(nodeJob, intervalSeconds, common, this.host) : goesOn(before);
+    this.byHook = nodeJob.begin !== undefined;
     const nodePath = path.join(folder, nodeFolder(common.node));
     const old = common.aside.complete(nodePath, readAgent(nodePath));
     this.facts = { ...common.facts, gpus: [...common.facts.gpus] };
@@ -90,7 +90,7 @@ export class JobRecording {
       .map((kind) => (kind === PROCESSES ? this.totals.watch(this.remembered.kind) : kind));
     this.questions = schedulerQuestions(this.job, common);
     this.agent.open(common.shared.kinds, WHOLE_NODE);
-    common.shared.attach(this.agent, told.environment);
+    common.shared.attach(this.agent, nodeJob.environment);
     this.records = this.openRecords();
     this.openOwn(cgroup);
     this.agent.start('saved later');
@@ -109,7 +109,7 @@ export class JobRecording {
     return this.remembered.lastSeen;
   }
 
-  /** Its processes are told by this cgroup from now on. */
+  /** From now on its processes are those of this cgroup. */
   inCgroup(found: CgroupJob): void {
     this.agent.reopen(this.own, this.limited(found));
     this.agent.glance();
@@ -180,7 +180,7 @@ export class JobRecording {
 
   /** As its tasks know it: of several runs of an id one runs. */
   private get recordsName(): string {
-    return `job-${jobName(this.told)}`;
+    return `job-${jobName(this.nodeJob)}`;
   }
 
   /** What need not be done before other jobs that begin at this moment have their first samples, too. */
@@ -194,7 +194,7 @@ export class JobRecording {
   private async learn(): Promise<void> {
     if (this.questions === undefined || !this.isNew) return;
     const tell = (what: string, why: string): void => this.agent.note({ table: 'job', what, why });
-    this.job = await this.questions.facts(() => this.job, this.told, tell);
+    this.job = await this.questions.facts(() => this.job, this.nodeJob, tell);
     this.save();
   }
 
@@ -232,14 +232,14 @@ export class JobRecording {
   }
 
   private scopeOf(cgroup: string | undefined): Scope {
-    const { told, common, totals } = this;
+    const { nodeJob, common, totals } = this;
     return {
       totals,
       memory: { pss_bytes: Number.NaN, shared_bytes: Number.NaN },
       view: common.view,
       ...jobScope({
-        id: told.environment.SLURM_JOB_ID ?? told.id,
-        scheduler: told.scheduler,
+        id: nodeJob.environment.SLURM_JOB_ID ?? nodeJob.id,
+        scheduler: nodeJob.scheduler,
         uid: this.job.uid,
         exclude: [process.pid],
         redact: common.redact,

@@ -18,8 +18,14 @@ const NOBODY_THERE = 'no agent was running on this node while the job ran';
  * A job that began and ended while no agent was there, as its prolog and epilog tell: a recording without samples, which
  * `closeLeftOver` completes.
  */
-export function recordMissed(folder: string, told: NodeJob, end: NodeJobEnd, interval: number, common: Common): void {
-  const job = newJob(told, interval, common, new Host(common.root));
+export function recordMissed(
+  folder: string,
+  nodeJob: NodeJob,
+  end: NodeJobEnd,
+  interval: number,
+  common: Common,
+): void {
+  const job = newJob(nodeJob, interval, common, new Host(common.root));
   const nodePath = path.join(folder, nodeFolder(common.node));
   makeFolder(nodePath, 0o700);
   const record: AgentRecord = {

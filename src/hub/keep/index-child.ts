@@ -15,7 +15,7 @@ function entry(): string {
 /** An index that takes longer goes on at the next look: what is done is kept. */
 const LIMIT_MS = 3_600_000;
 const MOST_WORDS = 20_000;
-/** So many troubles are told of in one look. */
+/** Troubles that one look reports. */
 const MOST_TROUBLES = 10;
 
 interface Built {
@@ -34,7 +34,7 @@ export class IndexKeeper {
   private readonly tell: (text: string) => void;
   private child: ChildProcess | undefined;
   private running: Promise<void> | undefined;
-  private readonly told = new Set<string>();
+  private readonly reported = new Set<string>();
 
   constructor(archive: string, tell: (text: string) => void) {
     this.archive = archive;
@@ -89,9 +89,9 @@ export class IndexKeeper {
 
   /** Each trouble once: a recording that cannot be read is looked at again and again. */
   private report({ troubles }: Built): void {
-    const news = troubles.filter(({ recording }) => !this.told.has(recording));
+    const news = troubles.filter(({ recording }) => !this.reported.has(recording));
     for (const { recording, why } of news.slice(0, MOST_TROUBLES)) {
-      if (this.told.size < 10_000) this.told.add(recording);
+      if (this.reported.size < 10_000) this.reported.add(recording);
       this.tell(`not in the index: ${why}`);
     }
   }

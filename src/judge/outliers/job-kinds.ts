@@ -26,12 +26,13 @@ export function mixedKinds(jobs: readonly MeasuredJob[]): string[] {
       ([value, members]) => value !== undefined && members.length >= FEWEST,
     );
     const grouped = groups.reduce((sum, [, members]) => sum + members.length, 0);
-    // a tag that few jobs have, or that each has another value of, tells no kinds apart
-    if (groups.length < 2 || grouped < 0.8 * all.length) return [];
-    const middles = groups.flatMap(([, members]) => median(members.map(durationLog)) ?? []);
+    const kinds = Map.groupBy(all, (job) => groupOf(job, by));
+    // a tag that few jobs have, or that nearly each has another value of, tells no kinds apart
+    if (kinds.size < 2 || 2 * kinds.size > all.length || grouped < 0.5 * all.length) return [];
+    const middles = [...kinds.values()].flatMap((members) => median(members.map(durationLog)) ?? []);
     const inside = groups.reduce((sum, [, members]) => sum + members.length * (spreadOf(members) ?? 0), 0) / grouped;
     const alike = distanceOf(middles, all) / Math.max(inside, 1e-3);
-    return [{ by, groups: groups.length, alike }];
+    return [{ by, groups: kinds.size, alike }];
   });
   const best = splits.sort((a, b) => b.alike - a.alike || a.groups - b.groups)[0];
   if (best === undefined || best.alike < MUCH_MORE_ALIKE) return [];

@@ -162,3 +162,13 @@ test('jobs of different kinds are judged together only with a warning, and each 
   const alone = await findOutliers('jobs', [...kinds, madeJob('x', [])], { features: ['duration'], by: 'component' });
   assert.deepEqual(alone.notes, ['too few jobs to judge: without component (1)']);
 });
+
+test('a few jobs of other kinds among jobs of one kind are named, too', async () => {
+  const named = (name: string, seconds: number): ReturnType<typeof madeJob> =>
+    madeJob(`${name}-${seconds}`, [{ cpu_time: 1e6 }], { duration: seconds * 1e6, tags: { case: name } });
+  const builds = [528, 543, 1174, 565].map((seconds) => named('build', seconds));
+  const others = [named('ocean', 6480), named('ocean', 6600), named('copy', 1.2)];
+  const { notes } = await findOutliers('jobs', [...builds, ...others], { features: ['duration'] });
+  assert.match(notes.join(), /^jobs of 3 kinds are judged together: .* --by (name|case) judges each kind alone$/);
+  assert.deepEqual((await findOutliers('jobs', builds, { features: ['duration'] })).notes, []);
+});

@@ -44,7 +44,7 @@ export default rule({
   say: ({ name, times, share }) => `${percent(share)} of the time went into ${count(times, 'checkpoint')} (${name})`,
   evidence: ({ name, times, seconds, share }, { job }, { share: threshold }): Evidence[] => [
     {
-      text: `${name}: ${formatDuration(seconds)} in all, ${formatDuration(seconds / times)} each${times > 1 ? `, one every ${formatDuration(((job.end ?? Number.NaN) - job.start) / 1e6 / times)}` : ''}`,
+      text: `${name}: ${formatDuration(seconds)} total, ${formatDuration(seconds / times)} each${times > 1 ? `, one every ${formatDuration(((job.end ?? Number.NaN) - job.start) / 1e6 / times)}` : ''}`,
       from: markerTable.name,
       value: share,
       threshold,

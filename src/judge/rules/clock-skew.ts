@@ -75,7 +75,7 @@ export default rule({
     ),
   advise:
     'Tell the administrators: the node’s clock is not kept in time (chrony, ntpd). Moments of this node differ from the others’ in tables and charts, and programs such as make and distributed databases may fail.',
-  confidence: medium('told by when recording began and ended there'),
+  confidence: medium('from the start and end of recording on that node'),
 });
 
 const signed = (seconds: number): string => `${seconds < 0 ? '−' : '+'}${formatDuration(Math.abs(seconds))}`;

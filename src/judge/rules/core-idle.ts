@@ -39,7 +39,8 @@ export default rule({
   ],
   thresholds,
   when(facts, limits) {
-    if (isSerial(facts, limits) || isGpuJob(facts)) return { skipped: 'a serial program and GPU jobs are said apart' };
+    if (isSerial(facts, limits) || isGpuJob(facts))
+      return { skipped: 'serial programs and GPU jobs have rules of their own' };
     const found = facts.nodes.flatMap((n) => {
       const cpus = jobCpus(facts, n);
       const seconds = n.recorded_seconds ?? 0;

@@ -37,7 +37,7 @@ export default rule({
     {
       what: 'the job’s CPU time',
       has: ({ nodes }) => nodes.some((n) => isMeasured(n) && n.cpu_utilization !== undefined),
-      otherwise: { unmeasurable: 'the job’s CPU time could not be told from that of others' },
+      otherwise: { unmeasurable: 'the job’s CPU time could not be separated from that of others' },
     },
   ],
   thresholds,

@@ -81,7 +81,7 @@ export default rule({
     if (isUnsure)
       return 'See what else ran on the node before you ask for fewer CPUs. In a cgroup of its own, or with processes that record themselves (tacho env), a job’s waiting is known.';
     const { nodes } = facts.summary;
-    const each = unmeasured.length > 0 ? ' for these nodes' : nodes > 1 ? ' in all' : '';
+    const each = unmeasured.length > 0 ? ' for these nodes' : nodes > 1 ? ' in total' : '';
     if (isGpuJob(facts))
       return `The GPUs may need them for short bursts${enough < cpus ? `; if not, ${count(enough, 'CPU')}${each} would do` : ''}.`;
     const option = isSlurm(facts) && nodes === 1 ? ` (#SBATCH --cpus-per-task=${enough} for one task)` : '';

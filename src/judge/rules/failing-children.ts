@@ -41,7 +41,7 @@ interface FailedProgram {
 export default rule({
   id: 'failing-children',
   title: 'child processes that failed',
-  help: 'A child process crashed (for example with SIGSEGV) or could not be started (exit code 126 or 127). Or it failed with another exit code after at least 1 s, or 0.2 s of CPU time. Shorter ones count when at least 10 of one program failed, and half of its runs. Programs whose exit code is an answer (grep, test, diff …), signals that somebody sent, and parents that only pass a failure on do not count; how the job itself, and ranks of MPI, ended is said apart.',
+  help: 'A child process crashed (for example with SIGSEGV) or could not be started (exit code 126 or 127). Or it failed with another exit code after at least 1 s, or 0.2 s of CPU time. Shorter ones count when at least 10 of one program failed, and half of its runs. Programs whose exit code is an answer (grep, test, diff …), signals that somebody sent, and parents that only pass a failure on do not count; other rules report how the job itself and MPI ranks ended.',
   kind: 'trouble',
   order: 123,
   needs: [recordedEnds],
@@ -75,7 +75,7 @@ export default rule({
     programs.some(({ crashes }) => crashes > 0)
       ? 'What these processes were to do is missing from the results: see the job’s output for their messages, and let the script stop when one fails (set -e, or look at the exit code).'
       : 'See the job’s output for their messages. If the results need them, let the script stop when one fails (set -e, or look at the exit code).',
-  confidence: high('reported by the processes or by who waited for them'),
+  confidence: high('reported by the processes or their parents'),
 });
 
 const sumOf = (programs: readonly FailedProgram[]): number => programs.reduce((sum, one) => sum + one.failed.length, 0);

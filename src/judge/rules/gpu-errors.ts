@@ -36,7 +36,7 @@ interface Fault {
 export default rule({
   id: 'gpu-errors',
   title: 'errors that GPUs corrected',
-  help: 'While the job ran, a GPU corrected many memory errors (more than 10, and 100 an hour), or retired pages or remapped rows of its memory. Or it could not remap a row, or sent many PCIe packets again (more than 100, and 1,000 an hour). Errors that could not be corrected are told by gpu-lost.',
+  help: 'While the job ran, a GPU corrected many memory errors (more than 10, and 100 an hour), or retired pages or remapped rows of its memory. Or it could not remap a row, or sent many PCIe packets again (more than 100, and 1,000 an hour). gpu-lost reports errors that could not be corrected.',
   kind: 'trouble',
   order: 205,
   needs: [

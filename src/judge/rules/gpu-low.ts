@@ -28,7 +28,7 @@ const thresholds = {
 export default ruleOfCases({
   id: 'gpu-low',
   title: 'GPUs that were hardly used',
-  help: 'The GPUs that did work were busy for less than a quarter of the time, on average. Where all of them did nothing for a third of the time or more on end, and worked well in the rest, that is said instead.',
+  help: 'The GPUs that did work were busy for less than a quarter of the time, on average. Where all of them did nothing for a third of the time or more on end, and worked well in the rest, that is reported instead.',
   kind: 'waste',
   order: 220,
   needs: gpuUtilization,

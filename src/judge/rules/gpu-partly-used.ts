@@ -12,7 +12,7 @@ import { named, rule } from './shared/rule.ts';
 export default rule({
   id: 'gpu-partly-used',
   title: 'some of several GPUs hardly used',
-  help: 'Of several GPUs that worked, some were busy less than 10 % of the time while others were busy at least five times as much, and for half of the time. GPUs that never did anything are told by gpu-unused.',
+  help: 'Of several GPUs that worked, some were busy less than 10 % of the time while others were busy at least five times as much, and for half of the time. gpu-unused reports GPUs that never did anything.',
   kind: 'waste',
   order: 222,
   needs: [

@@ -54,7 +54,7 @@ export default rule({
   },
   severity: 'warning',
   say: ({ used, byCpu }) =>
-    `GPUs busy ${percent(used)} of the time while ${byCpu === undefined ? 'tasks waited for files' : `the CPUs were ${percent(byCpu)} busy`}: they wait for data`,
+    `GPUs busy ${percent(used)} of the time while ${byCpu === undefined ? 'tasks waited for I/O' : `the CPUs were ${percent(byCpu)} busy`}: they wait for data`,
   evidence({ cards, used, byCpu, byDisk }, _, { utilization, cpus_busy, pressure_io }) {
     const evidence: Evidence[] = [
       {

@@ -66,7 +66,7 @@ function evidenceOf(n: NodeReport, threshold: number): Evidence[] {
     });
   if (n.iowait !== undefined)
     evidence.push({
-      text: `${n.node}: CPUs idle for a disk ${percent(n.iowait)}`,
+      text: `${n.node}: I/O wait ${percent(n.iowait)}`,
       from: named(cpuTable.col.iowait_ms),
       node: n.node,
       value: n.iowait,

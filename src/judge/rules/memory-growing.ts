@@ -14,7 +14,7 @@ const thresholds = {
   /** Smaller processes, and shorter jobs, may grow without anybody minding. */
   bytes: 2 ** 30,
   seconds: 600,
-  /** A shorter job is told where it would reach its limit within as much time again, and has used so much of it. */
+  /** A shorter job is reported if it would reach its limit within as much time again, and has used this share of it. */
   near: 0.5,
   short_seconds: 60,
   /** So much of the differences over time (0 to 1) a straight line explains: memory that comes and goes is no growth. */

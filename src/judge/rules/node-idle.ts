@@ -20,7 +20,7 @@ export default rule({
     {
       what: 'the job’s CPU time on each node',
       has: ({ nodes }) => nodes.some((n) => n.cpu_utilization !== undefined),
-      otherwise: { unmeasurable: 'the job’s CPU time could not be told from that of others' },
+      otherwise: { unmeasurable: 'the job’s CPU time could not be separated from that of others' },
     },
   ],
   thresholds: {

@@ -48,7 +48,7 @@ const isNothing = ({ killed, unseen, isReported }: Kills): boolean =>
 export default ruleOfCases({
   id: 'out-of-memory',
   title: 'processes killed because memory ran out',
-  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise. If the peak that the kernel counted is below 80 % of the job’s limit, a lower limit ended it: of a step, a container or a cgroup. Then the advice is not to ask for more. Where its own processes stayed below 80 % of the limit and only with what Tacho took came near it, that is said. A kill of Tacho itself, which the kernel kills first, is reported as that, after a kill of the job’s own.',
+  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise. If the peak that the kernel counted is below 80 % of the job’s limit, a lower limit ended it: of a step, a container or a cgroup. Then the advice is not to ask for more. Where its own processes stayed below 80 % of the limit and came near it only with what Tacho took, the finding says so. A kill of Tacho itself, which the kernel kills first, is reported as that, after a kill of the job’s own.',
   kind: 'trouble',
   // of findings that are equally grave the first is the headline: memory is the reason of a failure
   order: 100,

@@ -13,7 +13,7 @@ const thresholds = {
   slower: 1.3,
   /** How well the order of durations follows the order of time, −1 to 1 (Spearman). */
   steady: 0.8,
-  /** It took so many seconds in all, and this share of the job’s duration. */
+  /** Its total time: at least this many seconds, and this share of the job’s duration. */
   seconds: 3,
   duration: 0.1,
 };

@@ -67,7 +67,7 @@ export default rule({
     first !== undefined && hasFailedRank(first)
       ? high('how it ended was reported by itself or its parent')
       : failed.length === 1
-        ? medium('it left no record of its end, and nobody who waited for it reports one')
+        ? medium('neither it nor its parent recorded its end')
         : medium('which one ended first is not known: they left no records of their ends'),
 });
 

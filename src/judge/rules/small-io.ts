@@ -60,7 +60,7 @@ export default rule({
   evidence: (small, _, { bytes: threshold }) =>
     shown(small).map(
       ({ node, who, calls, bytes, system, isRecorded }): Evidence => ({
-        text: `${node}: ${who}: ${figure(calls)} calls, ${formatBytes(calls * bytes)} in all, ${figure(system)} s of CPU time in the kernel`,
+        text: `${node}: ${who}: ${figure(calls)} calls, ${formatBytes(calls * bytes)} total, ${figure(system)} s of CPU time in the kernel`,
         from: isRecorded
           ? named(syscr, syscw, rchar, wchar)
           : named(read_calls, write_calls, read_chars, written_chars),

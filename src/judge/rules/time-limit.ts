@@ -12,7 +12,7 @@ const thresholds = {
   worth_saving_seconds: 1800,
   /** A job that ends so near to its limit may not end the next time. */
   near: 0.95,
-  /** What a job that was over so soon would need is not told by it. */
+  /** A shorter job does not show how much time is needed. */
   short_seconds: 30,
   /** Margin of the limit that is proposed over the time used. */
   margin: 1.25,

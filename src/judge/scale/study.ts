@@ -279,7 +279,7 @@ function notesOf(study: Study, best: Fit | undefined): string[] {
   const { runs, sizes, laws, by } = study;
   const notes: string[] = [];
   if (sizes.every((row) => row.runs === 1))
-    notes.push('Every size was run once: how much runs vary is told by the law alone. Repeat them (--repeat 3).');
+    notes.push('Every size was run once: how much runs vary is known only from the law. Repeat them (--repeat 3).');
   if (best !== undefined && best.freedom === 0)
     notes.push('There are as many runs as unknowns: no interval can be given. More sizes or repeats would give one.');
   if (sizes.length < 3) notes.push('Two sizes cannot tell waiting from coherency: USL needs three.');

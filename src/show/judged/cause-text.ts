@@ -31,9 +31,9 @@ export function causeText(cause: Cause, options: CauseTextOptions = {}): string 
   const named = (names: readonly string[], words: string): void => {
     if (names.length > 0) notes.push(`${words}: ${listed(names.map(printable), 12)}`);
   };
-  named(cause.added, 'operations that no job of the reference has');
-  named(cause.missing, 'operations that every job of the reference has, and this one has not');
-  named(cause.rare, 'operations that too few jobs of the reference have');
+  named(cause.added, 'operations that no job of the baseline has');
+  named(cause.missing, 'operations that every job of the baseline has, and this one has not');
+  named(cause.rare, 'operations that too few jobs of the baseline have');
   if (notes.length > 0) lines.push('', ...notes.flatMap((note) => wrap(note, width)).map(pen.dim));
   return `${lines.join('\n')}\n`;
 }
@@ -71,7 +71,7 @@ function part(found: PartCause, width: number, limit: number, dim: (text: string
       ({ feature, value, reference }) =>
         `${printable(feature)} ${apartCell(feature, value, reference.median)}, always ${featureCell(feature, reference.median)}`,
     );
-    lines.push(...wrap(`never varied in the reference: ${words.join('; ')}`, width));
+    lines.push(...wrap(`never varied in the baseline: ${words.join('; ')}`, width));
   }
   return lines;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Comparison } from '../../judge/compare/compare.ts';
-import { compareCsv, compareText } from './compare-text.ts';
+import { compareCsv, compareText, fromDifference } from './compare-text.ts';
 
 const job = (id: string, duration: number) => ({
   id,
@@ -93,4 +93,14 @@ test('phases have a table of their own', () => {
     'epoch,20000000,22000000,42000000,2,2',
     'load,5000000,,5000000,,1',
   ]);
+});
+
+test('commands that differ far behind are shown from where they differ', () => {
+  const [a, b] = ['a/src/stage.py', '/tmp/b/src/stage.py'].map(
+    (script) => `sh -c 'for n in 1 2 3; do python3 ${script}'`,
+  );
+  assert.deepEqual(fromDifference([a!, b!], 26), ["..python3 a/src/stage.py'", "..python3 /tmp/b/src/stage.py'"]);
+  assert.deepEqual(fromDifference(['slurm', 'none'], 12), ['slurm', 'none']);
+  const [long, other] = [`a${'x'.repeat(40)}`, `b${'x'.repeat(40)}`];
+  assert.deepEqual(fromDifference([long, other], 12), [long, other]);
 });

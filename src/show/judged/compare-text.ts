@@ -11,7 +11,7 @@ import { exactJson } from '../exact-json.ts';
 import { listCsv } from '../process/rows.ts';
 import { type ProcessTextOptions, withTail } from '../process/table.ts';
 import { type Paint, paint } from '../terminal/paint.ts';
-import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+import { printable, type TextColumn, textTable, textWidth, wrap } from '../terminal/text-table.ts';
 
 export interface CompareTextOptions extends ProcessTextOptions {
   /** Rows of each table; 0: all. */
@@ -115,10 +115,28 @@ function factLines({ facts, jobs }: Comparison, pen: Paint, width: number): stri
   const room = Math.max(12, Math.floor((width - 18) / jobs.length) - 2);
   return table(
     [{ head: 'what differs', most: 20, shrinks: true }, ...jobs.map((_, j) => ({ head: letter(j), most: room }))],
-    facts.map(({ name, values }) => [name, ...values.map((value) => printable(value ?? '-'))]),
+    facts.map(({ name, values }) => [
+      name,
+      ...fromDifference(
+        values.map((value) => printable(value ?? '-')),
+        room,
+      ),
+    ]),
     width,
     pen,
   );
+}
+
+/** What stands before a difference that would be cut off. */
+const BEFORE = 8;
+
+/** Long texts that begin alike are shown from shortly before the place where they differ. */
+export function fromDifference(texts: readonly string[], room: number): string[] {
+  const [first = '', ...others] = texts;
+  let alike = 0;
+  while (alike < first.length && others.every((text) => text[alike] === first[alike])) alike++;
+  if (texts.every((text) => textWidth(text) <= room) || alike + BEFORE < room) return [...texts];
+  return texts.map((text) => (text.length <= BEFORE ? text : `..${text.slice(alike - BEFORE)}`));
 }
 
 function metricLines({ metrics, jobs }: Comparison, pen: Paint, width: number): string[] {

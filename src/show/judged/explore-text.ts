@@ -28,7 +28,7 @@ export function exploreText(found: Exploration, options: ExploreTextOptions = {}
   const cell = (value: number): string => featureCell(metric, value);
   const lines = wrap(
     `${printable(found.experiment)}: ${count(found.jobs, 'job')}, ${count(found.components.length, 'component')}, ` +
-      `${count(found.segments.length, 'time segment')}, ${metric} ${cell(found.sum)} in all`,
+      `${count(found.segments.length, 'time segment')}, ${metric} ${cell(found.sum)} total`,
     width,
   );
   lines[0] = pen.bold(lines[0]!);

@@ -62,7 +62,7 @@ test('a cause: what lies outside, and what never varied', async () => {
   const text = causeText(causeOf('9', await jobFeatures(job('9', 3.1e6, 9e7)), model));
   assert.match(text, /^job 9 against the model usual \(3 jobs\)\n/);
   assert.match(text, /\ncpu_time {5}10 x {2}3\.1 s {2}1\.1 s {2}2\.82 x {9}\+200 ms\n/);
-  assert.match(text, /\nnever varied in the reference: duration 1 min 30 s, always 1 min 00 s\n/);
+  assert.match(text, /\nnever varied in the baseline: duration 1 min 30 s, always 1 min 00 s\n/);
 });
 
 test('a cause shows all digits that matter, however little the reference varies, when all are asked for', async () => {
@@ -72,5 +72,5 @@ test('a cause shows all digits that matter, however little the reference varies,
   assert.match(causeText(cause), /\nnothing differs from the baseline\n/);
   const text = causeText(cause, { limit: 0 });
   assert.match(text, /\ncpu_time {4}200 x {2}\+399 ms {2}7 min 30 s {4}1 x {11}\+2 ms\n/);
-  assert.match(text, /\nnever varied in the reference: duration \+200 ms, always 1 min 00 s\n/);
+  assert.match(text, /\nnever varied in the baseline: duration \+200 ms, always 1 min 00 s\n/);
 });

@@ -4,7 +4,7 @@ import {
   conditionFigure,
   conditionsText,
   costText,
-  hoursText,
+  policyHours,
   shortDuration,
   usersAndJobs,
 } from '../../policy/condition-text.ts';
@@ -101,8 +101,8 @@ function jobCells({ summary: job, figures }: CaseJob): string[] {
     job.name ?? '-',
     job.state ?? '-',
     formatMoment(job.time).slice(0, 'YYYY-MM-DD HH:MM'.length),
-    job.core_hours === undefined ? '-' : hoursText(job.core_hours),
-    job.gpu_hours === undefined ? '-' : hoursText(job.gpu_hours),
+    job.core_hours === undefined ? '-' : policyHours(job.core_hours),
+    job.gpu_hours === undefined ? '-' : policyHours(job.gpu_hours),
     ...Object.entries(figures).map(([name, value]) => conditionFigure(name, value)),
   ];
 }
@@ -125,7 +125,7 @@ export function replayText(found: Replay, options: TextOptions = {}): string {
     { head: 'not used', align: 'right' },
     { head: 'look at', shrinks: true },
   ];
-  const amount = (value: number | undefined): string => (value === undefined ? '-' : hoursText(value));
+  const amount = (value: number | undefined): string => (value === undefined ? '-' : policyHours(value));
   const rows = found.periods.flatMap(({ from, messages }) =>
     messages.map(({ user, jobs, totals }, i) => [
       i === 0 ? day(from) : '',

@@ -10,7 +10,7 @@ import { paint } from '../terminal/paint.ts';
 import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
 import { cellOf } from './cells.ts';
 import { listCsv, listJson } from './rows.ts';
-import { notesOf, type ProcessTextOptions } from './table.ts';
+import { hiddenColumns, notesOf, type ProcessTextOptions } from './table.ts';
 
 const time = (microseconds: number): string => formatDuration(microseconds / 1e6);
 
@@ -46,16 +46,16 @@ export function operationsTable(
   const [heads, ...lines] = textTable(
     [
       { head: key ?? 'operation', most: 40, shrinks: true },
-      { head: 'job', most: 14, middle: true },
-      right('processes'),
+      { head: 'job', most: 14, middle: true, ...(metrics.length > 0 && { spare: 0.4 }) },
+      right('processes', metrics.length > 0 ? 0.3 : undefined),
       right('threads', 4),
       right('CPU'),
       right('share'),
-      right('time'),
-      right('of job', 3),
-      right('runs'),
+      right('time', metrics.length > 0 ? 0.2 : undefined),
+      right('of job'),
+      right('runs', 1),
       right('sum', 2),
-      right('first to last', 1),
+      right('first to last', 3),
       ...metrics.map((name) => right(name)),
     ],
     operations.map((one) => [
@@ -77,12 +77,9 @@ export function operationsTable(
   );
   const notes: string[] = [];
   if ((options.hidden ?? 0) > 0) notes.push(`${count(options.hidden!, 'more operation')}; --limit 0 shows all`);
-  const sum = leftOut.includes('sum') ? '' : '; sum: all added up';
-  notes.push(`time: while at least one process ran, in so many runs${sum}`);
-  if (leftOut.length > 0)
-    notes.push(
-      `no room for ${leftOut.map((head) => `"${head}"`).join(', ')}; a wider page, a pipe and --format have it`,
-    );
+  const sum = leftOut.includes('sum') ? '' : '; sum: durations added up';
+  if (!leftOut.includes('time')) notes.push(`time: while at least one process ran${sum}`);
+  notes.push(...hiddenColumns(leftOut));
   const others = options.otherKeys ?? [];
   if (others.length > 0) {
     notes.push(

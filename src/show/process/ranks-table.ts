@@ -9,7 +9,7 @@ import { ioBytes, type RankSpread, slowestOf, spreadOf } from '../../query/ranks
 import { paint } from '../terminal/paint.ts';
 import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
 import { listCsv, listJson } from './rows.ts';
-import type { ProcessTextOptions } from './table.ts';
+import { hiddenColumns, type ProcessTextOptions } from './table.ts';
 
 export interface RanksTextOptions extends ProcessTextOptions {
   /** So many ranks of each world. */
@@ -85,10 +85,7 @@ function worldTable(set: ProcessSet, world: World, several: boolean, options: Ra
   if (slowest !== undefined) notes.push(`slowest: rank ${slowest.rank} on ${printable(slowest.node)}`);
   if (ranks.some(({ source }) => source === 'sample'))
     notes.push('no end: killed or still running, with what sampling saw');
-  if (leftOut.length > 0)
-    notes.push(
-      `no room for ${leftOut.map((head) => `"${head}"`).join(', ')}; a wider page, a pipe and --format have it`,
-    );
+  notes.push(...hiddenColumns(leftOut));
   const title = wrap(printable(titleOf(set, world, several, nodes.size)), width).map(pen.bold);
   return [...title, pen.dim(heads!), ...lines, ...notes.flatMap((note) => wrap(note, width)).map(pen.dim)].join('\n');
 }

@@ -39,16 +39,10 @@ export function threadsTable(
       ...stated({ spare }),
     });
     const [heads, ...rows] = textTable(
-      [
-        right('tid'),
-        right('began after'),
-        right('duration'),
-        right('CPU'),
-        ...HEADS.map((head, k) => right(head, k + 1)),
-      ],
+      [right('tid'), right('start'), right('duration'), right('CPU'), ...HEADS.map((head, k) => right(head, k + 1))],
       order.map((k) => [
         tidCell(threads.tid[k]!),
-        cellOf('microseconds', threads.start[k]! - set.start[i]!),
+        `+${cellOf('microseconds', threads.start[k]! - set.start[i]!)}`,
         cellOf('microseconds', threads.end[k]! - threads.start[k]!),
         cellOf('microseconds', threads.cpu_time[k]!),
         ...SHOWN.map((name) => cellOf(metricKind(name), threads.metrics.get(name)?.[k] ?? Number.NaN)),

@@ -8,7 +8,7 @@ import { curveEnds, maximumText, nameOf } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
 import { curvePicture, gpuMap, meterBar, phasePicture } from './drawings.ts';
 import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
-import { energyText, hoursText, kernelWorkText, meters, workText } from './meters.ts';
+import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, manyRows } from './several.ts';
@@ -126,7 +126,7 @@ function used(report: Report): string {
   const [work, kernel] = [workText(report), kernelWorkText(report)];
   if (work !== undefined) rows.push(plain('CPU time', work));
   if (kernel !== undefined) rows.push(plain('kernel', kernel));
-  rows.push(plain('energy', energyText(report) ?? 'not measurable here'), plain('hours', hoursText(report)));
+  rows.push(plain('energy', energyText(report) ?? 'not measurable here'), plain('hours', allocationHours(report)));
   return `<table class="used">${rows.join('\n')}</table>`;
 }
 

@@ -6,7 +6,7 @@ import { cut, pad, printable, textWidth } from '../terminal/text-table.ts';
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
 import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
-import { energyText, hoursText, kernelWorkText, meters, workText } from './meters.ts';
+import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, severalRows } from './several.ts';
@@ -78,7 +78,7 @@ function used(report: Report): string {
   if (work !== undefined) rows.push(['CPU time', '', work]);
   if (kernel !== undefined) rows.push(['kernel', '', kernel]);
   const energy = energyText(report);
-  rows.push(['energy', '', energy ?? 'not measurable here'], ['hours', '', hoursText(report)]);
+  rows.push(['energy', '', energy ?? 'not measurable here'], ['hours', '', allocationHours(report)]);
   return table({ columns: [{ head: 'what' }, { head: 'used', align: 'right' }, { head: '' }], rows }, true);
 }
 

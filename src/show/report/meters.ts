@@ -137,7 +137,7 @@ export function energyText({ summary: s }: Report): string | undefined {
   return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${part})`;
 }
 
-export function hoursText({ summary: s }: Report): string {
+export function allocationHours({ summary: s }: Report): string {
   const parts = [`${figure(s.node_hours)} node-hours`];
   if (s.core_hours !== undefined) parts.push(`${figure(s.core_hours)} core-hours`);
   if (s.gpu_hours !== undefined) parts.push(`${figure(s.gpu_hours)} GPU-hours`);

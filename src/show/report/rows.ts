@@ -206,7 +206,7 @@ export function processNote(report: Report): string | undefined {
   const total = s.processes ?? 0;
   const shown = programs.reduce((sum, { processes }) => sum + processes, 0);
   const parts: string[] = [];
-  if (total > 1 && (total > shown || programs.length > 1)) parts.push(`${count(total, 'process', 'processes')} in all`);
+  if (total > 1 && (total > shown || programs.length > 1)) parts.push(`${count(total, 'process', 'processes')} total`);
   if (r !== undefined && r.failed > 0 && total > 1) parts.push(`${figure(r.failed)} failed`);
   if (r !== undefined && r.told > 0)
     parts.push(`${figure(r.told)} reported by ${r.told === 1 ? 'its parent' : 'their parents'} only`);
@@ -341,7 +341,7 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
     return {
       columns: [
         { head: 'phase', most: 36, shrinks: true },
-        right('began after'),
+        right('start'),
         right('duration'),
         right('CPU %'),
         right('GPU %'),
@@ -349,12 +349,12 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
       ],
       rows: phases.map((p) => [
         p.name,
-        formatDuration(Math.max(0, (p.began ?? p.start) - start) / 1e6),
+        `+${formatDuration(Math.max(0, (p.began ?? p.start) - start) / 1e6)}`,
         formatDuration(p.seconds),
         about([p]) + whole(p.cpu_utilization),
         whole(p.gpu_utilization),
         [
-          p.whole_seconds === undefined ? [] : `of ${formatDuration(p.whole_seconds)} in all`,
+          p.whole_seconds === undefined ? [] : `of ${formatDuration(p.whole_seconds)} total`,
           p.end === undefined ? 'never ended' : [],
         ]
           .flat()

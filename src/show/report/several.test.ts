@@ -4,7 +4,7 @@ import { sleep } from '../../../test/made/report-jobs.ts';
 import { report } from '../../judge/report.ts';
 import { textTable } from '../terminal/text-table.ts';
 import { reportHtml } from './html.ts';
-import { jobRow, severalRows } from './several.ts';
+import { jobRow, manyRows, severalRows } from './several.ts';
 import { cardOf, reportCards } from './text.ts';
 
 test('jobs that look the same are told apart by the folders of their recordings', () => {
@@ -52,4 +52,23 @@ test('of many jobs there is a table, which names each recording as one would typ
   const html = reportHtml(made);
   assert.match(html, /<a href="#job-37">nightly\/of-the-second-model\/r38<\/a>/);
   assert.match(html, /<article id="job-37">/);
+});
+
+test('in a table of many jobs an id that the folder has is not said again, and no name is cut to a few letters', () => {
+  const card = report(sleep());
+  const names = ['ocean_annual_rho2_1x1deg_18540101', 'ocean_annual_z_1x1deg_18540101', '', 'kern'];
+  const jobs = names.map((name, i) => ({
+    ...card,
+    job: { ...card.job, id: `68500${i}`, scheduler: 'slurm' as const, name: name || `68500${i}`, command: undefined },
+    recording: `jobs/tacho-68500${i}`,
+  }));
+  const lines = (width: number): string[] => {
+    const { columns, rows } = manyRows(jobs.map((one) => jobRow(one as never)));
+    return textTable(columns, rows, width);
+  };
+  assert.match(lines(80)[1]!, /^jobs\/tacho-685000 {2}ocean_annual_rho2_1x1d\.\. {2}completed /);
+  assert.match(lines(80)[3]!, /^jobs\/tacho-685002 +completed /);
+  assert.match(lines(74)[1]!, /^jobs\/tacho-685000 {2}ocean_annual_rho\.\. {2}completed /);
+  // no room for 16 letters of a name: the state instead
+  assert.match(lines(60)[1]!, /^jobs\/tacho-685000 {2}completed /);
 });

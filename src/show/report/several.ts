@@ -8,6 +8,8 @@ import type { Rows } from './rows.ts';
 /** What the table of several jobs says of one. */
 export interface JobRow {
   title: string;
+  /** The title without an id that the folder's name ends with. */
+  name: string;
   recording: string;
   /** The folder as one would type it here. */
   path: string;
@@ -22,6 +24,7 @@ export function jobRow(report: Report): JobRow {
       : s.memory_peak_bytes / s.memory_limit_bytes;
   return {
     title: title(report),
+    name: nameBeside(report),
     recording: basename(report.recording),
     path: typed(report.recording),
     cells: [
@@ -37,6 +40,12 @@ export function jobRow(report: Report): JobRow {
   };
 }
 
+function nameBeside(report: Report): string {
+  const [whole, id] = [title(report), report.job.id];
+  if (id === '' || !basename(report.recording).endsWith(id)) return whole;
+  return whole === id ? '' : whole.startsWith(`${id} `) ? whole.slice(id.length + 1) : whole;
+}
+
 const typed = (folder: string): string => {
   const here = relative('', folder);
   return here === '' || here.length > folder.length ? folder : here;
@@ -50,7 +59,7 @@ export function manyRows(jobs: readonly JobRow[]): Rows {
   return {
     columns: [
       { head: 'recording', whole: true },
-      { head: 'job', most: 40, shrinks: true, command: true },
+      { head: 'job', most: 40, shrinks: true, command: true, spare: 1.5 },
       { head: 'state', spare: 1 },
       { head: 'ran', align: 'right' },
       { head: 'nodes', align: 'right', spare: 4 },
@@ -60,7 +69,7 @@ export function manyRows(jobs: readonly JobRow[]): Rows {
       { head: 'energy', align: 'right', spare: 5 },
       { head: 'findings', align: 'right' },
     ],
-    rows: jobs.map(({ title, path, cells }) => [path, title, ...cells]),
+    rows: jobs.map(({ name, path, cells }) => [path, name, ...cells]),
   };
 }
 

@@ -2,7 +2,7 @@ import { asciiAround } from '../../base/printable.ts';
 import { count, percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { paint } from '../terminal/paint.ts';
-import { cut, cutCommand, pad, printable } from '../terminal/text-table.ts';
+import { cut, cutCommand, pad, printable, textWidth } from '../terminal/text-table.ts';
 import { ending, title, verdict } from './head.ts';
 import { meters } from './meters.ts';
 import type { TextOptions } from './text.ts';
@@ -20,11 +20,10 @@ export function shortText(report: Report, { stream = {} }: Pick<TextOptions, 'st
   };
   const cards = used.has('GPU') ? `; GPU ${words('GPU').replace(' on average', '')}` : '';
   const { nodes } = report.summary;
+  // how it ended is never cut: the name gives way
+  const whose = ` of ${cut(printable(report.job.user), 16)}, ${count(nodes, 'node')}: ${ending(report).toLowerCase()}`;
   const lines: [string, string][] = [
-    [
-      'Job',
-      `${cutCommand(title(report), 40)} of ${report.job.user}, ${count(nodes, 'node')}: ${ending(report).toLowerCase()}`,
-    ],
+    ['Job', `${cutCommand(printable(title(report)), Math.min(40, WIDTH - 9 - textWidth(whose)))}${whose}`],
     ['Time', words('time')],
     ['CPU', `${words('CPU')}${cards}`],
     ['Memory', words('memory')],

@@ -9,7 +9,7 @@ import { cut, cutCommand, pad, printable, textTable, textWidth, wrap } from '../
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
 import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
-import { energyText, hoursText, kernelWorkText, meters, workText } from './meters.ts';
+import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { PackedTexts } from './packed-texts.ts';
 import { rankPart } from './rank-rows.ts';
 import {
@@ -188,7 +188,7 @@ function used(report: Report, pen: Pen, all: boolean): string[] {
   if (kernel !== undefined) lines.push(`${label('kernel')}${kernel}`);
   const energy = energyText(report);
   lines.push(`${label('energy')}${energy === undefined ? pen.dim('not measurable here') : pen.say(energy)}`);
-  if (all || report.summary.wall_seconds >= 60) lines.push(`${label('hours')}${hoursText(report)}`);
+  if (all || report.summary.wall_seconds >= 60) lines.push(`${label('hours')}${allocationHours(report)}`);
   if (all) {
     for (const [what, bytes] of memoryLines(report))
       lines.push(`${label('')}${pad(formatBytes(bytes), 10, 'right')}  ${pen.say(what)}`);

@@ -17,6 +17,8 @@ export interface TextColumn {
   mark?: boolean;
   /** Is cut further when the table is still too wide. */
   shrinks?: boolean;
+  /** Down to this, while something else can be left out (16). */
+  least?: number;
   /** Is cut in the middle, because ids differ at the end. */
   middle?: boolean;
   /** Is a command: the folders of what it runs are cut first, because its name and its arguments say more. */
@@ -116,9 +118,9 @@ export function textTable(
   const wanted = (i: number): number => Math.max(textWidth(columns[i]!.head), Math.min(longest[i]!, most[i]!));
   const excess = (): number => shown.reduce((total, i) => total + wanted(i) + 2, -2) - width;
   // a narrow first column still tells rows apart; below that, columns go
-  const elastic = shown.find((i) => columns[i]!.shrinks);
   while (excess() > 0) {
-    if (elastic !== undefined && wanted(elastic) - excess() >= NARROW) {
+    const elastic = shown.find((i) => columns[i]!.shrinks);
+    if (elastic !== undefined && wanted(elastic) - excess() >= (columns[elastic]!.least ?? NARROW)) {
       most[elastic] = wanted(elastic) - excess();
       break;
     }

@@ -16,7 +16,7 @@ export const processTotalTable = defineTable({
     gauge(
       'told_peak_bytes',
       'bytes',
-      'The peak of the largest process that told at its end, since the tick before, of more than any sample of it had shown.',
+      'Highest peak of the processes that ended since the last tick, where it is above all their samples.',
     ),
   ],
 });

@@ -87,16 +87,13 @@ const MORE = { help: 'Events named by TACHO_RECORD_EVENTS have a column each, by
 
 export const processStartTable = defineTable({
   name: 'process_start',
-  help: 'Processes of the job that started, each as it says itself: a row an image, at its first instruction.',
+  help: 'Processes of the job that started, each as it says itself: one row per program, at its first instruction.',
   scope: 'job',
   events: true,
   keys: [PID, START],
   columns: [
     ...identity,
-    text(
-      'began',
-      'exec: a program was started. fork: a copy of the parent. told: its parent says so, it says nothing.',
-    ),
+    text('began', 'exec: a program was started. fork: a copy of the parent. told: reported by its parent only.'),
     ARGV0,
     STEP,
     WORLD,
@@ -106,7 +103,7 @@ export const processStartTable = defineTable({
 
 export const processEndTable = defineTable({
   name: 'process_end',
-  help: 'Processes of the job that ended, with what they used: a row an image, at its last instruction.',
+  help: 'Processes of the job that ended, with what they used: one row per program, at its last instruction.',
   scope: 'job',
   events: true,
   keys: [PID, START],
@@ -114,12 +111,12 @@ export const processEndTable = defineTable({
     ...identity,
     text('ended', 'How: exit, _exit, quick_exit, signal, or exec when another program took its place.'),
     ARGV0,
-    text('told_by', 'itself; or parent: who waited for it tells, as it was killed or says nothing itself.'),
+    text('told_by', 'Who reported the end: itself; or parent, because it was killed or cannot record itself.'),
     STEP,
     WORLD,
     gauge('exitcode', 'count', 'The exit code.'),
     gauge('exitsignal', 'count', 'The signal that ended it; 0: none.'),
-    gauge('numtids', 'count', 'Threads that it had in all.'),
+    gauge('numtids', 'count', 'Threads that it had in total.'),
     gauge('threads_counted', 'count', 'Of these, threads that were too short for a row of their own.'),
     RANKS,
     ...PROCESS_METRICS,
@@ -129,7 +126,7 @@ export const processEndTable = defineTable({
 
 export const threadEndTable = defineTable({
   name: 'thread_end',
-  help: 'Threads of the job that ended, with what each used alone: a row a thread, the first one of a process too.',
+  help: 'Threads of the job that ended, with what each used alone: one row per thread, the first one of a process too.',
   scope: 'job',
   events: true,
   keys: [PID, START, { name: 'tid', help: 'The thread.' }],

@@ -11,7 +11,7 @@ export const severalNodes: Fact = {
 };
 
 const ofOthers = (what: string) => ({
-  unmeasurable: `the job’s ${what} could not be told from that of others`,
+  unmeasurable: `the job’s ${what} could not be separated from that of others`,
   hint: 'a cgroup of its own, or the process table, is needed',
 });
 

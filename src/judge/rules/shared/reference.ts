@@ -1,3 +1,4 @@
+import type { TableColumn } from '../../../table/table.ts';
 import { isColumn, type Need, named, type Rule, SHORT_JOB_SECONDS } from './rule.ts';
 
 /** The text of docs/findings.md. */
@@ -37,5 +38,12 @@ ${sections.join('\n\n')}
 
 function needText(need: Need): string {
   if (isColumn(need)) return named(need);
-  return need.columns === undefined ? need.what : `${need.what} (${named(...need.columns)})`;
+  return need.columns === undefined ? need.what : `${need.what} (${columnsByTable(need.columns)})`;
+}
+
+/** `disk.reads`, or of several columns `disk: reads, writes; nfs: operations`. */
+function columnsByTable(columns: readonly TableColumn[]): string {
+  if (columns.length === 1) return named(...columns);
+  const tables = Map.groupBy(columns, ({ table }) => table);
+  return [...tables].map(([table, own]) => `${table}: ${own.map(({ name }) => name).join(', ')}`).join('; ');
 }
