@@ -28,10 +28,9 @@ export function withoutOwnHelp<T extends Table>(table: T): T {
   };
 }
 
+/** Empty, not left out: a description that is read again has its fields in the order of the definition. */
 function without<H extends Helped>(described: H, own: string | undefined): H {
-  if (described.help !== own) return described;
-  const { help: _, ...rest } = described;
-  return rest as H;
+  return described.help === own ? { ...described, help: '' } : described;
 }
 
 /** What was stored, with help everywhere. */
@@ -47,7 +46,7 @@ export function withHelp<T extends Table>(table: T): T {
 }
 
 const helped = <H extends Helped>(described: H, own = ''): H =>
-  described.help === undefined ? { ...described, help: own } : described;
+  described.help ? described : { ...described, help: own };
 
 const keyHelp = (own: Table | undefined) => {
   const known = byName(own?.keys ?? []);
