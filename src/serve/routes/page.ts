@@ -61,7 +61,7 @@ export function pageRoutes({ app, base }: Server, folder: string): void {
     ({ params: { id }, query }, reply) => {
       const job = `${base}/api/jobs/${encodeURIComponent(id)}`;
       // what the page asks first is worked out while the browser reads the page
-      const asked = ['', '/charts', '/spans', '/columns'];
+      const asked = ['', '/processes', '/charts', '/spans', '/columns'];
       if (Object.keys(query as object).length === 0) asked.push(...FIRST_CHARTS);
       reply.header('link', asked.map((what) => `<${job}${what}>; rel=preload; as=fetch; crossorigin`).join(', '));
       return send('index.html', reply.request, reply as never);
