@@ -66,14 +66,14 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'state',
     title: 'Ended',
-    width: 112,
+    width: 104,
     value: ({ state }) => state,
     text: ({ state }) => state.replaceAll('_', ' '),
   },
   {
     name: 'duration',
     title: 'Duration',
-    width: 112,
+    width: 104,
     isNumber: true,
     value: ({ wall_seconds: s }) => s,
     text: ({ wall_seconds: s }) => (s === undefined ? '' : duration(s)),
@@ -101,7 +101,7 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'findings',
     title: 'Findings',
-    width: 170,
+    width: 150,
     grows: 1.4,
     value: ({ findings }) => findings.length,
     text: ({ findings }) => findings.map((id) => id.replaceAll('-', ' ')).join(', '),
@@ -384,7 +384,7 @@ const placeOf = ({ name }: Column): number => {
 };
 
 /** Ids of local jobs begin alike: as much as is shown of them must tell them apart. */
-const idWidth = (letters: number, most: number): number => Math.max(80, Math.min(letters, most) * 9 + 40);
+const idWidth = (letters: number, most: number): number => Math.max(80, Math.min(letters, most) * 8.4 + 40);
 const shortId = (id: string, most: number): string =>
   id.length <= most
     ? id
