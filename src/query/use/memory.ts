@@ -36,7 +36,18 @@ export interface MemoryUse {
   shm_bytes?: number;
 }
 
+/** Every process has a part in it: worked out once for all who ask. */
+const truths = new WeakMap<Material, WeakMap<NodeMaterial, MemoryTruth>>();
+
 export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTruth {
+  const byNode = truths.get(material) ?? new WeakMap<NodeMaterial, MemoryTruth>();
+  truths.set(material, byNode);
+  const truth = byNode.get(node) ?? makeTruth(material, node);
+  byNode.set(node, truth);
+  return truth;
+}
+
+function makeTruth(material: Material, node: NodeMaterial): MemoryTruth {
   const truth: MemoryTruth = {};
   const set = (key: keyof MemoryTruth, value: number | undefined): void => {
     if (known(value) !== undefined) truth[key] = value!;
