@@ -62,6 +62,8 @@ test('links are made, listed and revoked from the command line', async (t) => {
   const link = made.out.trim();
   assert.match(link, /^http:\/\/127\.0\.0\.1:\d+\/share\/[\w-]{32}$/);
   const [, id] = /tacho share revoke (\S+) ends it/.exec(made.err)!;
+  // no id may look like an option
+  assert.match(id!, /^[\da-f]{18}$/);
   // whoever has it is sent to the job
   const opened = await fetch(link, { redirect: 'manual' });
   assert.match(opened.headers.get('location')!, /^\/job\//);

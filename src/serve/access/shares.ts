@@ -40,7 +40,8 @@ export class Shares {
   /** A new link, and the secret that is its address. */
   add(share: Omit<Share, 'id' | 'hash' | 'created'>): { share: Share; secret: string } {
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
-    const made = { ...share, id: randomBytes(9).toString('base64url'), hash: hashOf(secret), created: now() };
+    // typed after `tacho share revoke`: it must not begin like an option
+    const made = { ...share, id: randomBytes(9).toString('hex'), hash: hashOf(secret), created: now() };
     // links that ended a month ago are no longer explained
     const kept = this.#shares.filter(({ expires }) => expires > now() - 30 * 86_400e6);
     this.#shares = [...kept, made].slice(-MOST_SHARES);
