@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { writeDemo } from '../src/demo/demo.ts';
+import { REPORT_FILE } from '../src/judge/kept-report.ts';
 import type { Row } from './row.ts';
 
 export interface StartOptions {
@@ -34,6 +35,7 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
     const many = { nodes: 64, seconds: seconds / 2 };
     const wide = await writeDemo({ folder: path.join(folder, 'wide'), ...many });
     const wideLive = await writeDemo({ folder: path.join(folder, 'wide-live'), ...many, live: true });
+    const [sealedBefore, wideBefore] = [sealed, wide].map(withoutReport) as [string, string];
     execFileSync('sh', [path.join(HERE, 'scripts/release'), path.join(folder, 'release')], { stdio: 'ignore' });
     const [name] = fs.readdirSync(path.join(folder, 'release')).filter((each) => !each.endsWith('.gz'));
     const release = path.join(folder, 'release', name!, 'tacho');
@@ -57,6 +59,9 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
       version: time('version', tacho, '--version'),
       run: time('run', tacho, 'run', '--', 'true'),
       sealed: time('report, sealed', tacho, 'report', sealed),
+      before: time('report, worked out', tacho, 'report', sealedBefore),
+      phasesBefore: time('report --phases, worked out', tacho, 'report', '--phases', sealedBefore),
+      wideBefore: time('report of 64 nodes, worked out', tacho, 'report', wideBefore),
       live: time('report, unsealed', tacho, 'report', live),
       phases: time('report --phases', tacho, 'report', '--phases', sealed),
       wide: time('report of 64 nodes, sealed', tacho, 'report', wide),
@@ -70,8 +75,10 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
       row(`tacho --version, ${of}`, '', median(version), node),
       row(`tacho run -- true over true, ${of}`, '≤ 0.3', median(run) - median(nothing), nothing),
       row(`tacho report, sealed, whole command, ${of}`, '≤ 0.2', median(report), node),
+      row(`the same, sealed by another version, ${of}`, '', median(more.before), node),
       row(`tacho report, unsealed, whole command, ${of}`, '≤ 2', median(unsealed), node),
       row(`tacho report --phases, sealed, ${of}`, '≤ 0.5', median(more.phases), node),
+      row(`the same, sealed by another version, ${of}`, '', median(more.phasesBefore), node),
       row(`tacho report of 64 nodes × 1 h, sealed, ${of}`, '≤ 0.4', median(more.wide), node),
       {
         ...row(`memory of it, ${of}`, '', more.wide.memory, node),
@@ -82,6 +89,7 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
           ratio: more.wide.memory / node.memory,
         },
       },
+      row(`the same, sealed by another version, ${of}`, '', median(more.wideBefore), node),
       row(`tacho report of 64 nodes × 1 h, unsealed, ${of}`, '≤ 4', median(more.wideLive), node),
       row(`a column of 64 GPUs, 7,200 points to 600, sealed, ${of}`, '≤ 0.12', median(points), node),
       row(`tacho start until the first sample, one node, ${of}`, '≤ 1', median(start), node),
@@ -89,6 +97,14 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** A copy whose report is worked out, as it is of one that another version has sealed. */
+function withoutReport(recording: string): string {
+  const copy = `${recording}-before`;
+  fs.cpSync(recording, copy, { recursive: true, preserveTimestamps: true });
+  fs.rmSync(path.join(copy, REPORT_FILE));
+  return copy;
 }
 
 function row(what: string, must: string, measured: number, peer: Case): Row {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { ownCode } from '../src/base/own-code.ts';
 
 const HERE = path.join(import.meta.dirname, '..');
 
@@ -106,6 +107,7 @@ export function refuseBeyondAscii(file: string): void {
 /** Parts of the program for verbs that run inside a job beside another process of Tacho's, or are quick (see start.cjs). */
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
   run: ['run'],
+  report: ['report'],
   job: ['start', 'mark', 'fom'],
   agent: ['agent'],
   stop: ['stop'],
@@ -144,10 +146,12 @@ const parts: Plugin = {
         const file = path.resolve(path.dirname(importer), wanted);
         const isOtherVerb =
           importer === cli('verbs') && kind === 'dynamic-import' && !verbs.includes(path.basename(file, '.ts'));
-        // main.ts also begins what does one thing for a verb; of these an agent has the process that reads isolated sources
+        // main.ts also begins what does one thing for a verb: an agent has the process that reads isolated sources, a report
+        // its second thread
         const isOther = /[/-]worker\.ts$|\/thread\.ts$/.test(file);
         const isReader = verbs.includes('agent') && file.endsWith('/isolated/worker.ts');
-        if (isOtherVerb || (isOther && !isReader)) return { path: 'elsewhere', namespace: 'elsewhere' };
+        const isThread = verbs.includes('report') && file === cli('thread');
+        if (isOtherVerb || (isOther && !isReader && !isThread)) return { path: 'elsewhere', namespace: 'elsewhere' };
         if (file === cli('stop-finish')) return { path: cli('stop-whole') };
         return DIFFERENT.some((each) => file === cli(each)) ? { path: file, namespace } : { path: file };
       });
@@ -183,6 +187,7 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
       ...SHARED,
       define: {
         TACHO_VERSION: JSON.stringify(version),
+        TACHO_CODE: JSON.stringify(ownCode()),
         TACHO_HOME: JSON.stringify(home),
         'import.meta.url': 'tachoUrl',
       },
@@ -199,7 +204,7 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
   for (const [file, { inputs }] of Object.entries(metafile.outputs)) {
     const name = path.basename(file, '.cjs');
     const judges = Object.keys(inputs).find((input) => input.startsWith('src/judge/'));
-    if (!['tacho', 'serve', 'run', 'import'].includes(name) && judges !== undefined)
+    if (!['tacho', 'serve', 'run', 'report', 'import'].includes(name) && judges !== undefined)
       throw new Error(`scripts/bundle.ts: ${name}.cjs has more than its verbs need: ${judges}`);
     nodesOwn(at(`${name}.cjs`));
     sign(at(`${name}.cjs`));

@@ -6,6 +6,9 @@ import { formatBytes } from '../src/base/size.ts';
 import { VERSION } from '../src/base/version.ts';
 import { PNG_FILES } from '../src/charts/png.ts';
 import { writeDemo } from '../src/demo/demo.ts';
+import { keepResults } from '../src/judge/keep-results.ts';
+import { REPORT_FILE } from '../src/judge/kept-report.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../test/made/epmt-archive.ts';
 import { buildWeb } from './build-web.ts';
 import { bundle, DUCKDB_PACKAGE, PARTS } from './bundle.ts';
@@ -17,7 +20,6 @@ import { bundle, DUCKDB_PACKAGE, PARTS } from './bundle.ts';
  *     tacho scripts/          the launcher
  *     bin/node                the run time
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
- *     lib/tacho.report.compiled  the compiled code of reports
  *     lib/job.cjs …           parts of it that run inside jobs or are quick, with their compiled code
  *     web/                    the page of tacho serve
  *     lib/duckdb/             the library of DuckDB, which only who asks the history loads (docs/decisions/duckdb.md)
@@ -86,6 +88,11 @@ async function compile(): Promise<void> {
   const started = path.join(scratch, 'started');
   const recording = path.join(scratch, 'recording');
   const demo = await writeDemo({ folder: path.join(scratch, 'demo'), nodes: 4, gpus: 4, seconds: 3600, interval: 5 });
+  // of one that another version has sealed the report is worked out
+  const older = path.join(scratch, 'older');
+  fs.cpSync(demo, older, { recursive: true });
+  fs.rmSync(path.join(older, REPORT_FILE), { force: true });
+  keepResults(openRecording(demo), 1);
   const columns = ['--layout', 'wide', '--table', 'cpu', '--interval', '1s'];
   // no process has the number 0: the agent ends after a second
   const runs = [
@@ -93,7 +100,8 @@ async function compile(): Promise<void> {
     ['seal', '--parquet', recording],
     ['report', recording],
     ['report', demo],
-    ['report', '--phases', demo],
+    ['report', older],
+    ['report', '--phases', older],
     ['export', recording, ...columns, '--to', path.join(scratch, 'columns')],
     ['export', recording, '--layout', 'wide', '--to', path.join(scratch, 'wide')],
     ['import', 'epmt', archive, '-o', scratch],
@@ -110,7 +118,7 @@ async function compile(): Promise<void> {
     if (done.status !== 0) throw new Error(`the bundled program does not run:\n${done.stderr}`);
   }
   fs.rmSync(scratch, { recursive: true });
-  for (const name of ['tacho', 'tacho.report', ...Object.keys(PARTS)])
+  for (const name of ['tacho', ...Object.keys(PARTS)])
     if (!fs.existsSync(at(`lib/${name}.compiled`))) throw new Error('V8 left no compiled code');
 }
 

@@ -8,6 +8,7 @@ const vm = require('node:vm');
 // ended the agents, it goes on as the whole program (src/cli/stop-whole.ts)
 const PARTS = {
   run: 'run',
+  report: 'report',
   start: 'job',
   mark: 'job',
   fom: 'job',
@@ -20,18 +21,17 @@ const PARTS = {
   mcp: 'serve',
   plot: 'serve',
 };
-const name = (!process.env.TACHO_STOPPED && PARTS[process.argv[2]]) || 'tacho';
+// a second thread is of the part that has begun it (src/cli/thread.ts)
+const verb = process.argv[2] === '--thread' && process.argv[3] !== 'list' ? 'report' : process.argv[2];
+const name = (!process.env.TACHO_STOPPED && PARTS[verb]) || 'tacho';
 const filename = path.join(__dirname, `${name}.cjs`);
 const text = fs.readFileSync(filename, 'latin1');
 // V8 compares the length alone: compiled code ends with the hash that its bundle ends with (scripts/bundle.ts)
 const hash = text.slice(-16);
-// in a checkout, whose bundles change, each verb keeps what it needed; in a release, reports have what only they need
+// in a checkout, whose bundles change, each verb keeps what it needed
 const isCheckout = fs.existsSync(path.join(__dirname, 'sources'));
-const isOwn = isCheckout || process.argv[2] === 'report';
-const compiled = path.join(
-  __dirname,
-  `${name}${isOwn ? `.${process.argv[2]?.replaceAll(/[^a-z-]/g, '')}` : ''}.compiled`,
-);
+const ofVerb = isCheckout ? `.${verb?.replaceAll(/[^a-z-]/g, '')}` : '';
+const compiled = path.join(__dirname, `${name}${ofVerb}.compiled`);
 const script = new vm.Script(text, {
   filename,
   cachedData: compiledCode(),

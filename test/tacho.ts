@@ -44,7 +44,7 @@ function mayFork(
   options: Partial<SpawnSyncOptionsWithStringEncoding>,
 ): boolean {
   const { uid, gid, argv0, shell, env = process.env } = options;
-  const bundle = verb === 'export' ? verb : 'tacho';
+  const bundle = ['export', 'report'].includes(verb) ? verb : 'tacho';
   const isFirst = !startedBundles.has(bundle);
   startedBundles.add(bundle);
   if (isFirst || !FORKABLE.has(verb) || (verb === 'scale' && rest[0] === 'run')) return false;

@@ -4,13 +4,13 @@ import type { Command } from 'commander';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { stated } from '../base/stated.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
-import { loadConfig } from '../config/config.ts';
+import { type Config, loadConfig } from '../config/config.ts';
 import type { Database } from '../database/connect.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
-import { type GatherOptions, gatherQuickly, gatherStored } from '../judge/facts/gather.ts';
-import { report } from '../judge/report.ts';
+import type { GatherOptions } from '../judge/facts/gather.ts';
+import { readKeptReport } from '../judge/kept-report.ts';
 import type { Report } from '../judge/report-schema.ts';
-import { type RuleSettings, ruleSettingsOf } from '../judge/rules/shared/settings.ts';
+import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { isWrongUse, ranThen } from '../query/spans/select.ts';
 import type { Recording } from '../recording/folder/open.ts';
 import { MOST_CARDS } from '../show/report/several.ts';
@@ -18,7 +18,6 @@ import { type Card, cardOf, reportCards } from '../show/report/text.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { type FoundRecording, findEach, openFound } from './find-recordings.ts';
 import { JOBS_ARGUMENT } from './named-recordings.ts';
-import { forgivingRules } from './rule-settings.ts';
 import { leaveOut, type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 import type { ThreadTask } from './thread.ts';
@@ -203,6 +202,7 @@ async function* madeOf<T extends object>(
     const timed = wanted.from !== undefined || wanted.to !== undefined;
     const jobs = await storedJobs(options.store, ids, !timed);
     const then = jobs.filter(({ recording }) => ranThen(recording, wanted));
+    const [{ gatherStored }, { report }] = await judging();
     for (const job of then.length > 0 ? then : jobs)
       yield making.of(report(await gatherStored(job, wanted), settings), options, undefined);
     return;
@@ -290,15 +290,24 @@ async function* storedCards(
   for (const job of jobs) yield* await storedReports(database, [job]);
 }
 
-/** The rules as the configuration has them. */
-async function ruleSettings({ config, isForgiving = false }: ReportOptions): Promise<RuleSettings> {
+/** What works out a report is loaded only where none is kept. */
+const judging = () => Promise.all([import('../judge/facts/gather.ts'), import('../judge/report.ts')] as const);
+
+/** The rules as the configuration has them; undefined: as they are. */
+async function ruleSettings({ config, isForgiving = false }: ReportOptions): Promise<RuleSettings | undefined> {
   // what else is wrong was said when the recording began
-  return isForgiving ? forgivingRules(config) : ruleSettingsOf(await loadConfig({}, config));
+  if (isForgiving) return (await import('./rule-settings.ts')).forgivingRules(config);
+  const settings = await loadConfig({}, config);
+  if (!hasRuleSettings(settings)) return undefined;
+  return (await import('../judge/rules/shared/settings.ts')).ruleSettingsOf(settings);
 }
+
+const hasRuleSettings = (config: Config): boolean =>
+  config.thresholds.length > 0 || config['rules.off'].length > 0 || config.origins.has('rules.shortest');
 
 interface Reported extends Pick<FoundRecording, 'path' | 'names' | 'refreshed' | 'recording'> {
   wanted: GatherOptions;
-  settings: RuleSettings;
+  settings: RuleSettings | undefined;
   /** Of cards: how they look. */
   shown?: Looks;
 }
@@ -308,9 +317,15 @@ interface Failed {
   error: unknown;
 }
 
-/** The report of one recording. */
+/** The report of one recording: the one that is kept with it, or made now. */
 export async function reportOf({ wanted, settings, ...found }: Reported): Promise<Report> {
-  return report(await gatherQuickly(await openFound(found), wanted), settings);
+  const recording = await openFound(found);
+  const { phases, ...part } = wanted;
+  const isUsual = settings === undefined && Object.keys(part).length === 0;
+  const kept = isUsual ? readKeptReport(recording, phases) : undefined;
+  if (kept !== undefined) return kept;
+  const [{ gatherQuickly }, { report }] = await judging();
+  return report(await gatherQuickly(recording, wanted), settings);
 }
 
 /** Its card. */

@@ -153,8 +153,8 @@ async function finish(folder: string, format: Options['format'] | undefined, con
       process.stderr.write(format === 'json' || format === 'html' ? card : `${card}\nRecording ${printable(shown)}\n`);
     }
     if (isSealed) {
-      (await import('../judge/outliers/kept-features.ts')).keepFeatures(openRecording(folder));
-      (await import('../judge/facts/gather.ts')).keepJoinedProcesses(openRecording(folder));
+      const made = (await import('../judge/keep-results.ts')).keepResults(openRecording(folder));
+      (await import('../judge/outliers/kept-features.ts')).keepFeatures(openRecording(folder), made);
     }
     keepFinish(folder, spent());
     // others' recordings: nobody waits for them with the card

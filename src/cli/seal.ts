@@ -1,10 +1,13 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { type Command, Option } from 'commander';
 import { adoptRecords } from '../agent/run/adopt-records.ts';
 import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
 import { fileJob } from '../jobs/schedulers/refresh.ts';
-import { keepJoinedProcesses } from '../judge/facts/gather.ts';
+import { keepResults } from '../judge/keep-results.ts';
+import { REPORT_FILE, readKeptReport } from '../judge/kept-report.ts';
 import { readKept } from '../judge/outliers/features-file.ts';
 import { keepFeatures } from '../judge/outliers/kept-features.ts';
 import { asOwner } from '../recording/folder/as-owner.ts';
@@ -72,16 +75,18 @@ async function sealed(recording: Recording, options: Options): Promise<SealedNod
         progress: (bytes) => bar.advance(bytes),
       });
       const sealed = openRecording(folder);
-      if (sealed.job.end !== undefined && readKept(sealed) === undefined) {
-        keepFeatures(sealed);
-        keepJoinedProcesses(sealed);
-      }
+      if (sealed.job.end !== undefined && !hasResults(sealed)) keepFeatures(sealed, keepResults(sealed));
       return nodes;
     });
   } finally {
     bar.done();
   }
 }
+
+/** Whether what later commands would work out again is kept, and by this version. */
+const hasResults = (recording: Recording): boolean =>
+  readKept(recording) !== undefined &&
+  (!fs.existsSync(path.join(recording.path, REPORT_FILE)) || readKeptReport(recording) !== undefined);
 
 const say = (text: string): void => void process.stdout.write(process.stdout.isTTY ? text : ascii(text));
 

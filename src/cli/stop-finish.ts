@@ -36,14 +36,13 @@ export async function finish({ recording, over, noted }: StoppedRecording, optio
   keepFinish(recording, spent());
 }
 
-/** Its processes, and sums over them by which it is compared with other jobs. */
+/** Its report, its processes, and sums over them by which it is compared with other jobs. */
 async function keepSums(folder: string, strict: boolean): Promise<void> {
   try {
     const { openRecording } = await import('../recording/folder/open.ts');
     const { keepFeatures } = await import('../judge/outliers/kept-features.ts');
-    const { keepJoinedProcesses } = await import('../judge/facts/gather.ts');
-    keepFeatures(openRecording(folder));
-    keepJoinedProcesses(openRecording(folder));
+    const { keepResults } = await import('../judge/keep-results.ts');
+    keepFeatures(openRecording(folder), keepResults(openRecording(folder)));
   } catch (error) {
     const { tell } = await import('./failure.ts');
     tell(error);

@@ -4,6 +4,7 @@ import { Fault } from '../base/fault.ts';
 import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { fileJob } from '../jobs/schedulers/refresh.ts';
+import { checkResults } from '../judge/check-results.ts';
 import { asOwner } from '../recording/folder/as-owner.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { openRecording } from '../recording/folder/open.ts';
@@ -53,7 +54,7 @@ const howItEnded = ({ state }: Job): Check => ({
 async function verified(path: string, dryRun: boolean): Promise<Check[]> {
   const work = async (folder: string): Promise<Check[]> => {
     const adopted = await adoptRecords(openRecording(folder), dryRun);
-    const checks = verifyRecording(folder, { dryRun });
+    const checks = [...verifyRecording(folder, { dryRun }), ...checkResults(folder, dryRun)];
     return adopted === undefined ? checks : [adopted, ...checks];
   };
   try {

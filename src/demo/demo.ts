@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { Fault, usage } from '../base/fault.ts';
-import { keepJoinedProcesses } from '../judge/facts/gather.ts';
+import { keepResults } from '../judge/keep-results.ts';
 import { createRecording, discardRecording } from '../recording/folder/create.ts';
 import { nodeFolder } from '../recording/folder/node-folder.ts';
 import { openRecording } from '../recording/folder/open.ts';
@@ -99,7 +99,7 @@ export async function writeDemo(options: DemoOptions): Promise<string> {
       sealRecording({ ...opened, nodes: opened.nodes.filter(({ name }) => name === nodeName(node)) });
       progress?.(nodeValues * (1 - part));
     }
-    if (live !== true && records) keepJoinedProcesses(openRecording(recording));
+    if (live !== true) keepResults(openRecording(recording));
   } catch (error) {
     // nobody shall take a part of it for the whole
     discardRecording(recording);

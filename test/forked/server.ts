@@ -24,7 +24,7 @@ const leave = node.func('void _exit(int code)');
 // compiled whole, as no compiled code of the release fits a Node with one thread
 v8.setFlagsFromString('--no-lazy');
 const scripts = new Map(
-  ['tacho', 'export'].map((name) => {
+  ['tacho', 'report', 'export'].map((name) => {
     const filename = path.join(path.dirname(start), `${name}.cjs`);
     const importModuleDynamically = vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
     return [filename, new Script(fs.readFileSync(filename, 'latin1'), { filename, importModuleDynamically })];

@@ -5,7 +5,7 @@ import { inTwoThreads } from '../../base/two-threads.ts';
 import { type DaskRun, daskRun } from '../../query/dask/dask-run.ts';
 import type { Material, NodeMaterial, Unread } from '../../query/material.ts';
 import { pastSeries } from '../../query/past.ts';
-import { damageText, RECORDS, recordedProcesses } from '../../query/processes/processes.ts';
+import { damageText, recordedProcesses } from '../../query/processes/processes.ts';
 import { processSeries } from '../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { type AllThreads, readAllThreads } from '../../query/processes/threads.ts';
@@ -48,7 +48,7 @@ import type { TableColumn } from '../../table/table.ts';
 import { rules } from '../rules/index.ts';
 import { isColumn } from '../rules/shared/rule.ts';
 import { overrunOf } from '../use/unrecorded-time.ts';
-import { keepProcesses, readKeptProcesses } from './kept-processes.ts';
+import { readKeptProcesses } from './kept-processes.ts';
 import { phasePartsOf } from './phases.ts';
 
 export interface GatherOptions extends SpanQuery {
@@ -56,6 +56,8 @@ export interface GatherOptions extends SpanQuery {
   phases?: boolean;
   /** The recorded processes, when they have been read already. */
   processes?: ProcessSet;
+  /** Processes are joined again, also where they are kept. */
+  isAfresh?: boolean;
   /** What all of the job showed, by node, when it has been measured already. */
   inAll?: readonly NodeSummary[];
   /** Of a job that was downloaded: with all of its rows. */
@@ -153,7 +155,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const isWhole = !isPart && until.to === undefined;
   const processes =
     options.processes ??
-    (isWhole ? readKeptProcesses(recording) : undefined) ??
+    (isWhole && options.isAfresh !== true ? readKeptProcesses(recording) : undefined) ??
     recordedProcesses(recording, sampled, tell);
   if (processes !== undefined) {
     whole.processes = processes;
@@ -219,12 +221,6 @@ function reportDamagedThreads(nodes: readonly NodeRecording[], read: () => AllTh
   const { name } = threadEndTable;
   const isWhole = (node: NodeRecording): boolean => sealedDamage(node, name)?.length === 0;
   if (nodes.some((node) => node.tables.has(name) && !isWhole(node))) read();
-}
-
-/** Keeps the processes of a sealed recording as a report has them, for later reports. */
-export function keepJoinedProcesses(recording: Recording): void {
-  if (recording.nodes.some(({ tables }) => RECORDS.some((table) => tables.has(table))))
-    keepProcesses(recording, gather(recording).processes);
 }
 
 /** What is asked of the whole job. */

@@ -38,7 +38,8 @@ interface KeptFile {
 
 /** Keeps the processes of a job whose nodes are all sealed; not those of a damaged recording. */
 export function keepProcesses(recording: Recording, processes: ProcessSet | undefined, share = MOST_SHARE): void {
-  if (processes === undefined || processes.troubles.length > 0 || !isSealed(recording)) return;
+  if (processes === undefined || processes.troubles.length > 0 || !hasRecords(recording) || !isSealed(recording))
+    return;
   const { length, metrics } = processes;
   const packed = (values: Float64Array): Packed<number | null> =>
     inShort(Array.from(values.subarray(0, length), (value) => (Number.isFinite(value) ? value : null)));
@@ -110,6 +111,9 @@ function unpacked(values: Packed<number | null>, length: number): Float64Array {
   }
   return column;
 }
+
+const hasRecords = ({ nodes }: Recording): boolean =>
+  nodes.some(({ tables }) => RECORDS.some((table) => tables.has(table)));
 
 /** Whether records of processes are there, sealed and whole: only then what was joined from them counts. */
 const isSealed = ({ nodes }: Recording): boolean =>

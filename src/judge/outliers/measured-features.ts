@@ -5,8 +5,8 @@ import { report } from '../report.ts';
 import type { Report } from '../report-schema.ts';
 
 /** What the report card has measured of a job, as features: jobs can be compared by them without any process record. */
-export const measuredFeatures = (recording: Recording): Map<string, number> =>
-  isSampled(recording) ? reportFeatures(report(gather(recording))) : new Map();
+export const measuredFeatures = (recording: Recording, made?: Report): Map<string, number> =>
+  isSampled(recording) ? reportFeatures(made ?? report(gather(recording))) : new Map();
 
 /** Whether there is anything beside the records of processes and threads. */
 export const isSampled = ({ nodes }: Recording): boolean =>

@@ -61,7 +61,7 @@ export function verifyRecording(folder: string, options: VerifyOptions = {}): Ch
   verifier.foreign(
     folder,
     fs.readdirSync(folder),
-    /^(job\.json(\.reserve)?|features\.json|(tables|processes)\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
+    /^(job\.json(\.reserve)?|features\.json|(tables|processes|report)\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
   );
   for (const stray of recording.strays ?? [])
     verifier.add(path.join(folder, stray), 'is no node of this job', 'note', 'left out');

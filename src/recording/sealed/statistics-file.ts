@@ -131,7 +131,8 @@ export function isAsSealed(file: string, sealed: Fingerprint, statistics?: strin
 /** Room for a small file: a card looks at hundreds of them. */
 let room: Buffer | undefined;
 
-function fingerprint(file: string): Fingerprint {
+/** What a file is like now. */
+export function fingerprint(file: string): Fingerprint {
   const fd = openPlain(file, fs.constants.O_RDONLY, true);
   try {
     const bytes = fs.fstatSync(fd).size;
