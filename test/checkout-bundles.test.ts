@@ -23,7 +23,7 @@ function clone(t: TestContext, { without = 'none', program = SMALL }: { without?
   fs.chmodSync(home, 0o755);
   const folder = path.join(home, 'checkout');
   const files = ['tacho', 'scripts', 'package.json', 'package-lock.json'];
-  for (const name of [...files, ...(program === '' ? ['src'] : ['src/base/version.ts'])])
+  for (const name of [...files, ...(program === '' ? ['src'] : ['src/base/version.ts', 'src/base/own-code.ts'])])
     fs.cpSync(path.join(HERE, name), path.join(folder, name), { recursive: true });
   const main = path.join(folder, 'src/cli/main.ts');
   if (program !== '') {
