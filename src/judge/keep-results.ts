@@ -8,7 +8,7 @@ import { replaceBytes } from '../recording/folder/replace.ts';
 import { packText } from '../recording/sealed/pack-text.ts';
 import { gather } from './facts/gather.ts';
 import { keepProcesses } from './facts/kept-processes.ts';
-import { isWhole, madeOf, REPORT_FILE, withoutFinish } from './kept-report.ts';
+import { isWhole, type MadeOf, madeOf, REPORT_FILE, withoutFinish } from './kept-report.ts';
 import { report } from './report.ts';
 import type { Report } from './report-schema.ts';
 
@@ -21,22 +21,25 @@ const LEVEL = 9;
 /** Keeps with a sealed recording what later reports would work out again: its processes, and the report itself, which it returns. */
 export function keepResults(recording: Recording, share = MOST_SHARE): Report {
   const opened = withoutFinish(recording);
+  // what changes while it is read has another mark then
+  const mark = isWhole(opened) ? madeOf(opened) : undefined;
   const material = gather(opened);
   keepProcesses(opened, material.processes);
   const made = judged(material);
-  if (made.isKept && isWhole(opened)) keepReport(opened, made.report, share);
+  if (made.isKept && mark !== undefined) keepReport(opened, mark, made.report, share);
   return made.report;
 }
 
-function keepReport(recording: Recording, plain: Report, share: number): void {
+function keepReport(recording: Recording, mark: MadeOf, plain: Report, share: number): void {
   const bytes = sampleFiles(recording).reduce((sum, { file }) => sum + fs.statSync(file).size, 0);
-  const lines = [madeOf(recording), plain];
-  if (plain.phases.length > 0 && bytes <= MOST_PHASED_BYTES) {
-    const phased = judged(gather(recording, { phases: true }));
-    if (phased.isKept) lines.push(differing(phased.report, plain) as Report);
-  }
-  const text = packText(`${lines.map((line) => JSON.stringify(line)).join('\n')}\n`, LEVEL);
-  if (text.length <= share * bytes) replaceBytes(path.join(recording.path, REPORT_FILE), text);
+  const packed = (...lines: object[]): Buffer =>
+    packText(`${[mark, ...lines].map((line) => JSON.stringify(line)).join('\n')}\n`, LEVEL);
+  const alone = packed(plain);
+  if (alone.length > share * bytes) return;
+  const phased =
+    plain.phases.length > 0 && bytes <= MOST_PHASED_BYTES ? judged(gather(recording, { phases: true })) : undefined;
+  const both = phased?.isKept ? packed(plain, differing(phased.report, plain)) : alone;
+  replaceBytes(path.join(recording.path, REPORT_FILE), both.length > share * bytes ? alone : both);
 }
 
 /** The report, and whether it may be kept: it is made of this recording alone, all of which could be read, and JSON has all of it. */
