@@ -12,7 +12,7 @@
  * It exists because the peak memory that the kernel reports of a child begins with that of the process it was forked
  * from: asked of a large parent, even `true` seems to use 50 MB. This program is small enough not to matter.
  *
- * launch guard ... is the same from above Node: see launch-guard.c.
+ * launch guard ... is the same from above Node: see launch-guard.c. launch same ... compares files: see launch-same.c.
  */
 #include "launch.h"
 #include <errno.h>
@@ -49,6 +49,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "guard") == 0)
         return guard(argv + 2);
+    if (argc > 1 && strcmp(argv[1], "same") == 0)
+        return same(argv + 2);
     int first = 2;
     while (first < argc && strcmp(argv[first], "--") != 0)
         first++;

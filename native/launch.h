@@ -39,4 +39,7 @@ int high(int fd);
 /* launch-guard.c */
 int guard(char **argv);
 
+/* launch-same.c */
+int same(char **lists);
+
 #endif

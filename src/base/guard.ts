@@ -35,7 +35,7 @@ export const guard: Guard = {
 };
 
 /** A message to the guard: texts behind a line that says what they are. */
-export function guardMessage(what: 'recording' | 'start', texts: readonly string[], count = 0): Buffer {
+export function guardMessage(what: 'recording' | 'start' | 'try', texts: readonly string[], count = 0): Buffer {
   const bytes = Buffer.from(texts.map((text) => `${text}\0`).join(''));
   return Buffer.concat([Buffer.from(`${what} ${bytes.length} ${count}\n`), bytes]);
 }

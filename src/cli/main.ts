@@ -45,12 +45,11 @@ function isService([verb, ...rest]: readonly string[]): boolean {
 
 async function main(args: readonly string[]): Promise<void> {
   const { TACHO_RECORDING: recording } = process.env;
-  // whoever reads our output may stop reading: that ends an answer, but never a recording
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  forgive('stdout', (error) => {
     if (error.code === 'EPIPE') process.exit();
     throw error;
   });
-  process.stderr.on('error', () => {});
+  forgive('stderr', () => {});
   try {
     const { rescued } = await import('../base/rescue.ts');
     process.on('uncaughtException', (error) => void (rescued(error) || fail(error, args)));
@@ -67,6 +66,17 @@ async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     await fail(error, args);
   }
+}
+
+/** Whoever reads our output may stop reading: that ends an answer, but never a recording. What is not used is not made. */
+function forgive(name: 'stdout' | 'stderr', refused: (error: NodeJS.ErrnoException) => void): void {
+  const { get } = Object.getOwnPropertyDescriptor(process, name)!;
+  const made = (): NodeJS.WriteStream => {
+    const value = (get as () => NodeJS.WriteStream).call(process);
+    Object.defineProperty(process, name, { value, configurable: true, enumerable: true });
+    return value.on('error', refused);
+  };
+  Object.defineProperty(process, name, { get: made, configurable: true, enumerable: true });
 }
 
 /** What this command itself uses is not the job's; what some of them start is. */

@@ -21,6 +21,8 @@ tacho VERB --help explains a verb. Documentation: docs/README.md
 
 const plainHelp = new Help();
 
+const helpWidth = (): number => Math.min(process.stdout.columns ?? 80, 100);
+
 /** As commander has it, but for lists that are empty unless something is given. */
 function optionDescription(option: Option): string {
   const isEmptyList = Array.isArray(option.defaultValue) && option.defaultValue.length === 0;
@@ -29,7 +31,6 @@ function optionDescription(option: Option): string {
 
 /** The command line as commander's tree, with the verbs by name and summary only. */
 function root(): Command {
-  const helpWidth = Math.min(process.stdout.columns ?? 80, 100);
   return new Command('tacho')
     .description(
       'The flight recorder for batch, HPC and ML jobs: records what a job really did, and says what to change.',
@@ -42,10 +43,16 @@ function root(): Command {
     .configureOutput({
       outputError: () => {},
       writeOut: (text) => {
-        process.stdout.write(foldHelp(process.stdout.isTTY ? text : ascii(text), helpWidth));
+        process.stdout.write(foldHelp(process.stdout.isTTY ? text : ascii(text), helpWidth()));
       },
     })
-    .configureHelp({ helpWidth, showGlobalOptions: false, optionDescription })
+    .configureHelp({
+      get helpWidth() {
+        return helpWidth();
+      },
+      showGlobalOptions: false,
+      optionDescription,
+    })
     .exitOverride();
 }
 

@@ -135,14 +135,14 @@ async function finish(folder: string, format: Options['format'] | undefined, con
   const shown = near(folder);
   try {
     const { openRecording } = await import('../recording/folder/open.ts');
-    const { isWorthSealing, sealRecording } = await import('../recording/sealed/seal.ts');
+    const { isWorthSealing } = await import('../recording/sealed/worth-sealing.ts');
     const recording = openRecording(folder);
     const here = recording.nodes.find(({ agent }) => agent?.pid === process.pid)?.agent;
     const counted = here?.cost.cpu_seconds ?? recording.job.run_use?.cpu_seconds ?? 0;
     const spent = (): number => Math.max(0, ownSeconds() - counted);
     // before the card, which then has what that cost, too
     const isSealed = isWorthSealing(recording);
-    if (isSealed) sealRecording(recording, { force: true });
+    if (isSealed) (await import('../recording/sealed/seal.ts')).sealRecording(recording, { force: true });
     if (format !== undefined) {
       await (await import('../jobs/schedulers/refresh.ts')).fileJob(recording, { steps: true });
       const { reportCard } = await import('./report.ts');

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
 import { isWritable } from '../base/folder.ts';
+import { randomHex } from '../base/random-hex.ts';
 import { processId, stillRuns } from '../jobs/found/process-id.ts';
 import type { Environment } from '../jobs/schedulers/command.ts';
 import { needOwn } from '../recording/folder/as-owner.ts';
@@ -25,7 +25,7 @@ const AGENT = 'agent';
  */
 export function planMarks(): string {
   const place = RECORD_PLACES.find(isWritable) ?? RECORD_PLACES[0]!;
-  return path.join(place, `tacho-mark-${process.getuid!()}-${randomBytes(8).toString('hex')}`, LINK);
+  return path.join(place, `tacho-mark-${process.getuid!()}-${randomHex(8)}`, LINK);
 }
 
 /** Where programs on this node append marks; a recording that this user may not write to has a folder for them. */

@@ -31,9 +31,9 @@ test('every recording has a file of its own name, which tells nothing of the job
   assert.notEqual(planRecords({}).file, one.file);
 });
 
-test('the library is tried where it is to be used, and leaves no trace', { skip }, (t) => {
+test('the library is tried where it is to be used, and leaves no trace', { skip }, async (t) => {
   const records = { file: path.join(folder(t), 'own', 'events'), events: [] };
-  assert.equal(prepareRecords(records, process.env, '.'), undefined);
+  assert.equal(await prepareRecords(records, process.env, '.'), undefined);
   assert.equal(fs.statSync(path.dirname(records.file)).mode & 0o777, 0o700);
   assert.deepEqual(fs.readdirSync(path.dirname(records.file)).sort(), ['agent', 'events']);
   assert.equal(fs.readFileSync(records.file, 'utf8'), '');
@@ -41,39 +41,39 @@ test('the library is tried where it is to be used, and leaves no trace', { skip 
   assert.ok(!fs.existsSync(path.dirname(records.file)));
 });
 
-test('a library that cannot be used is said in words, and the file is taken back', (t) => {
+test('a library that cannot be used is said in words, and the file is taken back', async (t) => {
   const place = folder(t);
   const records = { file: path.join(place, 'own', 'events'), events: [] };
   let hint: string | undefined;
-  const why = (library: string): string => {
-    const note = prepareRecords(records, { ...process.env, TACHO_RECORD_LIBRARY: library }, '.');
+  const why = async (library: string): Promise<string> => {
+    const note = await prepareRecords(records, { ...process.env, TACHO_RECORD_LIBRARY: library }, '.');
     assert.ok(!fs.existsSync(path.dirname(records.file)));
     hint = note!.hint;
     return note!.why;
   };
-  assert.match(why(path.join(place, 'missing.so')), /missing\.so is not there$/);
+  assert.match(await why(path.join(place, 'missing.so')), /missing\.so is not there$/);
   assert.match(hint!, /^TACHO_RECORD_LIBRARY names it/);
   const text = path.join(place, 'text.so');
   fs.writeFileSync(text, 'this is no library at all');
-  assert.match(why(text), /is not a library$/);
-  assert.match(why(path.join(place, 'a b.so')), /has a space or a colon in its path/);
+  assert.match(await why(text), /is not a library$/);
+  assert.match(await why(path.join(place, 'a b.so')), /has a space or a colon in its path/);
   const foreign = path.join(place, 'foreign.so');
   const head = Buffer.alloc(64);
   head.write('\x7fELF\x02\x01\x01', 'latin1');
   head.writeUInt16LE(process.arch === 'x64' ? 183 : 62, 18);
   fs.writeFileSync(foreign, head);
-  assert.match(why(foreign), /is made for (arm64|x64), this node is (x64|arm64)$/);
+  assert.match(await why(foreign), /is made for (arm64|x64), this node is (x64|arm64)$/);
   // of the right kind, but damaged: the loader says it
   head.writeUInt16LE(process.arch === 'x64' ? 62 : 183, 18);
   fs.writeFileSync(foreign, head);
-  assert.match(why(foreign), /cannot be preloaded|has written nothing|fails with it/);
+  assert.match(await why(foreign), /cannot be preloaded|has written nothing|fails with it/);
 });
 
-test('a folder that somebody else has made is not used', { skip }, (t) => {
+test('a folder that somebody else has made is not used', { skip }, async (t) => {
   const place = folder(t);
   fs.mkdirSync(path.join(place, 'own'), { mode: 0o777 });
   fs.chmodSync(path.join(place, 'own'), 0o777);
-  const note = prepareRecords({ file: path.join(place, 'own', 'events'), events: [] }, process.env, '.');
+  const note = await prepareRecords({ file: path.join(place, 'own', 'events'), events: [] }, process.env, '.');
   assert.match(note!.why, /somebody else has made that folder$/);
 });
 

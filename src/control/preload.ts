@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { code, reason } from '../base/fault.ts';
 import { isWritable } from '../base/folder.ts';
+import { guard } from '../base/guard.ts';
+import { tryByGuard } from '../base/guard-channel.ts';
 import { ours } from '../base/ours.ts';
+import { randomHex } from '../base/random-hex.ts';
 import { stated } from '../base/stated.ts';
 import { processId, stillRuns } from '../jobs/found/process-id.ts';
 import { defined, type Environment } from '../jobs/schedulers/command.ts';
@@ -31,7 +33,7 @@ const UNSEEN_MS = 24 * 3600 * 1000;
 export function planRecords(env: Environment): Records {
   const place = RECORD_PLACES.find(isWritable) ?? RECORD_PLACES[0]!;
   // everybody can list that place: the name tells neither job nor, of a node's own agent, the job's user
-  const name = `tacho-${process.getuid!()}-${randomBytes(8).toString('hex')}`;
+  const name = `tacho-${process.getuid!()}-${randomHex(8)}`;
   const named = splitEvents(env.TACHO_RECORD_EVENTS);
   // what cannot be counted stays on the list: the agent says so
   const events = [...new Set([...eventsNamed(named), ...eventsNotCounted(named).map((one) => one.name)])];
@@ -39,14 +41,16 @@ export function planRecords(env: Environment): Records {
 }
 
 /** Makes the file on this node and tries the library. Undefined: processes can be recorded; otherwise what to say. */
-export function prepareRecords(records: Records, env: Environment, recording: string): Note | undefined {
+export async function prepareRecords(records: Records, env: Environment, recording: string): Promise<Note | undefined> {
   try {
     makeFolder(path.dirname(records.file), recording);
     fs.closeSync(fs.openSync(records.file, 'a', 0o600));
   } catch (error) {
     return note(`cannot make ${records.file}: ${reason(error)}`);
   }
-  const trouble = tryLibrary(env, path.dirname(records.file));
+  const folder = path.dirname(records.file);
+  // what is wrong is for this process to find out
+  const trouble = (await isTried(env, folder)) ? undefined : tryLibrary(env, folder);
   if (trouble !== undefined) discardRecords(records);
   return trouble;
 }
@@ -108,19 +112,37 @@ export function removeAbandoned(place: string): void {
 const isRemoved = (recording: string, age: number): boolean =>
   !fs.existsSync(recording) && (age > UNSEEN_MS || fs.existsSync(path.dirname(recording)));
 
-/**
- * Starts a small program with the library and looks for the line that it must leave. A library that does not fit would
- * break or litter every process of the job.
- */
+/** A small program with the library, and the line that it must leave. A library that does not fit would break or litter all. */
+function trial(env: Environment, folder: string) {
+  const file = path.join(folder, 'trial');
+  return {
+    command: (fs.existsSync('/bin/true') ? ['/bin/true'] : ['/bin/sh', '-c', ':']) as [string, ...string[]],
+    // a trial is no process of whatever is recorded around it
+    env: { ...defined(env), ...injected({ ...env, TACHO_RECORD: undefined }, { file, events: [] }) },
+    hasWritten: () => fs.existsSync(file) && /^E5\t.*\t\.$/m.test(fs.readFileSync(file, 'latin1')),
+    discard: () => fs.rmSync(file, { force: true }),
+  };
+}
+
+/** Whether the library works, if a guard above us can tell: it starts programs sooner, and beside what we do. */
+async function isTried(env: Environment, folder: string): Promise<boolean> {
+  if (guard.channel === undefined || wrongFile(libraryOf(env)) !== undefined) return false;
+  const { command, env: theirs, hasWritten, discard } = trial(env, folder);
+  try {
+    return (await tryByGuard(guard.channel, command, theirs, TEST_MS)) === 0 && hasWritten();
+  } finally {
+    discard();
+  }
+}
+
+/** Starts a small program with the library. Undefined: it works. */
 export function tryLibrary(env: Environment, folder: string): Note | undefined {
   const wrong = wrongFile(libraryOf(env));
   if (wrong !== undefined) return wrong;
-  const file = path.join(folder, 'trial');
+  const { command, env: theirs, hasWritten, discard } = trial(env, folder);
   try {
-    const command = fs.existsSync('/bin/true') ? ['/bin/true'] : ['/bin/sh', '-c', ':'];
-    const done = spawnSync(command[0]!, command.slice(1), {
-      // a trial is no process of whatever is recorded around it
-      env: { ...defined(env), ...injected({ ...env, TACHO_RECORD: undefined }, { file, events: [] }) },
+    const done = spawnSync(command[0], command.slice(1), {
+      env: theirs,
       stdio: ['ignore', 'ignore', 'pipe'],
       encoding: 'utf8',
       timeout: TEST_MS,
@@ -132,13 +154,10 @@ export function tryLibrary(env: Environment, folder: string): Note | undefined {
         `${command[0]} fails with it (${done.signal ?? `exit ${done.status}`})${said === '' ? '' : `: ${said}`}`,
       );
     }
-    const lines = fs.existsSync(file) ? fs.readFileSync(file, 'latin1') : '';
-    if (!/^E5\t.*\t\.$/m.test(lines)) {
-      return note(said === '' ? `${command[0]} was started with it and has written nothing` : said);
-    }
-    return undefined;
+    if (hasWritten()) return undefined;
+    return note(said === '' ? `${command[0]} was started with it and has written nothing` : said);
   } finally {
-    fs.rmSync(file, { force: true });
+    discard();
   }
 }
 

@@ -593,7 +593,11 @@ const cost = z.strictObject({
   cpu_seconds: optional(seconds, 'Of agents, and of `tacho run` or `tacho stop` until the report card was made.'),
   core_share: optional(share, 'Of one core, agents only, mean over the nodes; not there: less than a second.'),
   allocation_share: optional(share, 'Of the CPUs that the job was given.'),
-  max_rss_bytes: optional(bytes, 'Of the agent that used most.'),
+  max_rss_bytes: optional(bytes, 'Of the agent that used most, with pages of files that others share.'),
+  max_own_bytes: optional(
+    bytes,
+    'Without those: what counts against the job’s memory limit once its files are in memory.',
+  ),
   bytes_written: bytes.exactOptional(),
   commands: optional(z.number().min(0), 'Of Tacho’s, run inside the job: what they used is not counted as the job’s.'),
   commands_cpu_seconds: seconds.exactOptional(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { report } from '../../src/judge/report.ts';
 import type { Material } from '../../src/query/material.ts';
-import { memoryLines, verdict } from '../../src/show/report/head.ts';
+import { footer, memoryLines, verdict } from '../../src/show/report/head.ts';
 import { meters } from '../../src/show/report/meters.ts';
 import { nodeRows, phaseRows, processRows, recordsText } from '../../src/show/report/rows.ts';
 import { reportText } from '../../src/show/report/text.ts';
@@ -216,6 +216,19 @@ test('the card is ASCII also where only a part of the job was recorded', () => {
   assert.match(card, /of the job's time recorded/);
   assert.match(card, /^[\n\x20-\x7e]*$/);
   assert.match(card, /MiB memory at its peak/);
+});
+
+test('what recording took of the memory is told without the files that all share, where that is known', () => {
+  const told = report(nodes(600, [1]));
+  const words = (cost: Partial<typeof told.cost>): string =>
+    footer({ ...told, cost: { ...told.cost, max_rss_bytes: 60 * MIB, ...cost } }).join(' ');
+  assert.match(words({}), /, 60\.0 MiB memory at its peak[,.]/);
+  const own = { max_own_bytes: 24 * MIB };
+  assert.match(words(own), /, 24\.0 MiB memory at its peak \(60\.0 MiB with shared files\)[,.]/);
+  assert.match(
+    words({ ...own, in_memory_peak: true }),
+    /\(60\.0 MiB with shared files; counted in the job’s by its cgroup\)/,
+  );
 });
 
 test('peaks of which the largest is missing are not called those of all processes', () => {

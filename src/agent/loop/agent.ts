@@ -100,6 +100,7 @@ export class Agent {
   private nextSync = 0;
   private nextRecord = 0;
   private ended = false;
+  private hasSaid = false;
   /** Of a clock that others use too: what happened before this agent. */
   private readonly jumpsBefore: number;
   private readonly ownMemory = memoryReader();
@@ -225,8 +226,9 @@ export class Agent {
   /** Takes the first sample at once, then one at every tick. `rest`: what there is to say then is left to whoever calls `save`, soon. */
   start(rest?: 'saved later'): void {
     // an agent that is killed at once has said who it was
-    this.save();
+    if (!this.hasSaid) this.save();
     this.nextRecord = Number.POSITIVE_INFINITY;
+    this.nextSync = this.clock.now() + SYNC_SECONDS * 1e6;
     this.sample(this.clock.now(), 0, true);
     this.record.first_sample ??= this.own.time;
     this.tellAway(this.own.time);
@@ -260,9 +262,12 @@ export class Agent {
   async stop(why: string, patience?: AbortSignal): Promise<void> {
     if (this.ended) return;
     for (const work of this.atEnd.splice(0)) work();
+    this.atTick.length = 0;
     this.endTicks();
     const now = this.clock.now();
     if (patience === undefined || this.refusedBy === undefined) this.readers.last();
+    // what there is to say is said at the end, which is near
+    if (patience === undefined) this.nextRecord = Number.POSITIVE_INFINITY;
     this.sample(now, 0, true);
     if (patience !== undefined && this.refusedBy !== undefined) {
       await this.room(patience);
@@ -346,7 +351,8 @@ export class Agent {
     const { record, own } = this;
     const others = this.isolated?.cost;
     const cpu = usedCpu() + (others?.cpu_us ?? 0);
-    const rss = this.ownMemory() + (others?.rss_bytes ?? 0);
+    const { resident, own: alone } = this.ownMemory();
+    const rss = resident + (others?.rss_bytes ?? 0);
     let bytes = 0;
     let rows = 0;
     let waiting = 0;
@@ -372,6 +378,9 @@ export class Agent {
     record.last_sample = time;
     record.cost.cpu_seconds = (cpu - this.cpuBefore) / 1e6;
     record.cost.max_rss_bytes = Math.max(record.cost.max_rss_bytes, rss);
+    // of the process that reads isolated sources only all together is known
+    if (others === undefined && alone > 0) record.cost.max_own_bytes = Math.max(record.cost.max_own_bytes ?? 0, alone);
+    else delete record.cost.max_own_bytes;
     record.cost.bytes_written = bytes;
   }
 
@@ -419,6 +428,7 @@ export class Agent {
   /** Takes the room on the disk for what it will have to say; throws when there is not even that much. */
   reserve(): void {
     const file = path.join(this.options.folder, 'agent.json');
+    this.hasSaid = true;
     if (this.ended) replaceLast(file, this.record);
     else replaceJson(file, this.record, ROOM_BYTES);
   }

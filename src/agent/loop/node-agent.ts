@@ -9,11 +9,12 @@ import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import type { WriterOptions } from '../../recording/live/append.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';
 import { nodeFacts } from '../../sources/host/facts.ts';
-import { Host } from '../../sources/host.ts';
+import { Host, type Note } from '../../sources/host.ts';
 import { isChosen, sources } from '../../sources/index.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { RECORD_KINDS } from '../../sources/records/records.ts';
 import { type Records, type Scope, WHOLE_NODE } from '../../sources/scope.ts';
+import type { SourceKind } from '../../sources/source.ts';
 import type { IsolatedSources } from '../isolated/isolated.ts';
 import { rememberProcesses } from '../service/left-running.ts';
 import { watchMarks } from '../service/watch-marks.ts';
@@ -50,6 +51,8 @@ export async function startNodeAgent(options: NodeAgentOptions) {
   const { without, only, also = [] } = options;
   const isWanted = (name: string): boolean => isChosen(name, { only, without, also });
   const wanted = sources.filter((kind) => isWanted(kind.table.name));
+  // it takes a moment, in which the sources of the node are opened
+  const prepared = planned(options, isWanted);
   const facts = nodeFacts(host);
   const agent = new Agent({
     folder: path.join(options.recording, nodeFolder(options.node)),
@@ -67,7 +70,7 @@ export async function startNodeAgent(options: NodeAgentOptions) {
     shared.filter((kind) => kind.table.scope === 'node'),
     WHOLE_NODE,
   );
-  const records = openRecords(agent, host, options, isWanted);
+  const records = await openRecords(agent, host, options, prepared);
   try {
     agent.reserve();
   } catch (error) {
@@ -95,8 +98,8 @@ export async function startNodeAgent(options: NodeAgentOptions) {
     records,
     /** The job's programs can append marks here. */
     marks: marks.trouble === undefined ? options.marks : undefined,
-    /** Says which processes are the job's; from now on its own tables are read too. */
-    follow(scope: Scope): void {
+    /** Says which processes are the job's; from now on its own tables are read too. `look`: at the next tick is soon enough. */
+    follow(scope: Scope, look?: 'later'): void {
       const { cpus: allowed_cpus, memory_bytes: memory_limit_bytes } = allowance(host, scope);
       Object.assign(facts, stated({ allowed_cpus, memory_limit_bytes }));
       const own = shared.filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind));
@@ -104,7 +107,7 @@ export async function startNodeAgent(options: NodeAgentOptions) {
         own.map((kind) => (kind === processes ? remembered!.kind : kind)),
         { ...scope, memory: { pss_bytes: Number.NaN, shared_bytes: Number.NaN } },
       );
-      agent.glance();
+      if (look === undefined) agent.glance();
       if (remembered === undefined || scope.members.by === 'node') return;
       isJobs = (pid) => scope.exclude.includes(pid) || remembered.has(pid);
       if (!isWatched) watchNeighbours(agent, host, (pid) => isJobs(pid));
@@ -127,16 +130,32 @@ export async function startNodeAgent(options: NodeAgentOptions) {
 /** Processes that were told to end have so long for it. */
 const LEAVING_MS = 250;
 
-/** What processes say themselves is read from before the first of them starts. */
-function openRecords(
-  agent: Agent,
-  host: Host,
-  { records, redact, recording }: NodeAgentOptions,
-  isWanted: (name: string) => boolean,
-): Records | undefined {
+interface Prepared {
+  kinds: readonly SourceKind[];
+  records: Records;
+  /** What keeps processes from recording themselves here. */
+  trouble: Promise<Note | undefined>;
+}
+
+/** Makes the place where processes record themselves, where they are to. */
+function planned({ records, recording }: NodeAgentOptions, isWanted: (name: string) => boolean): Prepared | undefined {
   const kinds = RECORD_KINDS.filter((kind) => isWanted(kind.table.name));
   if (records === undefined || kinds.length === 0) return undefined;
   const trouble = prepareRecords(records, process.env, recording);
+  trouble.catch(() => {});
+  return { kinds, records, trouble };
+}
+
+/** What processes say themselves is read from before the first of them starts. */
+async function openRecords(
+  agent: Agent,
+  host: Host,
+  { redact }: NodeAgentOptions,
+  prepared: Prepared | undefined,
+): Promise<Records | undefined> {
+  if (prepared === undefined) return undefined;
+  const { kinds, records } = prepared;
+  const trouble = await prepared.trouble;
   if (trouble !== undefined) {
     host.note(trouble);
     return undefined;

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { Fault, reason } from '../../base/fault.ts';
 import { guard, guardMessage } from '../../base/guard.ts';
+import { guardChannel } from '../../base/guard-channel.ts';
 import { isInPath } from '../../base/in-path.ts';
 import { ours } from '../../base/ours.ts';
 import { theirEnvironment } from '../../base/own-node.ts';
@@ -78,9 +79,8 @@ function endedBefore(report: string): RunningCommand {
 
 /** The guard above us starts it, and passes its signals on: it goes on if we do not. */
 function guarded(fd: number, command: readonly string[], env: NodeJS.ProcessEnv): Promise<RunningCommand> {
-  const channel = new Socket({ fd });
+  const channel = guardChannel(fd);
   const { running, over } = reports(channel, command[0]!, env.PATH, () => {});
-  channel.on('error', () => {});
   channel.once('close', () => over(new Fault('the guard of tacho run was killed', { final: true }), 'SIGKILL'));
   const variables = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
   channel.write(guardMessage('start', [...command, ...variables], command.length));

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { guard } from '../../base/guard.ts';
 import { APPLICATION_SIGNALS, ignoreApplicationSignals } from '../../base/signals.ts';
 import { hearUsr1 } from './hear-usr1.ts';
@@ -10,7 +11,7 @@ const PASSED = ['SIGTERM', 'SIGHUP', 'SIGXCPU', ...APPLICATION_SIGNALS] as const
  * what is sent to us alone is passed on. Returns how to take that back.
  */
 export function holdSignals(pass: (signal: NodeJS.Signals) => void): () => void {
-  const fromTerminal = process.stdin.isTTY === true;
+  const fromTerminal = isatty(0);
   const handlers = new Map<NodeJS.Signals, () => void>();
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) handlers.set(signal, () => fromTerminal || pass(signal));
   for (const signal of PASSED) handlers.set(signal, () => pass(signal));

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { isatty } from 'node:tty';
 import { reason } from '../../base/fault.ts';
 import { guard, guardMessage } from '../../base/guard.ts';
 import { nodesText } from '../../base/hostlist.ts';
@@ -72,8 +73,11 @@ export interface RecordOptions {
   beside?: (pid: number, recording: string) => { stop(): Promise<void> };
 }
 
-/** Looks taken between ticks right after the command has started, so that even a short one shows its processes. */
-const EARLY_LOOKS_MS = [30, 120, 400];
+/**
+ * Looks taken between ticks right after the command has started, so that even a short one shows its processes. One that is
+ * over before the first is known by what it recorded itself, and by what the kernel says of its end.
+ */
+const EARLY_LOOKS_MS = [2, 30, 120, 400];
 /** The command does not wait longer than this for the agents of a job's nodes. */
 const FIRST_SAMPLE_SECONDS = 15;
 
@@ -191,7 +195,7 @@ function killsSince(before: Job['kills_before'], why: string): Job['memory_kills
 
 /** In a task of a step: each would record the whole job, with agents on all of its nodes. It records itself. */
 function ownTask() {
-  const task = taskOf(process.env, process.stdin.isTTY === true);
+  const task = taskOf(process.env, isatty(0));
   if (task === undefined) return undefined;
   const { rank, tasks, step, job, facts } = task;
   const alone = tasks === 1 ? `this step (${facts.id}) records` : `each of these ${tasks} tasks records`;
@@ -238,6 +242,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
           redact: options.redact,
           mark: { variable: 'TACHO_RECORDING', value: folder },
         }),
+        'later',
       );
       looks = EARLY_LOOKS_MS.map((ms) => setTimeout(() => node.agent.glance(), ms));
     },

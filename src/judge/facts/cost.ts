@@ -18,11 +18,13 @@ export function costOf(material: Material, cpus?: number): CostReport {
     if (cpus !== undefined && cpus > 0) cost.allocation_share = (cost.core_share * agents.length) / cpus;
   }
   if (rss !== undefined) cost.max_rss_bytes = rss;
+  const own = agents.map((a) => a.cost.max_own_bytes);
+  if (own.length > 0 && own.every((bytes) => bytes !== undefined)) cost.max_own_bytes = Math.max(...own);
   if (bytes !== undefined) cost.bytes_written = bytes;
-  const own = Object.values(material.job.own_use ?? {});
-  if (own.length > 0) {
-    cost.commands = own.reduce((sum, { commands }) => sum + commands, 0);
-    cost.commands_cpu_seconds = own.reduce((sum, { cpu_seconds }) => sum + cpu_seconds, 0);
+  const used = Object.values(material.job.own_use ?? {});
+  if (used.length > 0) {
+    cost.commands = used.reduce((sum, { commands }) => sum + commands, 0);
+    cost.commands_cpu_seconds = used.reduce((sum, { cpu_seconds }) => sum + cpu_seconds, 0);
   }
   const inside = agents.some(({ scope }) => scope.cgroup_with_agent === true && scope.cgroup_shared === false);
   if (inside && agents.some(({ scope }) => scope.members === 'cgroup')) cost.in_memory_peak = true;

@@ -75,7 +75,13 @@ export interface AgentRecord {
     first?: number;
     last?: number;
   }[];
-  cost: { cpu_seconds: number; max_rss_bytes: number; bytes_written: number };
+  cost: {
+    cpu_seconds: number;
+    max_rss_bytes: number;
+    /** Of the agent's memory what is its own alone, without pages of files that others share. */
+    max_own_bytes?: number;
+    bytes_written: number;
+  };
   /** Other jobs that ran on this node meanwhile: what belongs to the whole node is theirs too. */
   shared_with?: string[];
   /** Programs of others that used most CPU time while more threads wanted to run than there are CPUs, as far as /proc shows. */
@@ -172,7 +178,12 @@ export const AGENT_NEEDS = {
   dropped: may(
     list(fields({ table: text, from: POSITION, to: POSITION, rows: number, first: may(moment), last: may(moment) })),
   ),
-  cost: { cpu_seconds: Number.NaN, max_rss_bytes: Number.NaN, bytes_written: Number.NaN },
+  cost: {
+    cpu_seconds: Number.NaN,
+    max_rss_bytes: Number.NaN,
+    max_own_bytes: may(number),
+    bytes_written: Number.NaN,
+  },
   shared_with: may(list(text)),
   neighbours: may(list(fields({ user: text, program: text, cpu_seconds: number }))),
   left_running: may(list(fields({ pid: number, command: text, user: text }))),

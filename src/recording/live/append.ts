@@ -58,6 +58,8 @@ export class TableWriter {
   private since = 0;
   private part: number;
   private dirty = false;
+  /** Some of it was brought to the disk before. */
+  private isKept = false;
   private waiting: { bytes: Buffer; rows: number }[] = [];
   private waitingBytes = 0;
   /** An agent before this one has left its file, which could not be set aside yet. */
@@ -134,6 +136,7 @@ export class TableWriter {
   sync(): void {
     if (!this.dirty || this.fd < 0) return;
     this.dirty = false;
+    this.isKept = true;
     fs.fdatasync(this.fd, () => {});
   }
 
@@ -165,7 +168,8 @@ export class TableWriter {
     if (this.waiting.length > 0) this.retry();
     if (this.fd >= 0) {
       try {
-        fs.fdatasyncSync(this.fd);
+        // of what is all as young as samples that were never synced, the system itself writes the rest as soon
+        if (this.isKept) fs.fdatasyncSync(this.fd);
       } catch {
         // some file systems cannot; what was written is written
       }

@@ -19,6 +19,7 @@ import { OverviewMaker } from './overview.ts';
 import { packCsv } from './packed-csv.ts';
 import { ParquetWriter, packedMetadata, parquetColumns } from './parquet/write.ts';
 import { type StatisticsFile, writeStatistics } from './statistics-file.ts';
+import { sizeOf } from './worth-sealing.ts';
 
 export interface SealOptions {
   /** Seal nodes whose agent seems to be running, too: by who knows that it is not, or keeping the parts that it writes to. */
@@ -75,21 +76,6 @@ export function sealRecording(recording: Recording, options: SealOptions = {}): 
     }
     return { node: node.name, tables };
   });
-}
-
-/** Smaller ones are as quick to read as they are, and whoever waits for the end of a command gains nothing. */
-const WORTH_SEALING = 1 << 18;
-
-export const isWorthSealing = (recording: Recording): boolean => liveBytes(recording) >= WORTH_SEALING;
-
-/** Bytes of live parts that sealing would go through. */
-export function liveBytes(recording: Recording): number {
-  let bytes = 0;
-  for (const node of recording.nodes) {
-    for (const files of node.tables.values())
-      for (const part of files.parts) bytes += sizeOf(path.join(node.folder, part));
-  }
-  return bytes;
 }
 
 /** All tables of a node or none: a disk that is too full for one of them leaves the node as it was. */
@@ -334,8 +320,4 @@ function estimateValues(folder: string, files: TableFiles): number {
   }
   // a sealed value takes about a byte
   return values + (files.sealed === undefined ? 0 : sizeOf(path.join(folder, files.sealed)));
-}
-
-function sizeOf(file: string): number {
-  return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

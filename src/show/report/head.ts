@@ -116,8 +116,14 @@ export function footer(report: Report): string[] {
         : ` (${percent(cost.core_share)} of a core${report.nodes.length > 1 ? ' on each node' : ''})`;
     parts.push(`${formatDuration(cost.cpu_seconds)} CPU time${share}`);
   }
-  const inside = cost.in_memory_peak === true ? ' (counted in the job’s by its cgroup)' : '';
-  if (cost.max_rss_bytes !== undefined) parts.push(`${formatBytes(cost.max_rss_bytes)} memory at its peak${inside}`);
+  const { max_rss_bytes: rss, max_own_bytes: own } = cost;
+  // the program file of Node lies in memory once, however many run it
+  const more = [
+    ...(rss === undefined || own === undefined ? [] : [`${formatBytes(rss)} with shared files`]),
+    ...(cost.in_memory_peak === true ? ['counted in the job’s by its cgroup'] : []),
+  ];
+  const words = more.length === 0 ? '' : ` (${more.join('; ')})`;
+  if (rss !== undefined) parts.push(`${formatBytes(own ?? rss)} memory at its peak${words}`);
   if (cost.bytes_written !== undefined) parts.push(`${formatBytes(cost.bytes_written)} written`);
   const ticks =
     report.nodes.length === 0
@@ -126,9 +132,9 @@ export function footer(report: Report): string[] {
   const late = quality.late_ticks > 0 ? `, ${figure(quality.late_ticks)} late` : '';
   const reasons = quality.reasons.length > 0 ? ` (${quality.reasons.join(', ')})` : '';
   const spent = parts.length === 0 ? 'is not known' : parts.join(', ');
-  const words = parts.length === 0 && quality.ticks === 0 ? '' : `Recording cost ${spent}.`;
+  const recording = parts.length === 0 && quality.ticks === 0 ? '' : `Recording cost ${spent}.`;
   return [
-    ...[`${words}${commandWords(cost)}`.trim()].filter(Boolean),
+    ...[`${recording}${commandWords(cost)}`.trim()].filter(Boolean),
     `Quality ${quality.grade}: ${ticks}${late}${reasons}.`,
   ];
 }

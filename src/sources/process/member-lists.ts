@@ -16,13 +16,15 @@ export interface Lister {
 const LIST_ANYWAY = 10;
 const DEEPEST = 32;
 
-/** Every process on the node. */
-export function listProcesses(view: ProcessView, counter: PidCounter): Lister {
+/** Every process on the node; the first time only those since `root`, which has just been started. */
+export function listProcesses(view: ProcessView, counter: PidCounter, root?: number): Lister {
   let calls = 0;
   return {
     list(visit): boolean {
       if (calls++ % LIST_ANYWAY !== 0 && !counter.moved) return false;
-      for (const pid of view.pids()) visit(pid);
+      const since = calls === 1 ? root : undefined;
+      for (const pid of view.pids())
+        if (since === undefined || pid === since || counter.isAfter(pid, since)) visit(pid);
       return true;
     },
     close: () => {},

@@ -196,6 +196,24 @@ test('a tree with a mark: a daemon that parted from its ancestors between two ti
   watch.close();
 });
 
+test('a tree that has just begun: only pids that were given since are looked at the first time', (t) => {
+  const child = { parent: 100, group: 100, session: 100 };
+  const m = machine(t, [{ pid: 100 }, { pid: 101, ...child }, { pid: 40, ...child }, { pid: 5, ...child }]);
+  const mark = { variable: 'TACHO_RECORDING', value: '/r' };
+  const first = (newest: number): number[] => {
+    m.write('/proc/loadavg', nodeFiles(newest)['/proc/loadavg']!);
+    const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100, mark }));
+    const seen = pids(watch);
+    // from then on everybody
+    m.write('/proc/loadavg', nodeFiles(newest + 1)['/proc/loadavg']!);
+    assert.deepEqual(pids(watch), [5, 40, 100, 101]);
+    watch.close();
+    return seen;
+  };
+  assert.deepEqual(first(101), [100, 101]);
+  assert.deepEqual(first(6), [5, 100, 101], 'the kernel began again with small ones');
+});
+
 test('by cgroup: the job and all below it, version 1 and 2', (t) => {
   for (const [name, path] of [
     ['cgroup-v2', '/system.slice/slurmstepd.scope/job_17'],

@@ -88,7 +88,12 @@ export class MemberWatch {
     this.exclude = new Set(scope.exclude);
     this.counter = pidCounter(host);
     this.view = scope.view ?? processView(host);
-    this.lister = how.by === 'cgroup' ? listCgroup(host, how.path) : listProcesses(this.view, this.counter);
+    // what Tacho has just started has no children from before
+    const isNew = how.by === 'tree' && how.mark !== undefined;
+    this.lister =
+      how.by === 'cgroup'
+        ? listCgroup(host, how.path)
+        : listProcesses(this.view, this.counter, isNew ? how.pid : undefined);
     this.root = how.by === 'tree' ? how.pid : scope.root;
     this.rootStart = how.by === 'tree' && this.look(how.pid) ? this.stat.start : 0;
   }

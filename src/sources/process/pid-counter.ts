@@ -35,6 +35,11 @@ export function pidCounter(host: Host) {
       if (before === newest || before === 0 || newest === 0) return false;
       return before < newest ? pid > before && pid <= newest : pid > before || pid <= newest;
     },
+    /** Was this pid given after that one? Unknown once the kernel has gone around the whole circle. */
+    isAfter(pid: number, other: number): boolean {
+      if (newest === 0) return true;
+      return other <= newest ? pid > other && pid <= newest : pid > other || pid <= newest;
+    },
     close: (): void => file?.close(),
   };
 }
