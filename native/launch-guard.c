@@ -15,8 +15,8 @@
  *
  * Node says "recording BYTES 0" and asks "start BYTES COUNT", each in a line with BYTES of texts behind it that a zero ends
  * each: the folder; COUNT words of the command, then its environment. It hears what launch.c reports. "try BYTES COUNT" asks
- * for a program beside it, whose end it hears in a line "tried STATUS". "done 0 0" says that it has nothing left to do but
- * to go, which takes it some milliseconds: nobody has to wait for that.
+ * for a program beside it, whose end it hears in a line "tried STATUS". "done 0 0" says that it has nothing left to do, and
+ * kills itself: to put itself away would take it longer. "up 0 0" says that it runs (see hold_stderr).
  */
 #include "launch.h"
 #include <errno.h>
@@ -27,6 +27,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,10 @@ static int node_status;
 static int usr1_waits;
 static int is_done;
 static pid_t tried;
+/* Nobody has tried yet whether Node starts here; what it says on stderr before it is up goes to `early`. */
+static int is_untried, is_up, early = -1;
+/* Node could start, but not take its stderr. */
+enum { NO_STDERR = 97 };
 /* Why the command is not recorded, or no longer; NULL: it is. */
 static const char *why;
 static char why_text[256];
@@ -139,9 +144,32 @@ static long long own_microseconds(void)
     return all < 0 ? 0 : all;
 }
 
+/* A file in memory; older kernels have none. */
+static int open_early(void)
+{
+#ifdef SYS_memfd_create
+    return (int)syscall(SYS_memfd_create, "stderr", 1 /* close on exec */);
+#else
+    return -1;
+#endif
+}
+
+/*
+ * In a container Node may be of another machine, or lack its C library: trying that first takes 5 ms. So it has to say that it is
+ * up, and its stderr is a file in memory until then. The third number of TACHO_GUARD is the descriptor of the real one, which
+ * native/node-up.c puts in its place; 1: it has it, 0: it has been tried.
+ */
+static int hold_stderr(void)
+{
+    int real = early < 0 ? -1 : fcntl(2, F_DUPFD, 3);
+    if (!is_untried)
+        return 0;
+    return real >= 0 && dup2(early, 2) == 2 ? real : 1;
+}
+
 static void start_node(void)
 {
-    static char named[64];
+    static char named[96];
     int ends[2] = { -1, -1 };
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
         channel = high(ends[0]);
@@ -149,6 +177,8 @@ static void start_node(void)
     pid_t self = getpid();
     /* of the command, when it has gone, wait4 tells */
     long long used = command.ended ? 0 : own_microseconds();
+    if (is_untried)
+        early = open_early();
     node = fork();
     if (node == 0) {
         /* who kills us means Tacho */
@@ -164,10 +194,12 @@ static void start_node(void)
         for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
             signal(number, SIG_IGN);
         /* Node keeps those below 16 from what it starts */
-        snprintf(named, sizeof named, "TACHO_GUARD=%d %lld", fcntl(ends[1], F_DUPFD, 3), used);
+        snprintf(named, sizeof named, "TACHO_GUARD=%d %lld %d", fcntl(ends[1], F_DUPFD, 3), used, hold_stderr());
         putenv(named);
         putenv("TACHO_OWN=1");
         execv(node_words[0], node_words);
+        if (early >= 0)
+            dprintf(2, "%s: %s\n", node_words[0], errno == ENOENT ? "not found" : strerror(errno));
         _exit(126);
     }
     if (node < 0) {
@@ -249,9 +281,14 @@ static void hear_node(void)
     char what[16] = "", *bytes = NULL, **texts = NULL;
     if (command.ended && strcmp(line, "done 0 0\n") == 0)
         is_done = 1;
-    if (command.pid == 0 && sscanf(line, "%15s %zu %d", what, &size, &count) == 3 && size > 0 && count >= 0 &&
-        (bytes = malloc(size)) != NULL && receive(bytes, size))
+    if (strcmp(line, "up 0 0\n") == 0)
+        is_up = 1;
+    if (sscanf(line, "%15s %zu %d", what, &size, &count) == 3 && size > 0 && count >= 0 && (bytes = malloc(size)) != NULL &&
+        receive(bytes, size))
         texts = texts_of(bytes, size);
+    /* the command is started once */
+    if (command.pid != 0 && strcmp(what, "try") != 0)
+        return;
     if (texts != NULL && strcmp(what, "recording") == 0)
         snprintf(recording, sizeof recording, "%s", bytes);
     int is_start = strcmp(what, "start") == 0, is_trial = strcmp(what, "try") == 0;
@@ -325,7 +362,7 @@ static int watch_memory(void)
 /* Until Node has gone; or the command. */
 static void watch(int for_node)
 {
-    while (for_node ? node > 0 && !is_done : command.pid > 0 && !command.ended) {
+    while (for_node ? node > 0 : command.pid > 0 && !command.ended) {
         struct pollfd polled[2] = { { .fd = signals, .events = POLLIN }, { .fd = channel, .events = POLLIN } };
         int ready = poll(polled, channel >= 0 ? 2 : 1, watch_memory());
         if (ready <= 0)
@@ -382,10 +419,29 @@ static void run_alone(char **words)
     watch(0);
 }
 
+/* What Node said before it was up: passed on, or its first line as why it does not start. */
+static void tell_early(int is_why)
+{
+    char text[200] = "";
+    if (early < 0 || lseek(early, 0, SEEK_SET) < 0)
+        return;
+    ssize_t got = read(early, text, sizeof text - 1);
+    if (is_why && got > 0) {
+        text[strcspn(text, "\n")] = '\0';
+        snprintf(why_text, sizeof why_text, "Node does not start here: %s", text);
+    } else
+        for (; got > 0 && write(2, text, (size_t)got) > 0; got = read(early, text, sizeof text))
+            ;
+    close(early);
+    early = -1;
+}
+
 /* Node completes the recording, or makes one without samples, when the command has gone. */
 static void complete_recording(void)
 {
     char ended[512];
+    is_untried = 0;
+    tell_early(0);
     if (room() >= 0 && room() < ROOM_TO_VISIT * MIB) {
         say(recording[0] == '\0' ? "the command was not recorded" : "the recording is not complete", why);
         return;
@@ -399,12 +455,39 @@ static void complete_recording(void)
     watch(1);
 }
 
-static int run(char **words)
+/* The command in our place, as where the launcher script finds that Node does not start. */
+static int run_unrecorded(char **words, const char *script)
+{
+    int count = 0;
+    while (words[count] != NULL)
+        count++;
+    char *instead[count + 6];
+    memcpy(instead, (char *[]){ "sh", (char *)script, (char *)why, "run", "--" }, 5 * sizeof *instead);
+    memcpy(instead + 5, words, (size_t)(count + 1) * sizeof *words);
+    use_usual_signals();
+    execve("/bin/sh", instead, users_environment());
+    return 126;
+}
+
+static int run(char **words, const char *unrecorded)
 {
     if (words == NULL || why == NULL) {
         why = NULL;
         start_node();
         watch(1);
+        if (is_untried && !is_up && WIFEXITED(node_status) && command.pid == 0 && words != NULL) {
+            is_untried = 0;
+            if (WEXITSTATUS(node_status) != NO_STDERR) {
+                snprintf(why_text, sizeof why_text, "Node does not start here: exit code %d", WEXITSTATUS(node_status));
+                why = why_text;
+                tell_early(1);
+                return run_unrecorded(words, unrecorded);
+            }
+            early = -1;
+            start_node();
+            watch(1);
+        }
+        tell_early(0);
         if (command.ended) {
             if (!is_done && is_crash(node_status)) {
                 note_why(signal_name(WTERMSIG(node_status)));
@@ -461,6 +544,8 @@ int guard(char **argv)
         installed = strdup(installed);
         unsetenv("TACHO_INSTALLED");
     }
+    is_untried = getenv("TACHO_UNTRIED") != NULL;
+    unsetenv("TACHO_UNTRIED");
     char *verb = argv[0], *unrecorded = argv[2];
     node_words = argv + 3;
     while (node_words[words] != NULL)
@@ -494,7 +579,7 @@ int guard(char **argv)
     sigprocmask(SIG_BLOCK, &blocked, &usual);
     signals = high(signalfd(-1, &blocked, SFD_CLOEXEC));
     if (strcmp(verb, "run") == 0)
-        return run(last);
+        return run(last, unrecorded);
     if (refused) {
         say("not recorded", why);
         return 1;

@@ -1,4 +1,8 @@
+import { ours } from './ours.ts';
 import { stated } from './stated.ts';
+
+const NO_STDERR = 97;
+
 /** What the guard above this process says (native/launch-guard.c): it started us, and starts the command of `tacho run`. */
 export interface Guard {
   /** CPU time that the launcher script and the guard had used before this process was there. */
@@ -22,6 +26,18 @@ function taken(name: string): string | undefined {
   return value;
 }
 
+/** The guard is told that Node runs here. Until then our stderr may be its, as it says in its own words that it does not. */
+function sayUp(): void {
+  if (!(Number(process.env.TACHO_GUARD?.split(' ')[2]) > 0)) return;
+  try {
+    process.dlopen({ exports: {} }, ours('native/build/up.node'));
+  } catch {
+    // it starts us again, with our own
+    process.exit(NO_STDERR);
+  }
+}
+
+sayUp();
 const [channel = 0, used = 0] = taken('TACHO_GUARD')?.split(' ').map(Number) ?? [];
 const ended = taken('TACHO_ENDED');
 const why = taken('TACHO_ENDED_WHY');
