@@ -157,13 +157,11 @@ static int open_early(void)
 /*
  * In a container Node may be of another machine, or lack its C library: trying that first takes 5 ms. So it has to say that it is
  * up, and its stderr is a file in memory until then. The third number of TACHO_GUARD is the descriptor of the real one, which
- * native/node-up.c puts in its place; 1: it has it, 0: it has been tried.
+ * native/node-up.c puts in its place, or 1: it has it already.
  */
 static int hold_stderr(void)
 {
     int real = early < 0 ? -1 : fcntl(2, F_DUPFD, 3);
-    if (!is_untried)
-        return 0;
     return real >= 0 && dup2(early, 2) == 2 ? real : 1;
 }
 
@@ -194,7 +192,8 @@ static void start_node(void)
         for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
             signal(number, SIG_IGN);
         /* Node keeps those below 16 from what it starts */
-        snprintf(named, sizeof named, "TACHO_GUARD=%d %lld %d", fcntl(ends[1], F_DUPFD, 3), used, hold_stderr());
+        int told = fcntl(ends[1], F_DUPFD, 3);
+        snprintf(named, sizeof named, is_untried ? "TACHO_GUARD=%d %lld %d" : "TACHO_GUARD=%d %lld", told, used, hold_stderr());
         putenv(named);
         putenv("TACHO_OWN=1");
         execv(node_words[0], node_words);
