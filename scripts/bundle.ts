@@ -51,7 +51,9 @@ const SHARED = {
 const HEAD = `(function (exports, require, module, __filename, __dirname) {
 const tachoUrl = require("node:url").pathToFileURL(__dirname + "/start.cjs").href;
 const tachoLate = (name, own) => ({ get own() { return own ??= require(name); } });
-const tachoNow = () => { const [seconds, ns] = process.hrtime(); return seconds * 1e3 + ns / 1e6; };`;
+const tachoSteady = () => { const [seconds, ns] = process.hrtime(); return seconds * 1e3 + ns / 1e6; };
+const tachoBegan = tachoSteady() - process.uptime() * 1e3;
+const tachoNow = () => tachoSteady() - tachoBegan;`;
 
 /** Modules that Node itself has loaded when it begins; the others are loaded by whoever needs them first. */
 const LOADED = ['buffer', 'events', 'fs', 'module', 'path', 'process', 'url', 'util'];

@@ -20,6 +20,8 @@ import { MOST_BYTES, readJson } from '../recording/folder/record-file.ts';
 
 /** Agents write their first sample well within a second: looking often costs little and makes `start` quick. */
 const LOOK_MS = 20;
+/** Milliseconds until the next look: what is over soon is seen soon. `begin`: of the waiting, on the steady clock. */
+const nextLook = (begin: number): number => Math.min(LOOK_MS, 2 + (performance.now() - begin) / 4);
 /** An agent that was asked to end and does not is asked once more, on its node. */
 const PATIENCE_SECONDS = 3;
 const GRACE_SECONDS = 0.5;
@@ -215,7 +217,8 @@ export async function firstSamples(
   launched: readonly Launched[],
   limitSeconds: number,
 ): Promise<string[]> {
-  const limit = performance.now() + limitSeconds * 1000;
+  const begin = performance.now();
+  const limit = begin + limitSeconds * 1000;
   let missing = [...nodes];
   for (let last = false; ; ) {
     const records = agentRecords(recording, missing);
@@ -225,7 +228,7 @@ export async function firstSamples(
     const { complaints } = launchLog(recording);
     // nobody is left who could still bring it: look once more, in case it has just ended
     last = missing.every((node) => !awaited.has(node) || complaints.has(node));
-    await sleep(last ? 200 : LOOK_MS);
+    await sleep(last ? 200 : nextLook(begin));
   }
 }
 
@@ -368,10 +371,11 @@ const gone = (launched: readonly Launched[]): boolean =>
   launched.length > 0 && launched.every((each) => !each.lifeline && !stillRuns(each));
 
 async function until(done: () => boolean, seconds: number): Promise<boolean> {
-  const limit = performance.now() + seconds * 1000;
+  const begin = performance.now();
+  const limit = begin + seconds * 1000;
   while (!done()) {
     if (performance.now() > limit) return false;
-    await sleep(LOOK_MS);
+    await sleep(nextLook(begin));
   }
   return true;
 }
