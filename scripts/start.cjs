@@ -59,8 +59,8 @@ function compiledCode() {
 }
 
 function keepCompiled() {
-  // functions that runs before needed, and this one does not, are kept
-  if (isAsked) require('node:v8').setFlagsFromString('--no-flush-bytecode');
+  // functions that runs before needed, and this one does not, are kept, and those that only its start needs
+  require('node:v8').setFlagsFromString('--no-flush-bytecode');
   const { execve } = process;
   process.execve = (...program) => {
     write();
