@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { pathsNamed } from './named-recordings.ts';
-import { forgivingRules } from './rule-settings.ts';
+import { changedRules } from './rule-settings.ts';
 
 interface Options {
   http?: boolean;
@@ -42,6 +42,6 @@ Examples:
         throw usage(`"${options.port}" is not a port`, 'give a number from 0 to 65535');
       const { talkMcp } = await import('../mcp/start.ts');
       const http = options.http === true ? { port, isJson: options.format === 'json' } : undefined;
-      await talkMcp(places, http, await forgivingRules());
+      await talkMcp(places, http, await changedRules());
     });
 }

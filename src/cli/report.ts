@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { stated } from '../base/stated.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
-import { type Config, loadConfig } from '../config/config.ts';
+import { loadConfig } from '../config/config.ts';
 import type { Database } from '../database/connect.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import type { GatherOptions } from '../judge/facts/gather.ts';
@@ -17,6 +17,7 @@ import { MOST_CARDS } from '../show/report/several.ts';
 import { type Card, cardOf, reportCards } from '../show/report/text.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { type FoundRecording, findEach, openFound } from './find-recordings.ts';
+import { hasRuleSettings } from './has-rule-settings.ts';
 import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { leaveOut, type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
@@ -301,9 +302,6 @@ async function ruleSettings({ config, isForgiving = false }: ReportOptions): Pro
   if (!hasRuleSettings(settings)) return undefined;
   return (await import('../judge/rules/shared/settings.ts')).ruleSettingsOf(settings);
 }
-
-const hasRuleSettings = (config: Config): boolean =>
-  config.thresholds.length > 0 || config['rules.off'].length > 0 || config.origins.has('rules.shortest');
 
 interface Reported extends Pick<FoundRecording, 'path' | 'names' | 'refreshed' | 'recording'> {
   wanted: GatherOptions;

@@ -10,7 +10,7 @@ import type { SettingKey } from '../config/settings.ts';
 import { authorities, CLIENT_TRUST, trustOptions } from '../config/trust.ts';
 import type { Opened } from '../serve/start.ts';
 import { JOBS_ARGUMENT, pathsNamed } from './named-recordings.ts';
-import { forgivingRules } from './rule-settings.ts';
+import { changedRules } from './rule-settings.ts';
 
 const SERVE = [
   ...(['serve.listen', 'serve.access', 'serve.url', 'serve.user_header', 'serve.proxies'] as const),
@@ -62,7 +62,7 @@ Examples:
       const opened = await openedBy(folders, options, config);
       const { startServing } = await import('../serve/start.ts');
       const { parseListening } = await import('../serve/start.ts');
-      const serving = await startServing(opened, parseListening(listen), config, await forgivingRules()).catch(
+      const serving = await startServing(opened, parseListening(listen), config, await changedRules()).catch(
         (error: unknown) => {
           if (error instanceof Fault) throw error;
           throw new Fault(`cannot serve on ${listen}: ${reason(error)}`, { hint: '--port 0 takes any free one' });

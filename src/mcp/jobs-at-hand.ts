@@ -5,6 +5,7 @@ import { isForeignLink } from '../base/plain-file.ts';
 import { stated } from '../base/stated.ts';
 import { type History, openHistory } from '../history/ask/history.ts';
 import { gather } from '../judge/facts/gather.ts';
+import { readKeptReport } from '../judge/kept-report.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
@@ -55,7 +56,8 @@ export class JobsAtHand {
   async open(name: string): Promise<JobAtHand> {
     const recording = openRecording(this.#named(name) ?? (await this.#withId(name)));
     const material = gather(recording);
-    return { recording, material, report: report(material, this.#rules) };
+    const kept = this.#rules === undefined ? readKeptReport(recording) : undefined;
+    return { recording, material, report: kept ?? report(material, this.#rules) };
   }
 
   #named(name: string): string | undefined {

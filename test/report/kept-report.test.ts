@@ -12,6 +12,7 @@ import { REPORT_FILE, readKeptReport } from '../../src/judge/kept-report.ts';
 import { report } from '../../src/judge/report.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { sealRecording } from '../../src/recording/sealed/seal.ts';
+import { openedJob } from '../../src/serve/collections/opened.ts';
 import { temporary } from '../make-recording.ts';
 import { tacho } from '../tacho.ts';
 
@@ -130,4 +131,19 @@ test('rules that are set otherwise are judged by the data', async () => {
   const found = card('--config', config).findings.map((finding: { id: string }) => finding.id);
   assert.equal(found.includes(id), false);
   assert.equal(usual.recording, folder);
+});
+
+test('the page uses it, unless the site has rules of its own', async () => {
+  const { folder } = await kept();
+  const recording = openRecording(folder);
+  const entry = { id: 'demo', path: folder };
+  // there is nothing of which a report could be made
+  assert.deepEqual(openedJob(entry, recording, undefined as never, undefined).report(), made(folder));
+  const ids = made(folder).findings.map(({ id }) => id);
+  const rules = { thresholds: new Map(), off: new Map([[ids[0]!, 'rules.off']]) };
+  const { findings } = openedJob(entry, recording, gather(recording), rules).report();
+  assert.deepEqual(
+    findings.map(({ id }) => id),
+    ids.filter((id) => id !== ids[0]),
+  );
 });

@@ -1,3 +1,4 @@
+import { readKeptReport } from '../../judge/kept-report.ts';
 import { report } from '../../judge/report.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
@@ -5,7 +6,7 @@ import type { Material } from '../../query/material.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import type { Entry, OpenJob } from './collection.ts';
 
-/** A job as everybody asks for it; its report is made once, when somebody wants it. */
+/** A job as everybody asks for it; its report is the one that was kept with it, or made once, when somebody wants it. */
 export function openedJob(
   entry: Entry,
   recording: Recording,
@@ -18,6 +19,7 @@ export function openedJob(
     recording,
     material,
     report() {
+      if (rules === undefined) made ??= readKeptReport(recording);
       made ??= report(material, rules);
       return made;
     },
