@@ -11,6 +11,7 @@ import { openRecording } from '../src/recording/folder/open.ts';
 import { sealRecording } from '../src/recording/sealed/seal.ts';
 import { PYTHON, whyNoDask } from '../test/dask/cluster.ts';
 import { attachTo, rowsOf } from '../test/dask/record.ts';
+import { eventually } from '../test/made/eventually.ts';
 import { pairedExtra } from './paired.ts';
 import type { Row } from './row.ts';
 
@@ -25,6 +26,7 @@ export interface DaskBenchOptions {
   recorded?: number;
 }
 
+const WORKERS = 2;
 /** Blocks of each rival. */
 const RIVAL_BLOCKS = 5;
 
@@ -48,6 +50,8 @@ async function cost({ groups = 12, tasks = 2100 }: DaskBenchOptions): Promise<Ro
     for (let i = 0; i < groups; i++) {
       alone.push(await cluster.run('plain', tasks));
       const attached = await attachTo(cluster.file, path.join(folder, String(i)), { intervalSeconds: 0.2 });
+      // what setting up costs is no cost of a task
+      await eventually('a sample of each worker', () => sampledWorkers(attached.recording) === WORKERS);
       for (let j = 0; j < 2; j++) ours.push(await cluster.run('plain', tasks));
       attached.detach('detached');
       await attached.ended;
@@ -112,6 +116,9 @@ async function cost({ groups = 12, tasks = 2100 }: DaskBenchOptions): Promise<Ro
   ];
 }
 
+const sampledWorkers = (recording: string): number =>
+  new Set(rowsOf(recording, 'dask_worker').map(({ worker }) => worker)).size;
+
 interface Block {
   seconds: number;
   /** Of the scheduler. */
@@ -128,8 +135,8 @@ async function startBlocks(folder: string) {
   };
   const there = ['--scheduler-file', file, '--no-dashboard'];
   const scheduler = start('scheduler', [...there, '--host', '127.0.0.1', '--port', '0'], 'ignore');
-  const workers = start('worker', [...there, '--nworkers', '2', '--nthreads', '2'], 'ignore');
-  const client = start('blocks', [file, '2'], ['pipe', 'pipe', 'inherit']);
+  const workers = start('worker', [...there, '--nworkers', String(WORKERS), '--nthreads', '2'], 'ignore');
+  const client = start('blocks', [file, String(WORKERS)], ['pipe', 'pipe', 'inherit']);
   const lines = readline.createInterface({ input: client.stdout! })[Symbol.asyncIterator]();
   const next = async (): Promise<string> => {
     const { value, done } = await lines.next();

@@ -516,8 +516,9 @@ test('processes that were gone at the sample after their first used nobody knows
   const used = (seconds: number) => {
     const lived = span(seconds, 10);
     const seen = series(lived, { pid: '7', start: '1' }, { user_ms: count(lived, 0), system_ms: count(lived, 0) });
-    const one = node('c1', agent('c1', lived, { scope: { members: 'tree' } }), [table('process', [seen])]);
-    return report(material(job(seconds, { interval_seconds: 10 }), [one])).summary.cpu_seconds;
+    const every = { interval_seconds: 10 };
+    const one = node('c1', agent('c1', lived, { scope: { members: 'tree' }, ...every }), [table('process', [seen])]);
+    return report(material(job(seconds, every), [one])).summary.cpu_seconds;
   };
   assert.deepEqual([used(10), used(30)], [undefined, 0]);
 });
