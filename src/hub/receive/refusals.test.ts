@@ -41,12 +41,12 @@ test('those of one network do not keep the others out of the log', () => {
   for (let i = 0; i < 250; i++) log.note(`10.0.1.${i}`, '401', 'no');
   assert.equal(said.length, 200);
   log.note('10.0.2.1', '401', 'your token has expired');
-  assert.equal(said.at(-1), 'refused 10.0.2.1: your token has expired (and 150 of others that are not told)');
+  assert.equal(said.at(-1), 'refused 10.0.2.1: your token has expired (and 150 others not logged)');
   // nor do those who have proved nothing keep out those who have
   for (let i = 0; i < 50_000; i++) log.note(`10.${i >> 8}.${i & 255}.1`, '401', 'no');
   log.note('10.0.1.7', '403', 'c1: no', 'c1');
   assert.equal(said.at(-1), 'refused 10.0.1.7: c1: no');
   now += 60_000;
   log.note('10.0.1.7', '401', 'no');
-  assert.match(said.at(-1)!, /^refused 10\.0\.1\.7: no \(and \d+ of others that are not told\)$/);
+  assert.match(said.at(-1)!, /^refused 10\.0\.1\.7: no \(and \d+ others not logged\)$/);
 });

@@ -64,7 +64,7 @@ function bounded(tell: (text: string) => void, now: () => number) {
     known.set(key, { until: time + EVERY_MS, more: 0 });
     count(group, 1);
     const more = before === undefined || before.more === 0 ? '' : ` (and ${before.more} more since)`;
-    const rest = untold === 0 ? '' : ` (and ${untold} of others)`;
+    const rest = untold === 0 ? '' : ` (and ${untold} others not logged)`;
     untold = 0;
     tell(`refused ${shown(address)}: ${shown(why)}${more}${rest}`);
   };
