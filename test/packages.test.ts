@@ -63,7 +63,7 @@ test('the RPM has the same', { skip: lacks || (has('rpmbuild') ? false : 'needs 
     assert.match(listed, new RegExp(`^${file}$`, 'm'));
   const installed = path.join(dist, 'rpm');
   fs.mkdirSync(installed);
-  execFileSync('sh', ['-c', 'rpm2archive - <"$0" | tar -C "$1" -xzf -', rpm, installed], { cwd: dist });
+  execFileSync('sh', ['-c', 'rpm2archive --nocompression - <"$0" | tar -C "$1" -xf -', rpm, installed], { cwd: dist });
   assert.equal(version(path.join(installed, 'opt/tacho/tacho')), `${VERSION}\n`);
   fs.rmSync(installed, { recursive: true });
 });

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../src/base/fault.ts';
 import { has } from '../truth/ground.ts';
 import { type Cause, PACKAGES, type Requirement } from './cause.ts';
@@ -39,6 +40,7 @@ const say = (text = ''): void => void process.stdout.write(`${text}\n`);
 const MOST_TRIES = 2;
 /** Recorders of sleeping jobs take a few percent of a CPU each. */
 const SLEEPING_AT_ONCE = 8;
+const APART_MS = 800;
 const loads: number[] = [];
 let stage: Stage | undefined;
 
@@ -76,6 +78,7 @@ async function main(): Promise<void> {
   const run = async (cause: Cause, cpu: number): Promise<void> => {
     results.set(cause, await tried(cause, cpu, () => `${++done}/${possible.length}`));
   };
+  if (possible.some(({ recorded }) => recorded?.slurm !== undefined)) await stage.slurm();
   const taking = (what: Cause['takes']): Cause[] => possible.filter((cause) => takenBy(cause) === what);
   await sideBySide(taking('nothing'), SLEEPING_AT_ONCE, run);
   await sideBySide(taking('cpu'), os.cpus().length, run);
@@ -102,6 +105,8 @@ async function sideBySide(
   const waiting = [...cases];
   const cpus = os.cpus().length;
   const lane = async (_: unknown, i: number): Promise<void> => {
+    // recorders that all start at once keep each other from their first ticks
+    await sleep(i * APART_MS);
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await run(next, i % cpus);
   };
   await Promise.all(Array.from({ length: atOnce }, lane));

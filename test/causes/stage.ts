@@ -136,8 +136,8 @@ export class Stage {
     return JSON.parse(stdout) as Report;
   }
 
-  /** The cluster, started when the first case needs it. */
-  private slurm(): Promise<Lab> {
+  /** The cluster, started when somebody asks first. That takes the CPUs for some seconds: not while a case is recorded. */
+  slurm(): Promise<Lab> {
     this.cluster ??= this.startSlurm();
     return this.cluster;
   }

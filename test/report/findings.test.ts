@@ -506,6 +506,13 @@ test('CPUs that others used are not called idle', () => {
   assert.match(finding(few, 'cpu-underused').advice, /^Ask for 2 CPUs/);
 });
 
+test('threads that waited for one another were not kept from their CPUs by others', () => {
+  const wanted = { ran: 2.4, waited: 1.2 };
+  assert.deepEqual(ids(waiting({ ...wanted, node: 2.5 / 16 })), []);
+  // others used more than a tenth of its four
+  assert.deepEqual(ids(waiting({ ...wanted, node: 3 / 16 })), ['cpu-starved']);
+});
+
 test('a job that mostly slept is not called starved for what it waited', () => {
   const slept = waiting({ ran: 0.04, waited: 0.2, node: 1, cpus: 1 });
   assert.deepEqual(ids(slept), ['cpu-underused']);

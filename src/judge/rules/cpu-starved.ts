@@ -10,6 +10,7 @@ import {
   isHeldUp,
   isOwnCrowd,
   isThrottled,
+  isUndisturbed,
   neighbourEvidence,
   neighbourName,
   othersEvidence,
@@ -23,7 +24,7 @@ import { rule, SHORT_JOB_SECONDS } from './shared/rule.ts';
 export default rule({
   id: 'cpu-starved',
   title: 'waiting for CPUs that others used',
-  help: 'The job’s threads were ready to run and had no CPU in a quarter of the time or more. Less than 90 % of its CPUs worked for it, though it wanted at least half of them. Neither a quota nor its own binding explains that, nor that its own threads wanted more CPUs than it has: others used them. Programs of others are named as far as /proc shows them. A job of less than 5 s, or that waited for less than 3 s in total, is not judged.',
+  help: 'The job’s threads were ready to run and had no CPU in a quarter of the time or more. Less than 90 % of its CPUs worked for it, though it wanted at least half of them. Neither a quota nor its own binding explains that, nor that its own threads wanted more CPUs than it has: others used them, a tenth of them or more. Programs of others are named as far as /proc shows them. A job of less than 5 s, or that waited for less than 3 s in total, is not judged.',
   kind: 'trouble',
   order: 400,
   needs: [
@@ -55,7 +56,8 @@ export default rule({
       (n.cpu_wait_seconds ?? Number.POSITIVE_INFINITY) >= limits.waited_seconds &&
       !isThrottled(n, limits) &&
       !isBound(n, limits) &&
-      !isOwnCrowd(n, limits);
+      !isOwnCrowd(n, limits) &&
+      !isUndisturbed(n, limits);
     const held = nodes.filter(isHeld);
     if (held.length === 0) return [];
     const isFull = held.every((n) => isFullOfOthers(n, limits));

@@ -93,6 +93,12 @@ function othersOn(n: NodeReport): number | undefined {
   return Math.max(0, n.node_cpu_utilization * n.node_cpus - busyOn(n));
 }
 
+/** Whether others used next to none of its CPUs: what waited, waited for other threads of the job. */
+export function isUndisturbed(n: NodeReport, { waited_cpus }: Limits<'waited_cpus'>): boolean {
+  const others = othersOn(n);
+  return others !== undefined && others < waited_cpus * n.cpus!;
+}
+
 /** Whether others left no CPU of the node free. */
 export function isFullOfOthers(n: NodeReport, { full, waited_cpus }: Limits<'full' | 'waited_cpus'>): boolean {
   return (n.node_cpu_utilization ?? 0) >= full && (othersOn(n) ?? 0) >= waited_cpus * n.node_cpus!;
