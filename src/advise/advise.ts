@@ -1,5 +1,5 @@
+import { count, figure, listed } from '../base/readable.ts';
 import { stated } from '../base/stated.ts';
-import { count, figure, listed } from '../base/words.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { isCompleted } from './evidence.ts';
 import { groupsOf, type JobGroup } from './group.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../base/duration.ts';
+import { count, figure, listed, percent } from '../base/readable.ts';
 import { formatBytes } from '../base/size.ts';
-import { count, figure, listed, percent } from '../base/words.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { MARGIN } from '../judge/rules/shared/job-memory.ts';
 import { roundedSeconds, roundedUp } from '../judge/rules/shared/request.ts';

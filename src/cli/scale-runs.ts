@@ -1,7 +1,7 @@
 import { Fault, usage } from '../base/fault.ts';
+import { count, listed } from '../base/readable.ts';
 import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
-import { count, listed } from '../base/words.ts';
 import { globPattern } from '../history/ask/filter.ts';
 import { programOfJob } from '../history/make/job-summary.ts';
 import { gather } from '../judge/facts/gather.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../base/duration.ts';
+import { count, energy, figure, listed, percent } from '../base/readable.ts';
 import { formatBytes } from '../base/size.ts';
-import { count, energy, figure, listed, percent } from '../base/words.ts';
 import type { Case } from './evaluate.ts';
 import { numberFigure } from './figures.ts';
 import type { Policy } from './policy.ts';

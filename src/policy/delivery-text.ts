@@ -1,5 +1,5 @@
 import { formatMoment } from '../base/moment.ts';
-import { count, listed } from '../base/words.ts';
+import { count, listed } from '../base/readable.ts';
 import type { Delivered } from './deliver.ts';
 import type { Sending } from './ledger.ts';
 import type { Channel, Policy } from './policy.ts';

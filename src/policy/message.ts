@@ -4,7 +4,7 @@ import { formatDuration } from '../base/duration.ts';
 import { hang } from '../base/hang.ts';
 import { formatMoment } from '../base/moment.ts';
 import { printable } from '../base/printable.ts';
-import { count } from '../base/words.ts';
+import { count } from '../base/readable.ts';
 import { caseJson } from './case-json.ts';
 import { conditionFigure, conditionsText, costText, shortDuration } from './condition-text.ts';
 import type { Case, CaseJob } from './evaluate.ts';

@@ -1,8 +1,8 @@
 import type { Advice, Savings } from '../advise/advise.ts';
 import type { ResourceAdvice } from '../advise/resources.ts';
 import { formatDuration } from '../base/duration.ts';
+import { count, figure, listed, percent } from '../base/readable.ts';
 import { formatBytes } from '../base/size.ts';
-import { count, figure, listed, percent } from '../base/words.ts';
 import { objectCsv } from './object-csv.ts';
 import { paint } from './terminal/paint.ts';
 import { ascii, pad, printable, textWidth, wrap } from './terminal/text-table.ts';

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
+import { count, listed } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { count, listed } from '../../base/words.ts';
 import type { ControlAnswer } from '../../dask/control.ts';
 import type { MonitorStatus } from '../../dask/monitor.ts';
 

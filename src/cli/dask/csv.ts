@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { printable } from '../../base/printable.ts';
-import { count } from '../../base/words.ts';
+import { count } from '../../base/readable.ts';
 import { tracked } from './attach.ts';
 import { samplesOf, sourceArgument } from './dask-source.ts';
 

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { greatest, smallest } from '../../base/extremes.ts';
 import { nodeList } from '../../base/node-list.ts';
-import { percent } from '../../base/words.ts';
+import { percent } from '../../base/readable.ts';
 import { columnOf, largest, type Material, type NodeMaterial, sum } from '../../query/material.ts';
 import { agentTable, loadavgTable, meminfoTable } from '../../sources/tables.ts';
 import { isTooMuch } from '../../sources/too-much.ts';

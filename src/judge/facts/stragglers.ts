@@ -1,4 +1,4 @@
-import { figure, percent } from '../../base/words.ts';
+import { figure, percent } from '../../base/readable.ts';
 import { median } from '../../query/material.ts';
 import { outliers } from '../outliers/peers.ts';
 import type { GpuReport, NodeReport } from '../report-schema.ts';

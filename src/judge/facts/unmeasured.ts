@@ -1,5 +1,5 @@
+import { count, listed } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { count, listed } from '../../base/words.ts';
 import type { Material } from '../../query/material.ts';
 import { lossesOf } from '../../recording/folder/lost-samples.ts';
 import type { Note } from '../../sources/host.ts';

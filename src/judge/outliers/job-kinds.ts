@@ -1,4 +1,4 @@
-import { figure } from '../../base/words.ts';
+import { figure } from '../../base/readable.ts';
 import { median } from '../../query/material.ts';
 import type { ProcessJob } from '../../query/processes/set.ts';
 import type { MeasuredJob } from './measured-job.ts';

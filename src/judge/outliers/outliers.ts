@@ -1,5 +1,5 @@
+import { count, listed } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { count, listed } from '../../base/words.ts';
 import { largest, sum } from '../../query/material.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { joinColumns, type ProcessColumns, type ProcessJob } from '../../query/processes/set.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, percent } from '../../base/words.ts';
+import { count, percent } from '../../base/readable.ts';
 import { markerTable } from '../../sources/tables.ts';
 import type { Evidence, Facts } from '../report-schema.ts';
 import { high } from './shared/confidence.ts';

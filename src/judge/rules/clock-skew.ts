@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { listed } from '../../base/words.ts';
+import { listed } from '../../base/readable.ts';
 import { median } from '../../query/material.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
 import { medium } from './shared/confidence.ts';

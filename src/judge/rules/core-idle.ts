@@ -1,4 +1,4 @@
-import { count, listed, percent } from '../../base/words.ts';
+import { count, listed, percent } from '../../base/readable.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { cpusIn } from '../../query/use/process-work.ts';
 import { cpuTable, processTable } from '../../sources/tables.ts';

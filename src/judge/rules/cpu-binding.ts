@@ -1,4 +1,4 @@
-import { count, cpusFigure, figure, listed } from '../../base/words.ts';
+import { count, cpusFigure, figure, listed } from '../../base/readable.ts';
 import { processTable } from '../../sources/tables.ts';
 import type { NodeReport } from '../report-schema.ts';
 import { high } from './shared/confidence.ts';

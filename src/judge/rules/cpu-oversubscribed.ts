@@ -1,4 +1,4 @@
-import { figure, listed, percent } from '../../base/words.ts';
+import { figure, listed, percent } from '../../base/readable.ts';
 import { loadavgTable, pressureTable } from '../../sources/tables.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';

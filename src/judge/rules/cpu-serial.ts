@@ -1,4 +1,4 @@
-import { figure } from '../../base/words.ts';
+import { figure } from '../../base/readable.ts';
 import type { ProcessReport } from '../report-schema.ts';
 import { ofCpuTime } from './shared/confidence.ts';
 import { isGpuJob, isSerial, SERIAL } from './shared/cpu-waiting.ts';

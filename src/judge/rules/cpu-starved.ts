@@ -1,4 +1,4 @@
-import { cpusFigure, figure, listed } from '../../base/words.ts';
+import { cpusFigure, figure, listed } from '../../base/readable.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import type { NodeReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';

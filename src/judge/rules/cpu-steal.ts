@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { listed, percent } from '../../base/words.ts';
+import { listed, percent } from '../../base/readable.ts';
 import { cpuTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';

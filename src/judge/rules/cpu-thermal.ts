@@ -1,4 +1,4 @@
-import { count, listed } from '../../base/words.ts';
+import { count, listed } from '../../base/readable.ts';
 import { interruptsTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';

@@ -1,4 +1,4 @@
-import { listed, percent } from '../../base/words.ts';
+import { listed, percent } from '../../base/readable.ts';
 import { cgroupTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';
 import { WAITING, waitedShare } from './shared/cpu-waiting.ts';

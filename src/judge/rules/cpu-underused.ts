@@ -1,4 +1,4 @@
-import { count, cpusFigure, figure, listed, percent } from '../../base/words.ts';
+import { count, cpusFigure, figure, listed, percent } from '../../base/readable.ts';
 import { low, ofCpuTime } from './shared/confidence.ts';
 import {
   HELD_UP,

@@ -1,4 +1,4 @@
-import { percent } from '../../base/words.ts';
+import { percent } from '../../base/readable.ts';
 import { daskGpuTable } from '../../sources/tables.ts';
 import { sampled } from './shared/confidence.ts';
 import { daskCluster, runOf } from './shared/dask.ts';

@@ -1,4 +1,4 @@
-import { count } from '../../base/words.ts';
+import { count } from '../../base/readable.ts';
 import { daskGraphTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';
 import { daskCluster, runOf } from './shared/dask.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, percent } from '../../base/words.ts';
+import { count, percent } from '../../base/readable.ts';
 import { daskTaskTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';
 import { daskCluster, runOf } from './shared/dask.ts';

@@ -1,6 +1,6 @@
 import { greatest } from '../../base/extremes.ts';
+import { count } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count } from '../../base/words.ts';
 import { daskWorkerTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';
 import { daskCluster, runOf, workerName } from './shared/dask.ts';

@@ -1,5 +1,5 @@
+import { count, listed } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, listed } from '../../base/words.ts';
 import { daskTaskTable, daskWorkerTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';
 import { daskCluster, runOf, workerName } from './shared/dask.ts';

@@ -1,6 +1,6 @@
 import { formatMoment } from '../../base/moment.ts';
+import { count, listed, percent } from '../../base/readable.ts';
 import { signalName } from '../../base/signal-name.ts';
-import { count, listed, percent } from '../../base/words.ts';
 import { hasFailed, isExact, type ProcessSet } from '../../query/processes/set.ts';
 import { processEndTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';

@@ -1,4 +1,4 @@
-import { count, figure, listed } from '../../base/words.ts';
+import { count, figure, listed } from '../../base/readable.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 import type { Evidence, GpuReport } from '../report-schema.ts';

@@ -1,5 +1,5 @@
 import { greatest, smallest } from '../../base/extremes.ts';
-import { listed, percent } from '../../base/words.ts';
+import { listed, percent } from '../../base/readable.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import { isIdle } from '../facts/stragglers.ts';
 import { FEWEST_PEERS } from '../outliers/peers.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, listed } from '../../base/words.ts';
+import { count, listed } from '../../base/readable.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import { cardName } from './shared/cards.ts';
 import { high, medium } from './shared/confidence.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import { greatest, smallest } from '../../base/extremes.ts';
-import { energy, percent } from '../../base/words.ts';
+import { energy, percent } from '../../base/readable.ts';
 import type { ColumnSeries } from '../../query/series/series.ts';
 import { gpuTable, powerTable } from '../../sources/tables.ts';
 import { IDLE_UTILIZATION } from '../facts/stragglers.ts';

@@ -1,6 +1,6 @@
 import { greatest, smallest } from '../../base/extremes.ts';
+import { percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { percent } from '../../base/words.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import type { Evidence, GpuReport } from '../report-schema.ts';
 import { gpuMean } from '../use/recorded-time.ts';

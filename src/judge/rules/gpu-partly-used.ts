@@ -1,5 +1,5 @@
 import { greatest, smallest } from '../../base/extremes.ts';
-import { count, figure, percent } from '../../base/words.ts';
+import { count, figure, percent } from '../../base/readable.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import { isIdle } from '../facts/stragglers.ts';
 import type { Evidence, GpuReport } from '../report-schema.ts';

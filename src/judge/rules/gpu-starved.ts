@@ -1,5 +1,5 @@
 import { smallest } from '../../base/extremes.ts';
-import { percent } from '../../base/words.ts';
+import { percent } from '../../base/readable.ts';
 import { cgroupTable, gpuTable, pressureTable } from '../../sources/tables.ts';
 import { IDLE_UTILIZATION } from '../facts/stragglers.ts';
 import type { Evidence, Facts } from '../report-schema.ts';

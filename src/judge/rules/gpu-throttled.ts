@@ -1,6 +1,6 @@
 import { greatest } from '../../base/extremes.ts';
 import { nodeList } from '../../base/node-list.ts';
-import { count, figure, percent } from '../../base/words.ts';
+import { count, figure, percent } from '../../base/readable.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import type { GpuReport } from '../report-schema.ts';
 import { cardList, cardName, ownCards } from './shared/cards.ts';

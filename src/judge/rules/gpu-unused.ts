@@ -1,5 +1,5 @@
 import { smallest } from '../../base/extremes.ts';
-import { count, figure, listed, percent } from '../../base/words.ts';
+import { count, figure, listed, percent } from '../../base/readable.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import { IDLE_UTILIZATION, isIdle } from '../facts/stragglers.ts';
 import { cardName, ownCards } from './shared/cards.ts';

@@ -1,4 +1,4 @@
-import { listed, percent } from '../../base/words.ts';
+import { listed, percent } from '../../base/readable.ts';
 import { cpuTable, pressureTable } from '../../sources/tables.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
 import { weightedMean } from '../use/recorded-time.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, cpusFigure, figure, percent } from '../../base/words.ts';
+import { count, cpusFigure, figure, percent } from '../../base/readable.ts';
 import { threadEndTable } from '../../sources/tables.ts';
 import { medium } from './shared/confidence.ts';
 import { processName } from './shared/processes.ts';

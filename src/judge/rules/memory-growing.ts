@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { nodeList } from '../../base/node-list.ts';
+import { count } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count } from '../../base/words.ts';
 import type { ColumnSeries } from '../../query/series/series.ts';
 import type { Figures } from '../../recording/sealed/statistics.ts';
 import { processTable } from '../../sources/tables.ts';

@@ -1,5 +1,5 @@
+import { listed, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { listed, percent } from '../../base/words.ts';
 import { cgroupTable, processTable } from '../../sources/tables.ts';
 import type { Evidence, Facts, NodeReport } from '../report-schema.ts';
 import { high, low, medium } from './shared/confidence.ts';

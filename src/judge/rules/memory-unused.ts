@@ -1,5 +1,5 @@
+import { percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { percent } from '../../base/words.ts';
 import { meminfoTable } from '../../sources/tables.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
 import { medium, sampled } from './shared/confidence.ts';

@@ -1,5 +1,5 @@
+import { listed, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { listed, percent } from '../../base/words.ts';
 import { networkTable } from '../../sources/tables.ts';
 import type { Evidence } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
-import { count, cpusFigure, figure, percent } from '../../base/words.ts';
+import { count, cpusFigure, figure, percent } from '../../base/readable.ts';
 import { markerTable } from '../../sources/tables.ts';
 import type { FigureReport } from '../report-schema.ts';
 import { medium } from './shared/confidence.ts';

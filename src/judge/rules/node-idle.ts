@@ -1,5 +1,5 @@
 import { smallest } from '../../base/extremes.ts';
-import { count, figure, listed, percent } from '../../base/words.ts';
+import { count, figure, listed, percent } from '../../base/readable.ts';
 import type { NodeReport } from '../report-schema.ts';
 import { measuredSeconds, UNLIKE_TIMES } from '../use/recorded-time.ts';
 import { sampled } from './shared/confidence.ts';

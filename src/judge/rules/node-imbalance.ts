@@ -1,5 +1,5 @@
 import { greatest, smallest } from '../../base/extremes.ts';
-import { count, listed, percent } from '../../base/words.ts';
+import { count, listed, percent } from '../../base/readable.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import { FEWEST_PEERS } from '../outliers/peers.ts';
 import type { Facts, NodeReport } from '../report-schema.ts';

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { listed } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { listed } from '../../base/words.ts';
 import { UNHEARD } from '../facts/nodes.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';

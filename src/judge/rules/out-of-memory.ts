@@ -1,5 +1,5 @@
+import { count, listed, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, listed, percent } from '../../base/words.ts';
 import { cgroupTable, processEndTable, processTable, vmstatTable } from '../../sources/tables.ts';
 import type { Evidence, Facts, FailedStep, NodeReport, ProcessReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';

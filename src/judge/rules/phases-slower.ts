@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, figure } from '../../base/words.ts';
+import { count, figure } from '../../base/readable.ts';
 import type { Span } from '../../query/spans/span.ts';
 import { markerTable } from '../../sources/tables.ts';
 import { high, medium } from './shared/confidence.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import { greatest } from '../../base/extremes.ts';
-import { count, percent } from '../../base/words.ts';
+import { count, percent } from '../../base/readable.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';

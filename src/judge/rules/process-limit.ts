@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
+import { count, listed } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, listed } from '../../base/words.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { sampleKey, sampleKeyAt } from '../../query/processes/sampled-cpu.ts';
 import { hasFailed } from '../../query/processes/set.ts';

@@ -1,4 +1,4 @@
-import { count, cpusFigure, listed } from '../../base/words.ts';
+import { count, cpusFigure, listed } from '../../base/readable.ts';
 import { shown } from './shared/evidence.ts';
 import {
   BOUND_FROM,

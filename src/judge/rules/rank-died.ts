@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { count, figure } from '../../base/readable.ts';
 import { signalName } from '../../base/signal-name.ts';
-import { count, figure } from '../../base/words.ts';
 import { hasFailedRank, type Rank, type World } from '../../query/ranks/ranks.ts';
 import { processEndTable } from '../../sources/tables.ts';
 import type { Evidence, JobReport } from '../report-schema.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
+import { count, figure, listed, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, figure, listed, percent } from '../../base/words.ts';
 import { median } from '../../query/material.ts';
 import type { Rank, World } from '../../query/ranks/ranks.ts';
 import { slowestOf, spreadOf } from '../../query/ranks/spread.ts';

@@ -1,4 +1,4 @@
-import { count, cpusFigure, figure, listed } from '../../base/words.ts';
+import { count, cpusFigure, figure, listed } from '../../base/readable.ts';
 import type { NodeReport } from '../report-schema.ts';
 import { shown } from './shared/evidence.ts';
 import {

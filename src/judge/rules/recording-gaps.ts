@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
-import { count, figure, percent } from '../../base/words.ts';
+import { count, figure, percent } from '../../base/readable.ts';
 import { lossesOf } from '../../recording/folder/lost-samples.ts';
 import { isTooMuch } from '../../sources/too-much.ts';
 import { SPOOL_FULL } from '../facts/lost.ts';

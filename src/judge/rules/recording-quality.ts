@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, figure, percent } from '../../base/words.ts';
+import { count, figure, percent } from '../../base/readable.ts';
 import { agentTable } from '../../sources/tables.ts';
 import { isShort } from '../facts/quality.ts';
 import type { Evidence, Facts } from '../report-schema.ts';

@@ -1,7 +1,7 @@
 import { smallest } from '../../base/extremes.ts';
 import { nodeList } from '../../base/node-list.ts';
+import { count, cpusFigure, figure } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, cpusFigure, figure } from '../../base/words.ts';
 import type { NodeReport } from '../report-schema.ts';
 import { medium } from './shared/confidence.ts';
 import { cpuFrom } from './shared/evidence.ts';

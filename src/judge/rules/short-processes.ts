@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, figure, percent } from '../../base/words.ts';
+import { count, figure, percent } from '../../base/readable.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { processEndTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
+import { count, figure, listed } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, figure, listed } from '../../base/words.ts';
 import { median } from '../../query/material.ts';
 import type { ColumnSeries } from '../../query/series/series.ts';
 import { diskTable, nfsTable, processTable } from '../../sources/tables.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import { greatest, smallest } from '../../base/extremes.ts';
-import { count } from '../../base/words.ts';
+import { count } from '../../base/readable.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
 import { processEndTable } from '../../sources/tables.ts';

@@ -1,5 +1,5 @@
+import { count, figure } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, figure } from '../../base/words.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { sampleKey, sampleKeyAt } from '../../query/processes/sampled-cpu.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';

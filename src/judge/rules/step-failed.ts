@@ -1,4 +1,4 @@
-import { listed } from '../../base/words.ts';
+import { listed } from '../../base/readable.ts';
 import { high } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
 import { rule, together } from './shared/rule.ts';

@@ -1,5 +1,5 @@
+import { listed } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { listed } from '../../base/words.ts';
 import { cgroupTable, processTable, vmstatTable } from '../../sources/tables.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';

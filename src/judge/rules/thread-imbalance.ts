@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, percent } from '../../base/words.ts';
+import { count, percent } from '../../base/readable.ts';
 import { threadName } from '../../query/processes/thread-name.ts';
 import { threadEndTable } from '../../sources/tables.ts';
 import { medium } from './shared/confidence.ts';

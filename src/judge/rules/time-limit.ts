@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { percent } from '../../base/words.ts';
+import { percent } from '../../base/readable.ts';
 import type { Evidence } from '../report-schema.ts';
 import { high } from './shared/confidence.ts';
 import { timeRequest } from './shared/request.ts';

@@ -1,4 +1,4 @@
-import { figure } from '../../base/words.ts';
+import { figure } from '../../base/readable.ts';
 import type { ScaleRun } from './run.ts';
 
 export type StudyKind = 'strong' | 'weak';

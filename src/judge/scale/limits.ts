@@ -1,6 +1,6 @@
+import { count, cpusFigure, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import { stated } from '../../base/stated.ts';
-import { count, cpusFigure, figure, percent } from '../../base/words.ts';
 import { largest, type Material } from '../../query/material.ts';
 import { diskTable, networkTable } from '../../sources/tables.ts';
 import type { Report } from '../report-schema.ts';

@@ -1,6 +1,6 @@
+import { count, cpusFigure, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import { stated } from '../../base/stated.ts';
-import { count, cpusFigure, figure, percent } from '../../base/words.ts';
 import type { Material } from '../../query/material.ts';
 import type { Report } from '../report-schema.ts';
 import { type Limit, type LimitName, limitsOf } from './limits.ts';

@@ -1,5 +1,5 @@
+import { figure } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { figure } from '../../base/words.ts';
 import type { NodeReport, Report } from '../report-schema.ts';
 import { waitedShare } from '../rules/shared/cpu-waiting.ts';
 import { weightedMean } from '../use/recorded-time.ts';

@@ -1,7 +1,7 @@
 import { greatest } from '../../base/extremes.ts';
 import { Fault, usage } from '../../base/fault.ts';
+import { count, figure, listed, percent } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { count, figure, listed, percent } from '../../base/words.ts';
 import { median, sum } from '../../query/material.ts';
 import { CONFIDENCE, type Estimate, type Fit, fitLaw, type Prediction } from './fit.ts';
 import { type KindVerdict, kindOf, type StudyKind } from './kind.ts';

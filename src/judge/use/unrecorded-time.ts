@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count } from '../../base/words.ts';
+import { count } from '../../base/readable.ts';
 import { largest, type Material, type NodeMaterial } from '../../query/material.ts';
 import { processCpuSeconds, processSeries } from '../../query/processes/sampled.ts';
 import type { CpuUse } from '../../query/use/cpu-total.ts';

@@ -1,5 +1,5 @@
 import { usage } from '../../base/fault.ts';
-import { listed } from '../../base/words.ts';
+import { listed } from '../../base/readable.ts';
 import { quantiles } from '../../recording/sealed/quantiles.ts';
 import { type DaskUse, type UsedFigures, UsedSum } from './task-use.ts';
 import { type DaskTasks, textOf } from './tasks.ts';

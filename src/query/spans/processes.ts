@@ -1,5 +1,5 @@
 import { usage } from '../../base/fault.ts';
-import { listed } from '../../base/words.ts';
+import { listed } from '../../base/readable.ts';
 import type { Step } from '../../recording/folder/job.ts';
 import { type ProcessColumns, type ProcessJob, type ProcessSet, pickProcesses } from '../processes/set.ts';
 import { linkProcesses } from '../processes/tree.ts';

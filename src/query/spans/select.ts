@@ -2,7 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import { Fault, usage } from '../../base/fault.ts';
 import { ALWAYS, type Intervals, intersect, lengthOf, union } from '../../base/intervals.ts';
 import { formatMoment } from '../../base/moment.ts';
-import { listed } from '../../base/words.ts';
+import { listed } from '../../base/readable.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { type Marker, recordedMarkers } from '../../recording/read/markers.ts';
 import { recordedProcesses } from '../processes/processes.ts';

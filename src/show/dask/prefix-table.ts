@@ -1,5 +1,5 @@
 import { line } from '../../base/csv.ts';
-import { figure } from '../../base/words.ts';
+import { figure } from '../../base/readable.ts';
 import type { PrefixUse } from '../../query/dask/prefixes.ts';
 import { seconds, shownTable, USED_COLUMNS, USED_FIELDS, usedCells } from './used-columns.ts';
 

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
+import { figure } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { figure } from '../../base/words.ts';
 import type { UsedFigures } from '../../query/dask/task-use.ts';
 import { paint } from '../terminal/paint.ts';
 import { type TextColumn, textTable } from '../terminal/text-table.ts';

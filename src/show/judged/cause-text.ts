@@ -1,4 +1,4 @@
-import { count, listed } from '../../base/words.ts';
+import { count, listed } from '../../base/readable.ts';
 import type { Cause, FeatureCause, PartCause } from '../../judge/models/cause.ts';
 import { jobAndRecording } from '../../query/processes/job-labels.ts';
 import { paint } from '../terminal/paint.ts';

@@ -1,8 +1,8 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { count, energy, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import { stated } from '../../base/stated.ts';
-import { count, energy, figure, percent } from '../../base/words.ts';
 import type { Comparison, PartRow } from '../../judge/compare/compare.ts';
 import type { MetricKind } from '../../judge/compare/metrics.ts';
 import type { PrefixRow } from '../../judge/compare/prefixes.ts';

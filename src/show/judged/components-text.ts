@@ -1,4 +1,4 @@
-import { count, figure } from '../../base/words.ts';
+import { count, figure } from '../../base/readable.ts';
 import type { Components } from '../../judge/outliers/components.ts';
 import { jobAndRecording } from '../../query/processes/job-labels.ts';
 import { objectCsv } from '../object-csv.ts';

@@ -1,6 +1,6 @@
 import { append } from '../../base/extremes.ts';
+import { count, figure, listed, percent } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { count, figure, listed, percent } from '../../base/words.ts';
 import type { Component, Entry, Exploration } from '../../judge/explore/explore.ts';
 import { paint } from '../terminal/paint.ts';
 import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';

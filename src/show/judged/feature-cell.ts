@@ -1,4 +1,4 @@
-import { energy, figure } from '../../base/words.ts';
+import { energy, figure } from '../../base/readable.ts';
 import { featureKind } from '../../judge/outliers/features.ts';
 import { cellOf } from '../process/cells.ts';
 

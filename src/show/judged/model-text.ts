@@ -1,5 +1,5 @@
 import { formatMoment } from '../../base/moment.ts';
-import { count, listed } from '../../base/words.ts';
+import { count, listed } from '../../base/readable.ts';
 import { type Model, modelTables } from '../../judge/models/model.ts';
 import { spreadOf } from '../../judge/outliers/spread.ts';
 import { paint } from '../terminal/paint.ts';

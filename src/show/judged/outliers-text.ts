@@ -1,4 +1,4 @@
-import { count, figure, listed } from '../../base/words.ts';
+import { count, figure, listed } from '../../base/readable.ts';
 import type { Group, Outlier, Outliers } from '../../judge/outliers/outliers.ts';
 import { univariateMethods } from '../../judge/outliers/univariate.ts';
 import type { MethodUse, Vote } from '../../judge/outliers/votes.ts';

@@ -1,5 +1,5 @@
 import { formatMoment } from '../../base/moment.ts';
-import { count } from '../../base/words.ts';
+import { count } from '../../base/readable.ts';
 import {
   conditionFigure,
   conditionsText,

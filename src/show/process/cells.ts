@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { figure, percent } from '../../base/words.ts';
 import type { ColumnKind, ProcessColumn } from '../../query/processes/columns.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 

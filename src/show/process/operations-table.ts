@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
+import { count, figure, percent } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { count, figure, percent } from '../../base/words.ts';
 import { metricKind } from '../../query/processes/columns.ts';
 import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { Operation } from '../../query/processes/operations.ts';

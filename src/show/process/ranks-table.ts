@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
+import { count, figure } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import { stated } from '../../base/stated.ts';
-import { count, figure } from '../../base/words.ts';
 import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { hasFailedRank, type Rank, type World } from '../../query/ranks/ranks.ts';

@@ -1,5 +1,5 @@
+import { count } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { count } from '../../base/words.ts';
 import { columnNamed, commandOf, type ProcessColumn } from '../../query/processes/columns.ts';
 import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';

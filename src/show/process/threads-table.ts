@@ -1,7 +1,7 @@
 import { append } from '../../base/extremes.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { count } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
-import { count } from '../../base/words.ts';
 import { commandOf, metricKind } from '../../query/processes/columns.ts';
 import type { ProcessSet, ThreadColumns } from '../../query/processes/set.ts';
 import { threadName } from '../../query/processes/thread-name.ts';

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { greatest } from '../../base/extremes.ts';
 import { formatMoment } from '../../base/moment.ts';
-import { count } from '../../base/words.ts';
+import { count } from '../../base/readable.ts';
 import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { aliveIn, type TimelineBy, type TimelineRow } from '../../query/processes/timeline.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, percent } from '../../base/words.ts';
+import { count, percent } from '../../base/readable.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { jobLabels } from '../../query/processes/job-labels.ts';
 import { jobCpuTime } from '../../query/processes/operations.ts';

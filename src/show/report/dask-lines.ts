@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
+import { count, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, figure, percent } from '../../base/words.ts';
 import type { DaskReport, Report } from '../../judge/report-schema.ts';
 
 /** So many prefixes are named. */

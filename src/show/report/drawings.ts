@@ -1,5 +1,5 @@
 import { greatest } from '../../base/extremes.ts';
-import { figure, percent } from '../../base/words.ts';
+import { figure, percent } from '../../base/readable.ts';
 import { isIdle } from '../../judge/facts/stragglers.ts';
 import type { CurvesReport, GpuReport, PhaseReport } from '../../judge/report-schema.ts';
 import { safe } from './html.ts';

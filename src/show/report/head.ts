@@ -1,8 +1,8 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { nodeList } from '../../base/node-list.ts';
+import { count, figure, listed, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, figure, listed, percent } from '../../base/words.ts';
 import { isSchedulersId, isStepId } from '../../jobs/found/of-job.ts';
 import type { Report, Unmeasured } from '../../judge/report-schema.ts';
 import { TOO_SHORT } from '../../judge/rules/shared/rule.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { nodeList } from '../../base/node-list.ts';
+import { percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { printable } from '../terminal/text-table.ts';
 import { curveEnds, maximumText, nameOf } from './curve-lines.ts';

@@ -1,5 +1,5 @@
+import { percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { foldRows } from '../terminal/fold-rows.ts';
 import { cut, pad, printable, textWidth } from '../terminal/text-table.ts';

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
+import { count, energy, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import { stated } from '../../base/stated.ts';
-import { count, energy, figure, percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
 
 /** A meter of the part "asked for and used". */

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
+import { count, figure } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, figure } from '../../base/words.ts';
 import type { RankReport, RanksReport, Report, WorldReport } from '../../judge/report-schema.ts';
 import { foldRows, MOST_ROWS } from '../terminal/fold-rows.ts';
 import type { TextColumn } from '../terminal/text-table.ts';

@@ -1,9 +1,9 @@
 import { formatDuration } from '../../base/duration.ts';
 import { greatest, smallest } from '../../base/extremes.ts';
 import { allDigits } from '../../base/figure.ts';
+import { count, energy, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import { stated } from '../../base/stated.ts';
-import { count, energy, figure, percent } from '../../base/words.ts';
 import { isIdle } from '../../judge/facts/stragglers.ts';
 import type {
   FigureReport,

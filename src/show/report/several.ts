@@ -1,6 +1,6 @@
 import { basename, relative } from 'node:path';
 import { formatDuration } from '../../base/duration.ts';
-import { energy, percent } from '../../base/words.ts';
+import { energy, percent } from '../../base/readable.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { title } from './head.ts';
 import type { Rows } from './rows.ts';

@@ -1,5 +1,5 @@
 import { asciiAround } from '../../base/printable.ts';
-import { count, percent } from '../../base/words.ts';
+import { count, percent } from '../../base/readable.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { paint } from '../terminal/paint.ts';
 import { cut, cutCommand, pad, printable, textWidth } from '../terminal/text-table.ts';

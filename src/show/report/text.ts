@@ -1,7 +1,7 @@
 import { greatest, smallest } from '../../base/extremes.ts';
 import { asciiAround } from '../../base/printable.ts';
+import { count, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { count, figure, percent } from '../../base/words.ts';
 import type { Finding, Report } from '../../judge/report-schema.ts';
 import { foldRows, MOST_ROWS } from '../terminal/fold-rows.ts';
 import { type Paint, paint } from '../terminal/paint.ts';

@@ -1,4 +1,4 @@
-import { figure } from '../../base/words.ts';
+import { figure } from '../../base/readable.ts';
 import { type Study, sizeText } from '../../judge/scale/study.ts';
 import { pad, textWidth } from '../terminal/text-table.ts';
 

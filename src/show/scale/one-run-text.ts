@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, cpusFigure, figure, listed, percent } from '../../base/words.ts';
+import { count, cpusFigure, figure, listed, percent } from '../../base/readable.ts';
 import type { Gain, OneRun } from '../../judge/scale/one-run.ts';
 import type { Profile } from '../../judge/scale/profile.ts';
 import { objectCsv } from '../object-csv.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count, energy, figure, percent } from '../../base/words.ts';
+import { count, energy, figure, percent } from '../../base/readable.ts';
 import type { Estimate } from '../../judge/scale/fit.ts';
 import { type FittedLaw, type Recommended, type Study, sizeText } from '../../judge/scale/study.ts';
 import { objectCsv } from '../object-csv.ts';

@@ -1,4 +1,4 @@
-import { figure, percent } from '../../base/words.ts';
+import { figure, percent } from '../../base/readable.ts';
 import { type Study, sizeText } from '../../judge/scale/study.ts';
 import { doublings, shownSizes } from './chart.ts';
 

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import { count } from '../../base/words.ts';
+import { count } from '../../base/readable.ts';
 import { blockLine } from '../../charts/blocks.ts';
 import { withUnit } from '../../charts/value-text.ts';
 import type { NodeNow } from '../../query/now/node-now.ts';

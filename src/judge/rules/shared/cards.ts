@@ -1,5 +1,5 @@
 import { nodeList } from '../../../base/node-list.ts';
-import { listed, percent } from '../../../base/words.ts';
+import { listed, percent } from '../../../base/readable.ts';
 import { gpuTable } from '../../../sources/tables.ts';
 import { undivided } from '../../facts/gpus.ts';
 import { IDLE_UTILIZATION, isIdle } from '../../facts/stragglers.ts';

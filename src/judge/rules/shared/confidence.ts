@@ -1,4 +1,4 @@
-import { count, percent } from '../../../base/words.ts';
+import { count, percent } from '../../../base/readable.ts';
 import { isShort } from '../../facts/quality.ts';
 import type { Confidence, Facts, Finding } from '../../report-schema.ts';
 import type { Sureness } from './rule.ts';

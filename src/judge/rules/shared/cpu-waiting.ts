@@ -1,5 +1,5 @@
 import { formatDuration } from '../../../base/duration.ts';
-import { cpusFigure, figure, listed, percent } from '../../../base/words.ts';
+import { cpusFigure, figure, listed, percent } from '../../../base/readable.ts';
 import { cpuTable, processEndTable, processTable } from '../../../sources/tables.ts';
 import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
 import { measuredSeconds } from '../../use/recorded-time.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../../base/duration.ts';
-import { cpusFigure, percent } from '../../../base/words.ts';
+import { cpusFigure, percent } from '../../../base/readable.ts';
 import { sampled } from './confidence.ts';
 import { figuresOfUse } from './needs.ts';
 import { type Rule, rule } from './rule.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../../base/duration.ts';
-import { count, figure } from '../../../base/words.ts';
+import { count, figure } from '../../../base/readable.ts';
 import { cgroupTable, cpuTable, pressureTable, processEndTable, processTable } from '../../../sources/tables.ts';
 import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
 import { weightedMean } from '../../use/recorded-time.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../base/duration.ts';
 import { smallest } from '../../../base/extremes.ts';
-import { count, figure, percent } from '../../../base/words.ts';
+import { count, figure, percent } from '../../../base/readable.ts';
 import type { Rank, World } from '../../../query/ranks/ranks.ts';
 import { cpusIn } from '../../../query/use/process-work.ts';
 import { processEndTable, processTable } from '../../../sources/tables.ts';

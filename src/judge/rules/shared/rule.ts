@@ -1,5 +1,5 @@
 import { formatDuration } from '../../../base/duration.ts';
-import { figure } from '../../../base/words.ts';
+import { figure } from '../../../base/readable.ts';
 import type { TableColumn } from '../../../table/table.ts';
 import type { Confidence, Evidence, Facts, Finding, Severity } from '../../report-schema.ts';
 import type { Questions } from './questions.ts';

@@ -1,5 +1,5 @@
+import { listed } from '../../../base/readable.ts';
 import { stated } from '../../../base/stated.ts';
-import { listed } from '../../../base/words.ts';
 import type { Step } from '../../../recording/folder/job.ts';
 import type { FailedStep } from '../../report-schema.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { count, energy, figure, listed, percent } from './words.ts';
+import { count, energy, figure, listed, percent } from './readable.ts';
 
 test('shares are percentages with one digit where it matters', () => {
   assert.deepEqual([0, 0.0004, 0.004, 0.062, 0.0996, 0.5, 0.873, 1.2].map(percent), [
