@@ -7,6 +7,7 @@ import { inTwoThreads } from '../base/two-threads.ts';
 import { loadConfig } from '../config/config.ts';
 import type { Database } from '../database/connect.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
+import { confinedTo } from '../judge/confined-to.ts';
 import type { GatherOptions } from '../judge/facts/gather.ts';
 import { readKeptReport } from '../judge/kept-report.ts';
 import type { Report } from '../judge/report-schema.ts';
@@ -93,10 +94,7 @@ async function writeReport(paths: string[], { output, ...options }: ReportOption
   const isPdf = options.format === 'pdf';
   if (output === undefined && isPdf && process.stdout.isTTY)
     throw usage('a PDF is not for a terminal', 'name a file: -o job.pdf');
-  const text = await (isPage(options)
-    ? htmlFile(paths, options)
-    : reportCard(paths, isPdf ? { ...options, format: 'text' } : options));
-  const bytes = isPdf ? (await import('../show/report/pdf.ts')).reportPdf(text) : text;
+  const bytes = await (isPdf ? pdfFile : isPage(options) ? htmlFile : reportCard)(paths, options);
   if (output === undefined) {
     process.stdout.write(bytes);
     return;
@@ -106,6 +104,28 @@ async function writeReport(paths: string[], { output, ...options }: ReportOption
   } catch (error) {
     throw new Fault(`cannot write ${output}: ${reason(error)}`);
   }
+}
+
+/** Report cards on pages; of one recording its charts, too. */
+async function pdfFile(paths: readonly string[], { format: _, ...options }: ReportOptions): Promise<Buffer> {
+  const { reportPdf } = await import('../show/report/pdf.ts');
+  if (options.short === true) return reportPdf(await reportCard(paths, options));
+  const made = await listOf(
+    madeOf(paths, options, {
+      task: 'report',
+      of: (report, looks, open) => ({ card: cardOf(report, looks), report, open }),
+    }),
+  );
+  const cards = reportCards(options);
+  for (const { card } of made) cards.add(card);
+  const text = [...cards.texts()].join('');
+  const [only] = made;
+  if (made.length > 1 || only?.open === undefined) return reportPdf(text);
+  const [{ gather }, { chartPictures }] = await Promise.all([
+    import('../judge/facts/gather.ts'),
+    import('../charts/chart-pictures.ts'),
+  ]);
+  return reportPdf(text, chartPictures(gather(await only.open()), confinedTo(only.report)));
 }
 
 /** The report of one recording as a page with all that it shows; of several, or of jobs kept elsewhere, without scripts. */

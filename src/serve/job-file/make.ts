@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as zlib from 'node:zlib';
+import { confinedTo } from '../../judge/confined-to.ts';
 import { gather } from '../../judge/facts/gather.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { daskStream } from '../../query/dask/stream.ts';
@@ -45,7 +46,7 @@ export function interactivePage(report: Report, recording: Recording): Interacti
 
 function contentsOf(report: Report, recording: Recording): JobFileContents {
   const material = gather(recording);
-  const range = rangeOf(report);
+  const range = confinedTo(report);
   const values: Record<string, FiledChart> = {};
   const charts = chartsThere(material).filter((chart) => {
     const filed = chartValues(material, chart, range ?? {});
@@ -72,10 +73,4 @@ function contentsOf(report: Report, recording: Recording): JobFileContents {
     },
     notes: { annotations: recording.job.annotations ?? {}, tags: recording.job.tags, writable: false },
   };
-}
-
-/** The part of the job that the report is about; undefined: all of it. */
-function rangeOf({ confined, job }: Report): JobFileContents['range'] {
-  if (confined === undefined) return undefined;
-  return { from: confined.from ?? job.start, to: confined.to ?? job.end ?? Date.now() * 1000 };
 }

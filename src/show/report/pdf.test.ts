@@ -21,3 +21,28 @@ test('every line of a card is on a page, in the column where it stands', () => {
   assert.match(all, new RegExp(`/F3 10 Tf 1 0 0 -1 64 68 Tm <${hex('line 1')}>`));
   assert.match(all, new RegExp(`/F4 10 Tf 1 0 0 -1 52 56 Tm <${hex('Job <1>')}>`));
 });
+
+test('charts follow the card, none of them cut by the end of a page', () => {
+  const chart = (name: string, height: number) => ({
+    svg: `<svg width="720" height="${height}"><text x="10" y="20" font-size="14">${name}</text></svg>`,
+    width: 720,
+    height,
+  });
+  // 523 points of paper for 720 pixels: the third does not fit below the two before it
+  const pdf = reportPdf('card\n', [chart('first', 500), chart('second', 500), chart('third', 500)]);
+  const words = pdf.toString('latin1');
+  assert.match(words, /\/Count 3 /);
+  const contents = [...words.matchAll(/\nstream\n/g)].map(({ index }) => {
+    const begin = index + '\nstream\n'.length;
+    return inflateSync(pdf.subarray(begin, words.indexOf('\nendstream', begin))).toString('latin1');
+  });
+  const names = ['card', 'first', 'second', 'third'].map((name) => Buffer.from(name).toString('hex'));
+  assert.deepEqual(
+    contents.map((content) => names.map((name) => content.includes(name))),
+    [
+      [true, false, false, false],
+      [false, true, true, false],
+      [false, false, false, true],
+    ],
+  );
+});

@@ -1,3 +1,4 @@
+import type { ChartPicture } from '../../charts/chart-pictures.ts';
 import { pdfOf } from '../../charts/pdf.ts';
 
 /** A4, in points. */
@@ -12,8 +13,8 @@ const safe = (text: string): string =>
 const isHead = (lines: readonly string[], i: number): boolean =>
   i === 0 || (lines[i - 1] === '' && lines[i] !== '' && !lines[i]!.startsWith(' '));
 
-/** A report card as text, 80 columns wide, on pages. */
-export function reportPdf(text: string): Buffer {
+/** A report card as text, 80 columns wide, on pages, and charts on pages behind them. */
+export function reportPdf(text: string, charts: readonly ChartPicture[] = []): Buffer {
   const lines = text.trimEnd().split('\n');
   const pages = Array.from({ length: Math.ceil(lines.length / LINES) }, (_, page) => {
     const rows = lines.slice(page * LINES, (page + 1) * LINES).map((line, i) => {
@@ -25,5 +26,28 @@ export function reportPdf(text: string): Buffer {
     });
     return { svg: `<svg width="${WIDTH}" height="${HEIGHT}">${rows.join('')}</svg>`, width: WIDTH, height: HEIGHT };
   });
-  return pdfOf(pages);
+  return pdfOf([...pages, ...chartPages(charts)]);
+}
+
+const MARGIN = 36;
+
+/** Charts as wide as the paper below each other, none of them cut by the end of a page. */
+function chartPages(charts: readonly ChartPicture[]): { svg: string; width: number; height: number }[] {
+  const pages: string[][] = [];
+  let bottom = HEIGHT;
+  for (const { svg, width, height } of charts) {
+    const scale = Math.min((WIDTH - 2 * MARGIN) / width, (HEIGHT - 2 * MARGIN) / height);
+    if (bottom + height * scale > HEIGHT - MARGIN) {
+      pages.push([]);
+      bottom = MARGIN;
+    }
+    const inner = svg.replace(/^[\s\S]*?<svg[^>]*>/, '').replace(/<\/svg>\s*$/, '');
+    pages.at(-1)!.push(`<g transform="translate(${MARGIN} ${bottom}) scale(${scale})">${inner}</g>`);
+    bottom += height * scale;
+  }
+  return pages.map((parts) => ({
+    svg: `<svg width="${WIDTH}" height="${HEIGHT}">${parts.join('')}</svg>`,
+    width: WIDTH,
+    height: HEIGHT,
+  }));
 }
