@@ -6,7 +6,7 @@ import { agentOf, appendRows, jobOf, type Row, START, temporary } from '../../te
 import { gather } from '../judge/facts/gather.ts';
 import { openRecording } from '../recording/folder/open.ts';
 import { sealRecording } from '../recording/sealed/seal.ts';
-import { agentTable, cpuTable, gpuTable, meminfoTable, processTable } from '../sources/tables.ts';
+import { agentTable, cpuTable, gpuTable, meminfoTable, processMemoryTable, processTable } from '../sources/tables.ts';
 import type { Table } from '../table/table.ts';
 import { bandOf, draw, hasChart } from './draw.ts';
 import { chartOf } from './job-charts.ts';
@@ -153,4 +153,27 @@ test('CPUs used: what was used while nobody looked is not put in the second befo
     [...series[0]!.mean.slice(97, 106)].map((value) => Math.round(value * 1000) / 1000),
     [1, 1, 1, 1, 1, 1, 1, 1, 1],
   );
+});
+
+test('of half a minute, in which shared memory was read once, the memory of processes is a curve', async () => {
+  const folder = path.join(temporary(), 'tacho-17');
+  const place = path.join(folder, 'node=c1');
+  fs.mkdirSync(place, { recursive: true });
+  const job = jobOf({ nodes: ['c1'], start: START, end: START + 30e6, interval_seconds: 1 });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
+  const at = (second: number) => ({ time: START + second * 1e6 });
+  await appendRows(place, processMemoryTable, [{ ...at(29), pss_bytes: 45e6 }]);
+  const process = { pid: '7', start: String(START) };
+  await appendRows(
+    place,
+    processTable,
+    [1, 11, 21, 29].map((second) => ({ ...at(second), ...process, rss_bytes: 40e6 + second * 1e5 })),
+  );
+  fs.writeFileSync(
+    path.join(place, 'agent.json'),
+    JSON.stringify(agentOf('c1', [processMemoryTable, processTable], { end: START + 30e6 })),
+  );
+  const drawing = draw(gather(openRecording(folder)), chartOf('memory')!)!;
+  const values = drawing.series[0]!.mean.filter((value) => !Number.isNaN(value));
+  assert.deepEqual([values.length > 20, values[0]], [true, 40.1e6]);
 });
