@@ -19,6 +19,7 @@ export function scalingOption({ by, smallest, sizes, curve = [], laws }: DrawnSt
   const [blue, orange, grey] = [COLOURS[0]!, COLOURS[1]!, theme.faint];
   const law = laws.find(({ best }) => best)?.law ?? 'law';
   const most = Math.max(...sizes.map(({ size }) => size), ...curve.map(({ size }) => size));
+  const speedups = sizes.map(({ speedup }) => speedup);
   const hasBand = curve.length > 0 && curve.every(({ low, high }) => low !== undefined && high !== undefined);
   const axis = (name: string, min: number, max: number) =>
     ({
@@ -52,7 +53,8 @@ export function scalingOption({ by, smallest, sizes, curve = [], laws }: DrawnSt
     textStyle: { color: theme.text, fontFamily: 'system-ui, sans-serif' },
     grid: { left: 60, right: 30, top: 16, bottom: 44 },
     xAxis: axis(sizeTitle(by), down(smallest), up(most)),
-    yAxis: axis('speed-up', Math.min(1, down(Math.min(...sizes.map(({ speedup }) => speedup)))), up(most / smallest)),
+    // more than the ideal may have been measured: it is drawn, too
+    yAxis: axis('speed-up', Math.min(1, down(Math.min(...speedups))), up(Math.max(most / smallest, ...speedups))),
     tooltip: {
       trigger: 'item',
       confine: true,
