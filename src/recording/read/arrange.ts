@@ -26,14 +26,14 @@ export function arrange(rows: Rows, table: Table, distinct = false): Batch {
   };
   const numbers = new Map<string, Float64Array>();
   for (const [name, values] of rows.numbers) {
-    numbers.set(name, order === undefined ? values.subarray(0, count) : pick(values, new Float64Array(kept)));
+    numbers.set(name, order === undefined ? firstOf(values, count) : pick(values, new Float64Array(kept)));
   }
   const texts = new Map<string, TextColumn>();
   for (const [name, { codes, values }] of words) {
-    const sorted = order === undefined ? codes.subarray(0, count) : pick(codes, new Uint32Array(kept));
+    const sorted = order === undefined ? firstOf(codes, count) : pick(codes, new Uint32Array(kept));
     texts.set(name, { codes: sorted, values });
   }
-  const time = order === undefined ? rows.time.subarray(0, count) : pick(rows.time, new Float64Array(kept));
+  const time = order === undefined ? firstOf(rows.time, count) : pick(rows.time, new Float64Array(kept));
   return { table, rows: kept, time, numbers, texts, series: starts };
 }
 
@@ -135,14 +135,18 @@ function compareTexts(values: readonly string[], numbers: Float64Array, a: numbe
   return values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : 0;
 }
 
+/** The first values. All of them are taken as they are: V8 keeps short arrays in its heap until somebody asks for a part. */
+const firstOf = <T extends Float64Array | Uint32Array>(values: T, count: number): T =>
+  values.length === count ? values : (values.subarray(0, count) as T);
+
 /** The batch of rows that stay where they are. */
 function inPlace(rows: Rows, table: Table, words: ReadonlyMap<string, TextColumn>, series: Uint32Array): Batch {
   const count = rows.length;
-  const numbers = new Map([...rows.numbers].map(([name, values]) => [name, values.subarray(0, count)]));
+  const numbers = new Map([...rows.numbers].map(([name, values]) => [name, firstOf(values, count)]));
   const texts = new Map(
-    [...words].map(([name, { codes, values }]) => [name, { codes: codes.subarray(0, count), values }]),
+    [...words].map(([name, { codes, values }]) => [name, { codes: firstOf(codes, count), values }]),
   );
-  return { table, rows: count, time: rows.time.subarray(0, count), numbers, texts, series };
+  return { table, rows: count, time: firstOf(rows.time, count), numbers, texts, series };
 }
 
 /** The place of each text among all of them. */
