@@ -233,13 +233,29 @@ test('a registry that says nothing, or no more, is not waited for; one that send
   const machines = ['exec sleep 1000', `${answers}; exec sleep 1000`, `${answers}; ${install}`].map((npm) =>
     clone(t, npm),
   );
-  for (const { env } of machines) fs.symlinkSync('/usr/bin/head', path.join(env.PATH, 'head'));
+  for (const { env } of machines) {
+    fs.symlinkSync('/usr/bin/head', path.join(env.PATH, 'head'));
+    Object.assign(env, { SLURM_JOB_ID: '4711' });
+  }
   const [silent, stopped, slow] = await Promise.all(machines.map((machine) => inJob(machine, 'hello')));
   for (const { code, err } of [silent!, stopped!]) {
     assert.equal(code, 1);
     assert.match(err, /installing … 10 s … failed\ntacho: cannot install itself: the npm registry cannot be reached/);
   }
   assert.equal(slow!.out, 'started hello\n', slow!.err);
+});
+
+test('outside a job a registry that is slow to answer is waited for', async (t) => {
+  const slow = 'sleep 4; mkdir -p node_modules/.bin; ln -s "$NODE" node_modules/.bin/node';
+  const [person, job] = [clone(t, slow), clone(t, slow)];
+  for (const { checkout } of [person, job]) {
+    const file = path.join(checkout, 'scripts/install');
+    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('first_answer=17', 'first_answer=1'));
+  }
+  Object.assign(job.env, { SLURM_JOB_ID: '4711' });
+  const [waited, gaveUp] = await Promise.all([inJob(person, 'hello'), inJob(job, 'hello')]);
+  assert.equal(waited.out, 'started hello\n', waited.err);
+  assert.match(gaveUp.err, /the npm registry cannot be reached/);
 });
 
 test('the lock file is complete, and names no registry', { skip: whyNoNpm }, (t) => {
