@@ -84,6 +84,25 @@ test('the Python package is typed', { skip: has('mypy', '--version') ? false : '
   assert.equal(done.status, 0, done.stdout);
 });
 
+test('files of a Dask monitor are read where Dask is not installed', (t) => {
+  const folder = temporaryFolder(t);
+  fs.writeFileSync(
+    path.join(folder, 'worker_0.csv'),
+    'job,dag,timestamp,compute-util\n1,0,0.1,"99, 7"\n1,0,0.3,"100, 8"\n',
+  );
+  const script = `
+import sys
+from tacho.dask import Monitor, custom_metric
+print(Monitor.peaks_from_csv(sys.argv[1], "compute-util"), "distributed" in sys.modules)
+`;
+  // -S: without the packages of the system
+  const done = spawnSync('/usr/bin/python3', ['-S', '-c', script, folder], {
+    encoding: 'utf8',
+    env: { PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' },
+  });
+  assert.equal(done.stdout, '[{1: [100, 8]}] False\n', done.stderr);
+});
+
 const whyNoVenv =
   spawnSync('/usr/bin/python3', ['-c', 'import venv, ensurepip']).status !== 0 && 'python3-venv is not installed';
 

@@ -10,11 +10,12 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 from .custom import CustomMetric
 from .files import cell_text, natural, read_csv, worker_files, write_csv
-from .on_cluster import GPU_METRICS
 from .peaks import Peaks, peaks_of
 from .recorder import ClusterRecorder
 from .remote import remote, source
 
+#: As in `on_cluster.py`, which needs Dask: files of a monitor are read without it.
+GPU_METRICS = ("total-mem", "mem-util", "compute-util")
 METRICS = ("tasks", *GPU_METRICS)
 JOB_TYPES = ("client", "manual")
 Path = Union[str, "os.PathLike[str]"]
