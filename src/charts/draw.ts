@@ -1,5 +1,6 @@
 import { stated } from '../base/stated.ts';
 import type { Material, NodeMaterial } from '../query/material.ts';
+import { firstCurve, hasOneValue } from '../query/series/first-curve.ts';
 import { inMinutes } from '../query/series/from-overview.ts';
 import type { ColumnSeries } from '../query/series/series.ts';
 import { hasOwnCgroup } from '../query/use/cpu-total.ts';
@@ -45,21 +46,13 @@ const USUAL_POINTS = 300;
 
 /** Draws a chart of a job; undefined: nothing of it was recorded. */
 export function draw(material: Material, chart: JobChart, options: DrawOptions = {}): Drawing | undefined {
-  let moment: Drawing | undefined;
-  for (const source of chart.sources) {
-    // what the whole node did is no better answer to what the job did
-    if (moment !== undefined && source.scope !== moment.source.scope) break;
+  const drawn = (source: ChartSource): Drawing | undefined => {
     const drawing = drawSource(material, chart, source, options);
-    if (drawing === undefined || drawing.series.length === 0) continue;
-    if (!isMoment(drawing)) return drawing;
-    moment ??= drawing;
-  }
-  return moment;
+    return drawing === undefined || drawing.series.length === 0 ? undefined : drawing;
+  };
+  const isDot = ({ series, steps }: Drawing): boolean => steps > 2 && series.every(({ mean }) => hasOneValue(mean));
+  return firstCurve(chart.sources, drawn, isDot);
 }
-
-/** What was read once in all the time (PSS in half a minute) is a dot: a source that was read more often is a curve. */
-const isMoment = ({ series, steps }: Drawing): boolean =>
-  steps > 2 && series.every(({ mean }) => mean.filter((value) => !Number.isNaN(value)).length < 2);
 
 function drawSource(
   material: Material,

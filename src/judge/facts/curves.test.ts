@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { agentOf, appendRows, jobOf, START, temporary } from '../../../test/make-recording.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { sealRecording } from '../../recording/sealed/seal.ts';
-import { gpuTable, meminfoTable, processTable } from '../../sources/tables.ts';
+import { gpuTable, meminfoTable, processMemoryTable, processTable } from '../../sources/tables.ts';
 import { report } from '../report.ts';
 import { gather } from './gather.ts';
 
@@ -93,5 +93,26 @@ test('a process that does nothing used nothing, which is no gap', async () => {
   assert.ok(
     memory!.values.slice(0, 39).every((value) => Math.abs(value! - 1e6) < 1),
     `${memory!.values}`,
+  );
+});
+
+test('of half a minute, in which shared memory was read once, the memory of the card is a curve', async () => {
+  const folder = path.join(temporary(), 'tacho-21');
+  const place = path.join(folder, 'node=c1');
+  fs.mkdirSync(place, { recursive: true });
+  const described = jobOf({ nodes: ['c1'], start: START, end: START + 30e6, interval_seconds: 1 });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(described));
+  const at = (second: number) => ({ time: START + second * 1e6 });
+  await appendRows(place, processMemoryTable, [{ ...at(29), pss_bytes: 45e6 }]);
+  const process = { pid: '7', start: String(START) };
+  const rows = [0, 10, 20, 29].map((second) => ({ ...at(second), ...process, rss_bytes: 40e6 + second * 1e5 }));
+  await appendRows(place, processTable, rows);
+  const agent = agentOf('c1', [processMemoryTable, processTable], { end: START + 30e6 });
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agent));
+  const memory = report(gather(openRecording(folder))).curves!.lines.find(({ what }) => what === 'memory')!;
+  assert.equal(memory.from, 'process.rss_bytes');
+  assert.ok(
+    memory.values.slice(0, 29).every((value) => value !== null && value >= 40e6 && value <= 45e6),
+    `${memory.values}`,
   );
 });

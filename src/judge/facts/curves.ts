@@ -1,5 +1,6 @@
 import { greatest, smallest } from '../../base/extremes.ts';
 import { largest, type Material, matching, type NodeMaterial } from '../../query/material.ts';
+import { firstCurve, hasOneValue } from '../../query/series/first-curve.ts';
 import { hasOwnCgroup } from '../../query/use/cpu-total.ts';
 import type { TableCurve } from '../../recording/sealed/table-curves.ts';
 import {
@@ -101,16 +102,15 @@ interface NodeCurve extends Pick<TableCurve, 'from' | 'step'> {
   weight: number;
 }
 
-/** Of each node the first of these that it has. */
-function madeOf({ nodes }: Material, sources: readonly CurveSource[]): NodeCurve[] {
-  return nodes.flatMap((node) => {
-    for (const source of sources) {
-      const made = source.own === true && !hasOwnCgroup(node) ? undefined : curveOf(node, source);
-      if (made !== undefined) return [{ ...made, node: node.node, source, weight: weightOf(node, source) }];
-    }
-    return [];
+/** Of each node the first of these that it has a curve of. */
+const madeOf = ({ nodes }: Material, sources: readonly CurveSource[]): NodeCurve[] =>
+  nodes.flatMap((node) => {
+    const made = (source: CurveSource): NodeCurve | undefined => {
+      const curve = source.own === true && !hasOwnCgroup(node) ? undefined : curveOf(node, source);
+      return curve && { ...curve, node: node.node, source, weight: weightOf(node, source) };
+    };
+    return firstCurve(sources, made, ({ values }) => hasOneValue(values)) ?? [];
   });
-}
 
 const weightOf = (node: NodeMaterial, { columns }: CurveSource): number =>
   matching(node, columns[0]!.table).filter(({ texts }) => texts.mine !== 'no').length;
