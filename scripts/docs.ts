@@ -26,6 +26,7 @@ import { causesReference } from './causes-reference.ts';
 import { dashboards } from './grafana/dashboards.ts';
 import { RULES_INDEX, rulesIndex } from './rules-index.ts';
 import { thresholdReference } from './threshold-reference.ts';
+import { truthReference } from './truth-reference.ts';
 
 /** Renews what in docs/ and packaging/ is made from definitions: `npm run docs`. */
 
@@ -44,7 +45,6 @@ export const tables: readonly ReferenceEntry[] = [
 
 /** The generated pages, by path: what they should hold now. */
 export function generated(): Map<string, string> {
-  const configuration = path.join(DOCS, 'configuration.md');
   const configuring = [configReference(), policyReference(), thresholdReference()];
   return new Map([
     [RULES_INDEX, rulesIndex()],
@@ -52,7 +52,8 @@ export function generated(): Map<string, string> {
     [path.join(DOCS, 'findings.md'), `${findingsReference(rules)}\n${causesReference(rules.map(({ id }) => id))}`],
     [path.join(DOCS, 'history-tables.md'), historyReference()],
     [path.join(DOCS, 'report.schema.json'), reportJsonSchema()],
-    [configuration, between(fs.readFileSync(configuration, 'utf8'), configuring.join('\n\n'))],
+    partOf('configuration.md', configuring.join('\n\n')),
+    partOf('truth.md', truthReference()),
     [path.join(DOCS, '../packaging/policies.toml'), EXAMPLE_POLICIES],
     [path.join(DOCS, 'cli.md'), cliReference(program, LETTERS)],
     ...[...manualPages(program, VERSION)].map(
@@ -62,11 +63,13 @@ export function generated(): Map<string, string> {
   ]);
 }
 
-function between(page: string, text: string): string {
-  const [before, rest] = page.split(BEGIN);
+/** A page that is written by hand but for one part. */
+function partOf(name: string, text: string): [string, string] {
+  const file = path.join(DOCS, name);
+  const [before, rest] = fs.readFileSync(file, 'utf8').split(BEGIN);
   const after = rest?.split(END)[1];
-  if (after === undefined) throw new Error(`docs/configuration.md lacks ${BEGIN} … ${END}`);
-  return `${before}${BEGIN}\n\n${text}\n\n${END}${after}`;
+  if (after === undefined) throw new Error(`docs/${name} lacks ${BEGIN} … ${END}`);
+  return [file, `${before}${BEGIN}\n\n${text}\n\n${END}${after}`];
 }
 
 if (import.meta.main) for (const [file, text] of generated()) write(file, text);

@@ -1,13 +1,20 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
 import * as os from 'node:os';
+import * as path from 'node:path';
+import type { PublishedTruth } from '../../scripts/truth-reference.ts';
+import { loadRange, machineInWords } from '../machine.ts';
 import { type Figure, has, onGround } from './ground.ts';
 import { jobs } from './jobs.ts';
-import { isWithin, ratioOf, verdictOf } from './verdict.ts';
+import { countedVerdicts, isWithin, ratioText, verdictOf } from './verdict.ts';
 
 /**
- * `npm run truth [-- WORD…]`: every job of known size (whose name has one of the words in it), as a table of ratios; with
- * `--markdown` as docs/truth.md has it.
+ * `npm run truth [-- WORD…]`: every job of known size (whose name has one of the words in it), as a table of ratios.
+ * `--publish` keeps those of a run of all jobs for docs/truth.md and renews it.
  */
+
+const PUBLISHED = path.join(import.meta.dirname, '../../docs/truth.json');
+const DOCS_SCRIPT = path.join(import.meta.dirname, '../../scripts/docs.ts');
 
 const PACKAGES: Readonly<Record<string, string>> = {
   cc: 'gcc',
@@ -20,10 +27,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   go: 'golang-go',
 };
 
-installMissing();
-
-const isMarkdown = process.argv.includes('--markdown');
-const words = process.argv.slice(2).filter((word) => word !== '--markdown');
+const isPublished = process.argv.includes('--publish');
+const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const wanted = jobs.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
 const columns = [34, 24, 14, 14, 26, 8, 10] as const;
 const line = (...cells: string[]): string =>
@@ -31,53 +36,49 @@ const line = (...cells: string[]): string =>
     .map((cell, i) => cell.padEnd(columns[i] ?? 0))
     .join(' ')
     .trimEnd();
-
-const cpus = os.cpus();
-console.log(`${cpus.length} × ${cpus[0]?.model.trim()}, Linux ${os.release()}, load ${os.loadavg()[0]!.toFixed(2)}\n`);
-if (!isMarkdown) console.log(line('job', 'figure', 'Tacho', 'truth', 'measured by', 'ratio', ''));
-
-const counts = new Map<string, number>();
+const figures: Figure[] = [];
 const left: string[] = [];
-/** For Markdown: the ratios of all jobs that have a figure, in one row. */
-const ratios = new Map<string, string[]>();
-let off = 0;
+const loads: number[] = [];
+
+if (isPublished && wanted.length < jobs.length) {
+  process.stderr.write('truth: only a run of all jobs is published\n');
+  process.exit(1);
+}
+installMissing();
+console.log(`${machineInWords()}, load ${os.loadavg()[0]!.toFixed(1)}\n`);
+console.log(line('job', 'figure', 'Tacho', 'truth', 'measured by', 'ratio', ''));
 
 await onGround(
   (ground) => {
-    for (const job of wanted) for (const figure of job.run(ground)) tell(figure);
+    for (const job of wanted) {
+      loads.push(os.loadavg()[0]!);
+      for (const figure of job.run(ground)) tell(figure);
+    }
   },
   (what, why) => void left.push(`${what}: ${why}`),
 );
 
-if (isMarkdown) {
-  console.log('| figure | measured by | Tacho ÷ truth |\n| --- | --- | --- |');
-  for (const [head, each] of ratios) console.log(`| ${head} | ${each.join('; ')} |`);
-}
 console.log();
 for (const words of left) console.log(`left out: ${words}`);
-const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
-const parts = [...counts].map(([verdict, n]) => `${n} ${verdict}`);
-console.log(`${all} figures: ${parts.join(', ')}; ${off} beyond their bounds`);
-process.exitCode = off > 0 || all === 0 ? 1 : 0;
+console.log(`${figures.length} figures: ${countedVerdicts(figures)}; load ${loadRange(loads)}`);
+if (isPublished) publish();
+process.exitCode = figures.length > 0 && figures.every(isWithin) ? 0 : 1;
 
 function tell(figure: Figure): void {
-  const verdict = verdictOf(figure);
-  counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
-  const isOff = !isWithin(figure);
-  if (isOff) off++;
+  figures.push(figure);
   const digits = (value: number | undefined): string =>
     value === undefined ? '-' : String(Number(value.toPrecision(8)));
-  const ratio = ratioOf(figure);
-  const said = Number.isNaN(ratio) ? '-' : ratio.toFixed(4);
   const { job, what, tacho, truth, by } = figure;
-  if (isMarkdown) {
-    const head = `${what} | ${by}`;
-    ratios.set(head, [...(ratios.get(head) ?? []), `${job} ${said}${isOff ? ' (BEYOND ITS BOUND)' : ''}`]);
-    return;
-  }
-  console.log(
-    line(job, what, digits(tacho), digits(truth), by, said, isOff ? `BEYOND ITS BOUND, ${verdict}` : verdict),
-  );
+  const verdict = isWithin(figure) ? verdictOf(figure) : `BEYOND ITS BOUND, ${verdictOf(figure)}`;
+  console.log(line(job, what, digits(tacho), digits(truth), by, ratioText(figure), verdict));
+}
+
+function publish(): void {
+  const date = new Date().toISOString().slice(0, 10);
+  const kept: PublishedTruth = { machine: machineInWords(), date, load: loadRange(loads), left, figures };
+  fs.writeFileSync(PUBLISHED, `${JSON.stringify(kept, null, 1)}\n`);
+  execFileSync(process.execPath, [DOCS_SCRIPT], { stdio: 'inherit' });
+  console.log('published in docs/truth.json and docs/truth.md');
 }
 
 /** Programs that jobs need; without root it is said what is missing. */
