@@ -7,8 +7,8 @@ export interface Cause {
   healthy?: true;
   /** Takes a few seconds, and is the same on a loaded machine: `npm test` runs it. */
   quick?: true;
-  /** No rule was adjusted to it before its first run, whose result is kept: of the first or the second series. */
-  heldOut?: 1 | 2;
+  /** No rule was adjusted to it before its first run, whose result is kept: the number of its series. */
+  heldOut?: 1 | 2 | 3;
   needs?: readonly Requirement[];
   /**
    * What it uses of the machine, by which cases run side by side. nothing: it sleeps, or next to it. cpu: the one CPU that it

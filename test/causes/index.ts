@@ -7,6 +7,7 @@ import { gpuCauses } from './gpu.ts';
 import { healthyJobs } from './healthy.ts';
 import { heldOut } from './held-out.ts';
 import { heldOutSecond } from './held-out-second.ts';
+import { heldOutThird } from './held-out-third.ts';
 import { memoryAndFiles } from './memory-io.ts';
 import { mpiCauses } from './mpi.ts';
 import { processCauses } from './processes.ts';
@@ -23,6 +24,7 @@ export const causes: readonly Cause[] = [
   ...elsewhere,
   ...heldOut,
   ...heldOutSecond,
+  ...heldOutThird,
 ];
 
 /** Rules as the cases name them. */

@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../src/base/fault.ts';
+import { loadRange, machineInWords } from '../machine.ts';
 import { has } from '../truth/ground.ts';
 import { type Cause, PACKAGES, type Requirement } from './cause.ts';
 import { goFirst } from './cgroup.ts';
@@ -25,8 +26,8 @@ import { BAR, brokenResult, type CaseResult, isExcused, isRight, matrixOf, resul
 const PUBLISHED = path.join(import.meta.dirname, '../../docs/causes.json');
 const DOCS_SCRIPT = path.join(import.meta.dirname, '../../scripts/docs.ts');
 /** The series of held-out cases that was written last. */
-const NEWEST = 2;
-const FIRST_RUNS = { 1: 'causes-held-out.json', 2: 'causes-held-out-2.json' };
+const NEWEST = 3;
+const FIRST_RUNS = { 1: 'causes-held-out.json', 2: 'causes-held-out-2.json', 3: 'causes-held-out-3.json' };
 const flag = (name: string): boolean => process.argv.includes(name);
 const optionOf = (name: string): string | undefined =>
   flag(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined;
@@ -61,7 +62,7 @@ async function main(): Promise<void> {
   install(wanted);
   await oneAtATime((pid) => say(`waiting for another run (process ${pid})`));
   const isShared = goFirst();
-  say(`${machine()}, load ${os.loadavg()[0]!.toFixed(1)}`);
+  say(`${machineInWords()}, load ${os.loadavg()[0]!.toFixed(1)}`);
   say(isShared === undefined ? 'cases run before all else on the machine' : `cases share the machine: ${isShared}`);
   stage = new Stage();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -179,7 +180,7 @@ function show(results: CaseResult[], left: string[]): void {
   for (const name of totals.excused)
     say(`excused: ${name}: ${spoiltBy(results.find((result) => result.name === name)!)}`);
   const share = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
-  say(`${totals.cases} cases (${totals.healthy} healthy, ${left.length} left out), load ${range(loads)}`);
+  say(`${totals.cases} cases (${totals.healthy} healthy, ${left.length} left out), load ${loadRange(loads)}`);
   say(
     `${totals.found} of ${totals.causes} causes found (${share(totals.found, totals.causes)}, at least ${100 * BAR.found} %)`,
   );
@@ -190,7 +191,7 @@ function show(results: CaseResult[], left: string[]): void {
   say(totals.isGood ? 'good' : 'below the bar');
   const kept = JSON.stringify(
     {
-      machine: machine(),
+      machine: machineInWords(),
       shortest_seconds: SHORTEST_SECONDS,
       totals,
       left,
@@ -212,23 +213,13 @@ function show(results: CaseResult[], left: string[]): void {
 
 /** What a case gave when it was run for the first time stays as it was. */
 function keepFirst(results: readonly CaseResult[]): void {
-  for (const series of [1, 2] as const) {
+  for (const series of [1, 2, 3] as const) {
     const file = path.join(import.meta.dirname, '../../docs', FIRST_RUNS[series]);
     const before = fs.existsSync(file) ? (JSON.parse(fs.readFileSync(file, 'utf8')) as CaseResult[]) : [];
     const names = new Set(wanted.filter(({ heldOut }) => heldOut === series).map(({ name }) => name));
     const isNew = ({ name }: CaseResult): boolean => names.has(name) && !before.some((kept) => kept.name === name);
     fs.writeFileSync(file, `${JSON.stringify([...before, ...results.filter(isNew)], null, 1)}\n`);
   }
-}
-
-/** In general words: nobody needs to know which machine it was. */
-function machine(): string {
-  const memory = Math.round(os.totalmem() / 2 ** 30);
-  return `${os.cpus().length} CPUs, ${memory} GiB of memory, Linux ${os.release().split('.').slice(0, 2).join('.')}`;
-}
-
-function range(values: readonly number[]): string {
-  return values.length === 0 ? 'unknown' : `${Math.min(...values).toFixed(1)} to ${Math.max(...values).toFixed(1)}`;
 }
 
 /** What the cases need of Debian's packages. */
