@@ -812,7 +812,7 @@ test('how the job ended', () => {
   assert.equal(finding(blink(), 'job-failed').text, 'The job ended with exit code 3');
   assert.match(
     finding(single({}, { state: 'failed', exit_code: 139 }), 'job-failed').text,
-    /^The job was ended by SIGSEGV: it used memory/,
+    /^The job was ended by SIGSEGV: it accessed memory that it may not use \(segmentation fault\)/,
   );
 });
 

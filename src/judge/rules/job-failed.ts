@@ -9,7 +9,7 @@ import { hasOwnRule } from './shared/steps.ts';
 const SIGNALS: Record<string, string> = {
   SIGTERM: 'asked to end, by the scheduler or a user',
   SIGINT: 'interrupted (Ctrl-C)',
-  SIGSEGV: 'it used memory that is not its own',
+  SIGSEGV: 'it accessed memory that it may not use (segmentation fault)',
   SIGBUS: 'it used memory that is not there, e.g. of a truncated file or a full /dev/shm',
   SIGILL: 'it used an instruction that this CPU does not have: built for another machine?',
   SIGFPE: 'an arithmetic error, e.g. a division by zero',
