@@ -341,7 +341,7 @@ describe('what is listed', () => {
     assert.deepEqual(list('. --from 2026-11-15T21:00Z'), ['3']);
     assert.deepEqual(list('. --to 2026-11-15T21:00Z --user ada'), ['1']);
     const none = tacho(['list', '.', '--tag', 'case:none'], { cwd: folder, env });
-    assert.equal(none.err, 'none of 3 recordings is what was asked for\n');
+    assert.equal(none.err, 'none of 3 recordings matches\n');
   });
 
   test('with command, tags and, from an index, findings', () => {

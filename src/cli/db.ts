@@ -215,7 +215,7 @@ function defineJobs(command: Command): void {
       });
       if (given.format === 'json') json(jobs.map(({ metrics, thread_metrics, troubles, ...job }) => job));
       else if (given.format === 'csv') print(await csv(JOB_COLUMNS, jobs));
-      else if (jobs.length === 0) process.stderr.write('no such jobs in the database; tacho submit stores some\n');
+      else if (jobs.length === 0) process.stderr.write('no job in the database matches; tacho submit stores jobs\n');
       else print(jobsText(jobs));
     });
 }

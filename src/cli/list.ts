@@ -79,8 +79,7 @@ Examples:
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
       else if (options.format === 'csv') process.stdout.write(await csv(COLUMNS, found.map(flat)));
       else if (found.length > 0) process.stdout.write(listText(found, tableWidth()));
-      else if (all.length > 0)
-        process.stderr.write(`none of ${count(all.length, 'recording')} is what was asked for\n`);
+      else if (all.length > 0) process.stderr.write(`none of ${count(all.length, 'recording')} matches\n`);
       else if (store === undefined) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
       else process.stderr.write('no jobs there; agents and hubs push them when victoria.url says where\n');
     });
