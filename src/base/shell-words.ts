@@ -41,6 +41,11 @@ const WORD = /(?:\$'(?:[^'\\]|\\.)*'|'[^']*'|[^ '\\]|\\'|['\\])+/gsu;
 /** The words of a text, quoted as they stand there. */
 export const wordsOf = (text: string): string[] => text.match(WORD) ?? [];
 
+/** The same, one after the other: whoever needs only the first of a long text does not wait for the rest. */
+export function* eachWord(text: string): Generator<string> {
+  for (const [word] of text.matchAll(WORD)) yield word;
+}
+
 /** A word without its quotes; bytes that are no UTF-8 stay written out. */
 export function unquoted(word: string): string {
   if (word.startsWith("$'") || !/['\\]/.test(word)) return word;

@@ -1,10 +1,13 @@
-import { unquoted, wordsOf } from '../../base/shell-words.ts';
+import { eachWord, unquoted } from '../../base/shell-words.ts';
 
 /** Words between blanks, those of a script in an argument too, without quotes: texts without any have the same ones. */
-export const plainWords = (args: string): string[] =>
-  wordsOf(args)
-    .flatMap((word) => unquoted(word).replaceAll("'", '').split(' '))
-    .filter((word) => word !== '');
+export const plainWords = (args: string): string[] => [...eachPlainWord(args)];
+
+function* eachPlainWord(args: string): Generator<string> {
+  for (const quoted of eachWord(args)) {
+    for (const word of unquoted(quoted).replaceAll("'", '').split(' ')) if (word !== '') yield word;
+  }
+}
 
 const SHELLS = /^(?:ba|da|tc|c|z|k|fi)?sh$/;
 const INTERPRETERS = /^(?:perl|python|pypy|ruby|Rscript|R|julia|java|node|tclsh|awk)[\d.]*$/;
@@ -15,7 +18,8 @@ const IN_LINE = /^-(?:c|e)$/;
 export function scriptWord(exename: string, args: string): string | undefined {
   const isShell = SHELLS.test(exename);
   if (!isShell && !INTERPRETERS.test(exename)) return undefined;
-  for (const word of plainWords(args)) {
+  // arguments may be long, and the script is among the first
+  for (const word of eachPlainWord(args)) {
     if (!isShell && IN_LINE.test(word)) return undefined;
     if (!word.startsWith('-')) return word;
   }
