@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Figure } from '../test/truth/ground.ts';
-import { countedVerdicts, isWithin, ratioText } from '../test/truth/verdict.ts';
+import { countedVerdicts, isWithin, ratioText } from './truth-verdict.ts';
 
 /** What `npm run truth -- --publish` keeps. */
 export interface PublishedTruth {

@@ -3,10 +3,10 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import type { PublishedTruth } from '../../scripts/truth-reference.ts';
+import { countedVerdicts, isWithin, ratioText, verdictOf } from '../../scripts/truth-verdict.ts';
 import { loadRange, machineInWords } from '../machine.ts';
 import { type Figure, has, onGround } from './ground.ts';
 import { jobs } from './jobs.ts';
-import { countedVerdicts, isWithin, ratioText, verdictOf } from './verdict.ts';
 
 /**
  * `npm run truth [-- WORD…]`: every job of known size (whose name has one of the words in it), as a table of ratios.

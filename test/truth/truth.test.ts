@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { truthTable } from '../../scripts/truth-reference.ts';
+import { isWithin, ratioOf, verdictOf } from '../../scripts/truth-verdict.ts';
 import { hasCompiler } from '../fake-gpu/build.ts';
 import { type Figure, onGround } from './ground.ts';
 import { jobs } from './jobs.ts';
-import { isWithin, ratioOf, verdictOf } from './verdict.ts';
 
 const skip = !hasCompiler() && 'needs a C compiler for the jobs';
 

@@ -1,4 +1,4 @@
-import type { Figure } from './ground.ts';
+import type { Figure } from '../test/truth/ground.ts';
 
 const VERDICTS = ['within 1 %', 'within 2 %', 'within its bound', 'off', 'not measured'] as const;
 
