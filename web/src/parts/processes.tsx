@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { COLOURS, heatColours } from '../../../src/charts/option.ts';
+import { timeTicks } from '../../../src/charts/ticks.ts';
 import { setQuery } from '../address.ts';
 import { latest, type ProcessData, useAnswer } from '../ask.ts';
 import type { Range } from '../charts/chart.tsx';
@@ -20,6 +21,8 @@ interface Props {
 const ROW = 18;
 const SEEN_ROWS = 24;
 const NARROW = 700;
+/** Times nearer to an edge than this do not stand around their place: they would be cut. */
+const EDGE = 24;
 
 /** How bars are coloured. */
 const COLOURINGS = [
@@ -255,11 +258,10 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
     const across = width - left - 8;
     const at = (time: number): number => left + (Math.min(Math.max(time, from), to) - from) * (across / (to - from));
     pen.fillStyle = theme.faint;
-    const ticks = isNarrow ? 2 : 5;
-    for (let i = 0; i <= ticks && view === 'time'; i++) {
-      const time = from + ((to - from) * i) / ticks;
-      pen.textAlign = i === ticks ? 'right' : i === 0 ? 'left' : 'center';
-      pen.fillText(sinceStart(time - start), at(time), height - 8);
+    for (const time of view === 'time' ? timeTicks(from, to, start, isNarrow ? 3 : 6) : []) {
+      const x = at(time);
+      pen.textAlign = x < left + EDGE ? 'left' : x > width - EDGE ? 'right' : 'center';
+      pen.fillText(sinceStart(time - start), x, height - 8);
     }
     if (view === 'tree') {
       pen.textAlign = 'right';
