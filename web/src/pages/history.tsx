@@ -386,7 +386,7 @@ function Week({ parts, unit, title }: { parts: readonly Part[]; unit: string; ti
         </table>
       </div>
       <p class="faint">
-        The darkest cell: {figure(most)} {unit}.
+        The highest cell: {figure(most)} {unit}.
       </p>
     </section>
   );
