@@ -1,4 +1,5 @@
 import type { Material, NodeMaterial } from '../query/material.ts';
+import { daskGpuTable, daskGraphTable, daskMetricTable, daskTaskTable, daskWorkerTable } from '../sources/tables.ts';
 import type { Column, Table, TableColumn } from '../table/table.ts';
 import { type Unit, units } from '../table/unit.ts';
 import type { ChartUnit, JobChart } from './job-charts.ts';
@@ -27,16 +28,21 @@ function shownIn(unit: Unit, kind: Column['kind']): Shown {
   return { unit: shown.unit, factor: shown.factor * factor };
 }
 
-/** Nodes whose agents have said which tables they write. */
+/** The monitor of a Dask cluster writes them beside the agent, which knows nothing of it. */
+const MONITORED: readonly Table[] = [daskTaskTable, daskWorkerTable, daskGpuTable, daskMetricTable, daskGraphTable];
+
+/** Nodes with their tables, most of which their agents describe. */
 export interface Described {
-  nodes: readonly Pick<NodeMaterial, 'agent'>[];
+  nodes: readonly { agent?: NodeMaterial['agent']; tables: { has(name: string): boolean } }[];
 }
 
-/** The tables of a recording, as its nodes describe them. */
+/** The tables of a recording, as its nodes describe them; those that no agent writes as they are defined. */
 export function tablesOf({ nodes }: Described): Table[] {
-  const tables = new Map<string, Table>();
-  for (const { agent } of nodes) for (const table of agent?.tables ?? []) tables.set(table.name, table);
-  return [...tables.values()];
+  const described = new Map<string, Table>();
+  for (const { agent } of nodes) for (const table of agent?.tables ?? []) described.set(table.name, table);
+  for (const table of MONITORED)
+    if (nodes.some(({ tables }) => tables.has(table.name))) described.set(table.name, table);
+  return [...described.values()];
 }
 
 /** Whether a column has values over time. */

@@ -89,14 +89,15 @@ function hasUse(material: Material, { use }: UseSource): boolean {
   return material.sampled !== undefined && material.nodes.some((node) => useOf(material, node, use) !== undefined);
 }
 
-/** Whether a node says that it writes the column, and has rows that are wanted; all of its values may still be missing. */
+/** Whether a node has the column, and rows that are wanted; all of its values may still be missing. */
 function hasColumn({ nodes }: Material, { column, keys = {}, without = {}, own }: ColumnSource): boolean {
   const [wanted, unwanted] = [Object.entries(keys), Object.entries(without)];
-  const isIn = ({ tables, agent }: NodeMaterial): boolean =>
-    tables.has(column.table) &&
-    agent?.tables.some(
-      ({ name, columns }) => name === column.table && columns.some((each) => each.name === column.name),
-    ) !== false;
+  const isIn = ({ tables, agent }: NodeMaterial): boolean => {
+    if (!tables.has(column.table)) return false;
+    // an agent describes what it writes itself, not what the monitor of a Dask cluster writes beside it
+    const described = agent?.tables.find(({ name }) => name === column.table);
+    return described === undefined || described.columns.some(({ name }) => name === column.name);
+  };
   return nodes.some(
     (node) =>
       isIn(node) &&

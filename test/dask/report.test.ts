@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { draw } from '../../src/charts/draw.ts';
 import { chartOf } from '../../src/charts/job-charts.ts';
 import { makeChartData } from '../../src/charts/make-chart-data.ts';
+import { metricCharts } from '../../src/charts/metric-charts.ts';
 import { compare } from '../../src/judge/compare/compare.ts';
 import { gather } from '../../src/judge/facts/gather.ts';
 import { report } from '../../src/judge/report.ts';
@@ -12,6 +13,7 @@ import { longestTasks, taskUse } from '../../src/query/dask/task-list.ts';
 import { daskUse } from '../../src/query/dask/task-use.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { sealRecording } from '../../src/recording/sealed/seal.ts';
+import { chartsThere } from '../../src/serve/data/charts.ts';
 import { taskCsv, taskJson, taskTable } from '../../src/show/dask/task-table.ts';
 import { compareCsv, compareJson, compareText } from '../../src/show/judged/compare-text.ts';
 import { reportText } from '../../src/show/report/text.ts';
@@ -102,6 +104,18 @@ test('the chart of worker memory has the limit of a worker', async () => {
   assert.equal(data.limit, 2 ** 30);
   assert.equal(data.count, 2);
   assert.equal(makeChartData(draw(material, chartOf('dask-spilled')!)!).limit, undefined);
+});
+
+test('the page has the charts of the workers, and any of their columns can be drawn', async () => {
+  const material = gather(openRecording(await daskRecording()));
+  assert.deepEqual(
+    chartsThere(material).flatMap(({ id, group }) => (group === 'Dask' ? [id] : [])),
+    ['dask-executing', 'dask-memory', 'dask-spilled'],
+  );
+  assert.deepEqual(
+    metricCharts(material, 'dask_worker', ['managed']).map(({ id }) => id),
+    ['dask_worker.managed_bytes'],
+  );
 });
 
 test('each task has its share of the CPU time, and memory and GPU of its worker while it ran', async () => {

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { DaskWriter } from '../../src/dask/dask-writer.ts';
 import type { WorkerSample } from '../../src/dask/events.ts';
-import { daskGpuTable, daskGraphTable, daskTaskTable, daskWorkerTable } from '../../src/sources/own/dask.ts';
+import { cpuTable } from '../../src/sources/tables.ts';
 import { agentOf, jobOf, START, temporary } from '../make-recording.ts';
 
 const MiB = 2 ** 20;
@@ -63,7 +63,7 @@ export async function daskRecording({
   await writer.close();
   const job = jobOf({ id, nodes: ['c1'], start: START, end: Math.round(end * 1e6), interval_seconds: 0.5 });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
-  const tables = [daskTaskTable, daskWorkerTable, daskGpuTable, daskGraphTable];
-  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agentOf('c1', tables)));
+  // no agent describes what the monitor writes
+  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agentOf('c1', [cpuTable])));
   return folder;
 }
