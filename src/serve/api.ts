@@ -90,6 +90,7 @@ export const daskStreamData = z.strictObject({
       ),
       together_below: z.number().describe('Tasks shorter than this, in seconds, are drawn together; 0: none.'),
       failed: z.number().describe('Tasks that erred or were lost.'),
+      graph_count: z.number().describe('All graphs of that time; `graphs` has the first of them.'),
       graphs: z.array(
         z.strictObject({
           ...{ time: z.number(), name: words, job: z.number(), dag: z.number(), tasks: z.number(), done: z.number() },

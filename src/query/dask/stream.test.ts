@@ -55,3 +55,16 @@ test('of too many tasks the short ones are drawn together, and none is left out'
   );
   for (const { from, to, count } of joined) assert.ok(to - from <= count * 1e4 + 1);
 });
+
+test('of many graphs the first of the time are listed, and all are counted', async () => {
+  const run = daskRun(openRecording(await daskRecording()))!;
+  const [graph] = run.graphs;
+  const graphs = Array.from({ length: 30 }, (_, i) => ({ ...graph!, time: run.from + i * 1e5, dag: i }));
+  const whole = daskStream({ ...run, graphs }, BEFORE, AFTER, 24);
+  assert.equal(whole.graph_count, 30);
+  assert.equal(whole.graphs.length, 20);
+  // the tasks are all of the first graph, which ended at 6.5 s: it is over, and others have not begun
+  const part = daskStream({ ...run, graphs }, run.from + 7e6, run.from + 8e6, 24);
+  assert.deepEqual([part.graph_count, part.graphs[0]!.dag], [29, 1]);
+  assert.equal(daskStream({ ...run, graphs }, BEFORE, run.from + 1e5, 24).graph_count, 2);
+});

@@ -25,6 +25,8 @@ export interface DaskStream {
   together_below: number;
   /** Tasks that erred or were lost. */
   failed: number;
+  /** All that ran between the two moments; `graphs` has the first of them. */
+  graph_count: number;
   graphs: {
     time: number;
     name: string;
@@ -38,7 +40,8 @@ export interface DaskStream {
   }[];
 }
 
-const MOST_GRAPHS = 200;
+/** So many are shown. */
+const MOST_GRAPHS = 20;
 /** A lane has at least so many places for tasks that are drawn together. */
 const LEAST_PLACES = 100;
 
@@ -62,26 +65,30 @@ export function daskStream(run: DaskRun, from: number, to: number, most: number)
       drawn.add(use, row, isOk);
     }
   });
+  const graphs = run.graphs
+    .map((graph) => progressOf(graph, done.get(`${graph.job} ${graph.dag}`)))
+    .filter(({ time, end }) => time <= to && (end ?? Number.POSITIVE_INFINITY) >= from);
   return {
     lanes: lanes.list,
     prefixes: run.prefixes.map(({ prefix, tasks, seconds }) => ({ prefix, tasks, seconds })),
     tasks: drawn.all(),
     together_below: drawn.width / 1e6,
     failed,
-    graphs: run.graphs.slice(0, MOST_GRAPHS).map(({ time, name, job, dag, tasks }) => {
-      const { done: finished = 0, failed = 0, end = 0 } = done.get(`${job} ${dag}`) ?? {};
-      const count = Number.isNaN(tasks) ? finished : tasks;
-      return {
-        time,
-        name,
-        job,
-        dag,
-        tasks: count,
-        done: Math.min(finished, count),
-        failed,
-        end: finished + failed >= count && end > 0 ? end : null,
-      };
-    }),
+    graph_count: graphs.length,
+    graphs: graphs.slice(0, MOST_GRAPHS),
+  };
+}
+
+/** How far a graph came. */
+function progressOf(
+  { time, name, job, dag, tasks }: DaskRun['graphs'][number],
+  { done, failed, end }: { done: number; failed: number; end: number } = { done: 0, failed: 0, end: 0 },
+): DaskStream['graphs'][number] {
+  const count = Number.isNaN(tasks) ? done : tasks;
+  return {
+    ...{ time, name, job, dag, tasks: count, failed },
+    done: Math.min(done, count),
+    end: done + failed >= count && end > 0 ? end : null,
   };
 }
 

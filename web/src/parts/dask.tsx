@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { colourOf, MARGINS } from '../../../src/charts/option.ts';
+import { timeTicks } from '../../../src/charts/ticks.ts';
 import { type DaskStreamData, latest, useAnswer } from '../ask.ts';
 import type { Cursor, Range } from '../charts/chart.tsx';
 import { useTheme } from '../theme.ts';
-import { count, duration } from '../value-text.ts';
+import { count, duration, sinceStart } from '../value-text.ts';
 
 interface Props {
   job: string;
@@ -20,6 +21,10 @@ type Task = Stream['tasks'][number];
 
 const LANE = 12;
 const MOST_LANES = 64;
+/** Of the times below the lanes. */
+const AXIS = 16;
+/** Times closer to an end would be cut. */
+const EDGE = 20;
 const MOST_NAMES = 8;
 
 /** The tasks of a Dask cluster above the charts: a lane for each thread of each worker, one cursor with all charts. */
@@ -28,7 +33,7 @@ export function Dask({ job, start, end, range, again, cursor, onRange }: Props) 
   const part = range === undefined ? '' : `?from=${Math.round(range.from)}&to=${Math.round(range.to)}`;
   const stream = latest(useAnswer<DaskStreamData>(`/api/jobs/${job}/dask${part}`, again))?.stream;
   if (stream === undefined || stream === null) return null;
-  const { prefixes, graphs, failed, together_below: below } = stream;
+  const { prefixes, graph_count, failed, together_below: below } = stream;
   return (
     <section class="card dask" aria-label="Tasks of the Dask cluster">
       <h2>
@@ -38,11 +43,11 @@ export function Dask({ job, start, end, range, again, cursor, onRange }: Props) 
             prefixes.reduce((sum, each) => sum + each.tasks, 0),
             'task',
           )}{' '}
-          in {count(graphs.length, 'graph')}
+          in {count(graph_count, 'graph')}
           {failed > 0 && `, ${failed.toLocaleString('en-US')} failed or lost`}
         </small>
       </h2>
-      <Lanes {...{ stream, cursor, onRange }} from={range?.from ?? start} to={range?.to ?? end} />
+      <Lanes {...{ stream, start, cursor, onRange }} from={range?.from ?? start} to={range?.to ?? end} />
       <ul class="keys">
         {prefixes.slice(0, MOST_NAMES).map(({ prefix, tasks, seconds }, i) => (
           <li key={prefix}>
@@ -52,6 +57,9 @@ export function Dask({ job, start, end, range, again, cursor, onRange }: Props) 
             </small>
           </li>
         ))}
+        {prefixes.length > MOST_NAMES && (
+          <li class="faint">{count(prefixes.length - MOST_NAMES, 'more prefix', 'more prefixes')}</li>
+        )}
         {failed > 0 && (
           <li>
             <i style={{ background: theme.text }} /> failed or lost
@@ -59,19 +67,21 @@ export function Dask({ job, start, end, range, again, cursor, onRange }: Props) 
         )}
       </ul>
       {below > 0 && <p class="faint">Tasks shorter than {duration(below)} are drawn together: zoom in.</p>}
-      <Graphs graphs={graphs} />
+      <Graphs stream={stream} />
     </section>
   );
 }
 
 function Lanes({
   stream,
+  start,
   from,
   to,
   cursor,
   onRange,
 }: {
   stream: Stream;
+  start: number;
   from: number;
   to: number;
   cursor: Cursor;
@@ -96,16 +106,24 @@ function Lanes({
     const element = canvas.current!;
     const scale = devicePixelRatio;
     element.width = element.clientWidth * scale;
-    element.height = height * scale;
+    element.height = (height + AXIS) * scale;
     const pen = element.getContext('2d')!;
     pen.scale(scale, scale);
+    const wide = element.clientWidth;
+    pen.font = '11px sans-serif';
+    pen.fillStyle = theme.faint;
+    for (const time of timeTicks(from, to, start, wide < 500 ? 3 : 6)) {
+      const x = ((time - from) / (to - from)) * wide;
+      pen.textAlign = x < EDGE ? 'left' : x > wide - EDGE ? 'right' : 'center';
+      pen.fillText(sinceStart(time - start), x, height + AXIS - 4);
+    }
     for (const { from: begin, to: stop, lane, prefix, outcome } of stream.tasks) {
       if (lane >= MOST_LANES) continue;
       const x = ((begin - from) / (to - from)) * element.clientWidth;
       pen.fillStyle = outcome === 'ok' ? colourOf(theme, prefix) : theme.text;
       pen.fillRect(x, lane * LANE + 1, Math.max(1, ((stop - begin) / (to - from)) * element.clientWidth), LANE - 2);
     }
-  }, [stream, from, to, width, theme]);
+  }, [stream, start, from, to, width, theme]);
 
   useEffect(
     () =>
@@ -140,7 +158,7 @@ function Lanes({
       )}
       <canvas
         ref={canvas}
-        style={{ width: '100%', height: `${height}px` }}
+        style={{ width: '100%', height: `${height + AXIS}px` }}
         role="img"
         aria-label={`${count(
           stream.tasks.reduce((sum, each) => sum + each.count, 0),
@@ -183,7 +201,7 @@ function laneName({ lanes }: Stream, { lane }: Task): string {
 }
 
 /** How far each graph came. */
-function Graphs({ graphs }: Pick<Stream, 'graphs'>) {
+function Graphs({ stream: { graphs, graph_count } }: { stream: Stream }) {
   if (graphs.length === 0) return null;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Graphs">
@@ -198,7 +216,7 @@ function Graphs({ graphs }: Pick<Stream, 'graphs'>) {
           </tr>
         </thead>
         <tbody>
-          {graphs.slice(0, 20).map(({ time, job, dag, name, tasks, done, failed, end }) => (
+          {graphs.map(({ time, job, dag, name, tasks, done, failed, end }) => (
             <tr key={`${job} ${dag} ${time}`}>
               <td>{job}</td>
               <td>{dag}</td>
@@ -213,6 +231,9 @@ function Graphs({ graphs }: Pick<Stream, 'graphs'>) {
           ))}
         </tbody>
       </table>
+      {graph_count > graphs.length && (
+        <p class="faint">{count(graph_count - graphs.length, 'later graph')}: zoom in.</p>
+      )}
     </div>
   );
 }
