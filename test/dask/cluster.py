@@ -19,7 +19,8 @@ def main():
     import dask
 
     options = json.loads(sys.argv[1])
-    dask.config.set(options.get("config", {}))
+    # on a loaded machine heartbeats come late: Dask would take the workers for dead and compute their tasks again
+    dask.config.set({"distributed.scheduler.worker-ttl": None, **options.get("config", {})})
     from distributed import Client, LocalCluster
     from distributed.security import Security
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
 import * as net from 'node:net';
@@ -7,6 +7,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../src/base/free-port.ts';
 import { noticeClusters } from '../../src/dask/notice.ts';
 import { prefixUse } from '../../src/query/dask/prefixes.ts';
 import { daskUse } from '../../src/query/dask/task-use.ts';
@@ -16,9 +17,10 @@ import { eventually } from '../made/eventually.ts';
 import { jobOf } from '../make-recording.ts';
 import { tacho, temporaryFolder } from '../tacho.ts';
 import { PYTHON, startCluster, whyNoDask } from './cluster.ts';
-import { attachTo, rowsOf } from './record.ts';
+import { attachTo, type Row, rowsOf } from './record.ts';
 
 const WORKFLOW = path.join(import.meta.dirname, 'workflow.py');
+const cli = (name: string, ...args: string[]): string[] => ['-m', `distributed.cli.dask_${name}`, ...args];
 
 /** A dashboard that can be reached, of a scheduler that cannot: what a firewall makes of a cluster. */
 async function behindFirewall(t: TestContext, dashboard: string): Promise<string> {
@@ -101,10 +103,52 @@ describe('ways into real clusters', { skip: whyNoDask }, () => {
     });
   });
 
+  test('a scheduler that is killed and comes back is recorded on', async (t) => {
+    const folder = temporaryFolder(t);
+    const port = String(await freePort());
+    const address = `tcp://127.0.0.1:${port}`;
+    const start = (): ChildProcess[] => {
+      const children = [
+        cli('scheduler', '--host', '127.0.0.1', '--port', port, '--no-dashboard'),
+        cli('worker', address, '--nthreads', '1', '--no-dashboard', '--no-nanny', '--death-timeout', '120'),
+      ].map((args) =>
+        spawn(PYTHON, args, { cwd: folder, stdio: 'ignore', env: { ...process.env, PYTHONWARNINGS: 'ignore' } }),
+      );
+      for (const child of children) t.after(() => child.kill('SIGKILL'));
+      return children;
+    };
+    const run = (): number | null =>
+      spawnSync(PYTHON, [WORKFLOW, address, 'graphs'], {
+        cwd: folder,
+        env: { ...process.env, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT: '120s' },
+      }).status;
+    const first = start();
+    assert.equal(run(), 0);
+    const said: string[] = [];
+    const attached = await attachTo(address, folder, { returnSeconds: 120, say: (text) => void said.push(text) });
+    const ok = (): Row[] => rowsOf(attached.recording, 'dask_task').filter(({ outcome }) => outcome === 'ok');
+    assert.equal(run(), 0);
+    await eventually('tasks before', () => ok().length === 31);
+    for (const child of first) child.kill('SIGKILL');
+    await eventually('that it has gone', () => said.some((text) => /looking for it for 120 s/.test(text)));
+    start();
+    await eventually('that it is back', () => said.includes('the scheduler is back: recording goes on'));
+    assert.equal(run(), 0);
+    await eventually('tasks of both', () => ok().length === 62);
+    attached.detach('detached');
+    assert.equal(await attached.ended, 'detached');
+    // each run has two clients; the numbers go on
+    assert.deepEqual(
+      [1, 2, 3, 4].map((job) => ok().filter(({ dask_job }) => dask_job === job).length),
+      [30, 1, 30, 1],
+    );
+    const sampled = rowsOf(attached.recording, 'dask_worker').map(({ worker }) => worker);
+    assert.equal(new Set(sampled).size, 2, 'the worker of each scheduler');
+  });
+
   test('a scheduler file: attached by its name, and noticed by tacho run', async (t) => {
     const folder = temporaryFolder(t);
     const file = path.join(folder, 'scheduler.json');
-    const cli = (name: string, ...args: string[]): string[] => ['-m', `distributed.cli.dask_${name}`, ...args];
     const scheduler = cli(
       'scheduler',
       '--scheduler-file',
