@@ -72,7 +72,9 @@ export class Comm {
     const silent = setTimeout(() => {
       comm.fail(
         new Fault(`${to.text} takes connections, but does not answer as a Dask scheduler within 60 s`, {
-          hint: to.secure ? 'is it a Dask scheduler?' : 'is it a Dask scheduler? one with TLS is named tls://HOST:PORT',
+          hint: to.secure
+            ? 'is it a Dask scheduler?'
+            : `if it is a dashboard, write http://${to.text.slice('tcp://'.length)}; if the scheduler has TLS, tls://HOST:PORT`,
         }),
       );
       socket.destroy();

@@ -55,8 +55,16 @@ export function defineAttach(command: Command): void {
     command
       .description('record a running cluster: its graphs, tasks and workers')
       .argument('<cluster>', 'http://HOST:8787, tcp://HOST:8786, tls://HOST:8786, or a scheduler file')
-      .option('--tracking <names>', 'columns of the CSV files that are made of it', tracked, [...TRACKED])
-      .option('--interval <duration>', 'time between samples of workers', interval, 0.2)
+      .addOption(
+        new Option('--tracking <names>', 'columns of the CSV files that are made of it')
+          .argParser(tracked)
+          .default([...TRACKED], TRACKED.join(',')),
+      )
+      .addOption(
+        new Option('--interval <duration>', 'time between samples of workers')
+          .argParser(interval)
+          .default(0.2, '200ms'),
+      )
       .addOption(
         new Option('--job-type <type>', 'a job is a client, or what tacho dask new-job begins')
           .choices(['client', 'manual'])

@@ -6,7 +6,7 @@ import { makeFolder } from '../../base/folder.ts';
 import { printable } from '../../base/printable.ts';
 import { count } from '../../base/readable.ts';
 import { tracked } from './attach.ts';
-import { samplesOf, sourceArgument } from './dask-source.ts';
+import { samplesArgument, samplesOf } from './dask-source.ts';
 
 interface Options {
   output: string;
@@ -16,7 +16,7 @@ interface Options {
 }
 
 export function defineCsv(command: Command): void {
-  sourceArgument(command)
+  samplesArgument(command)
     .description('write one CSV file per worker, as dask-metrics does')
     .requiredOption('-o, --output <folder>', 'where to; it is made if need be')
     .option(

@@ -4,11 +4,14 @@ import { Fault } from '../../base/fault.ts';
 import type { DaskSamples } from '../../query/dask/workers.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 
-export const sourceArgument = (command: Command): Command =>
-  command.argument(
-    '[source]',
-    'a recording, a folder of CSV files, or the address of a cluster that is attached here (default: the only one)',
-  );
+const ATTACHED = 'or the address of a cluster that is attached here (default: the only one)';
+
+export const recordingArgument = (command: Command): Command =>
+  command.argument('[source]', `a recording, ${ATTACHED}`);
+
+/** What has only samples of workers will do, too. */
+export const samplesArgument = (command: Command): Command =>
+  command.argument('[source]', `a recording, a folder of CSV files, ${ATTACHED}`);
 
 /** The recording that is meant: named, or of an attached monitor. */
 export async function daskRecording(source: string | undefined): Promise<Recording> {

@@ -4,7 +4,7 @@ import { usage } from '../../base/fault.ts';
 import { tableWidth } from '../../base/page-width.ts';
 import type { DaskPeaks, DevicePeaks } from '../../query/dask/peaks.ts';
 import type { DaskWorkerRows } from '../../query/dask/workers.ts';
-import { samplesOf, sourceArgument } from './dask-source.ts';
+import { samplesArgument, samplesOf } from './dask-source.ts';
 
 interface Options {
   metric: string;
@@ -19,7 +19,7 @@ function places(text: string): number[] {
 }
 
 export function definePeaks(command: Command): void {
-  sourceArgument(command)
+  samplesArgument(command)
     .description('print the highest value of a metric, per worker and GPU')
     .requiredOption('--metric <name>', 'total-mem, mem-util, compute-util or a custom metric')
     .option('--workers <places>', 'only these, counted from 0 in the order of their names', places, [])

@@ -4,7 +4,7 @@ import { stated } from '../../base/stated.ts';
 import type { TaskChoice } from '../../query/dask/prefixes.ts';
 import type { DaskUse } from '../../query/dask/task-use.ts';
 import { whole } from '../processes.ts';
-import { daskRecording, sourceArgument } from './dask-source.ts';
+import { daskRecording, recordingArgument } from './dask-source.ts';
 
 interface Options {
   each?: boolean;
@@ -16,7 +16,7 @@ interface Options {
 }
 
 export function defineTasks(command: Command): void {
-  sourceArgument(command)
+  recordingArgument(command)
     .description('list what the tasks of each prefix used')
     .option('--each', 'one row per task, the longest first')
     .option('--prefix <name>', 'only tasks of this prefix')
