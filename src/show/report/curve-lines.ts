@@ -19,7 +19,7 @@ export const mostOf = ({ values }: CurveLine): number =>
   greatest(inSteps(values, Math.min(CURVE_WIDTH, values.length)).map((value) => value ?? 0));
 
 export const nameOf = ({ what, scope }: CurveLine): string =>
-  scope === 'node' && what !== 'GPU' ? `${what} (nodes)` : what;
+  scope === 'node' && what !== 'GPU' ? `${what}, node` : what;
 
 /** "max 3.9 CPUs". */
 export const maximumText = (line: CurveLine): string => `max ${withUnit(mostOf(line), line.unit)}`;
