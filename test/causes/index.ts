@@ -6,6 +6,7 @@ import { elsewhere } from './elsewhere.ts';
 import { gpuCauses } from './gpu.ts';
 import { healthyJobs } from './healthy.ts';
 import { heldOut } from './held-out.ts';
+import { heldOutFourth } from './held-out-fourth.ts';
 import { heldOutSecond } from './held-out-second.ts';
 import { heldOutThird } from './held-out-third.ts';
 import { memoryAndFiles } from './memory-io.ts';
@@ -25,6 +26,7 @@ export const causes: readonly Cause[] = [
   ...heldOut,
   ...heldOutSecond,
   ...heldOutThird,
+  ...heldOutFourth,
 ];
 
 /** Rules as the cases name them. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Material } from '../../src/query/material.ts';
+import type { Job } from '../../src/recording/folder/job.ts';
 import { finding, outcome } from '../made/findings.ts';
 import { type Told, testJob, testSet } from '../made/processes.ts';
 import { agent, cgroup, job, material, node, START, span } from '../made/report-jobs.ts';
@@ -9,12 +10,12 @@ import { count, level, series, table } from '../made/report-statistics.ts';
 process.env.TZ = 'UTC';
 
 /** A hundred seconds on one node with four CPUs, with these processes below a script. */
-function processes(told: readonly Told[], busy = 3): Material {
+function processes(told: readonly Told[], busy = 3, ended: Partial<Job> = {}): Material {
   const lived = span(100);
   const script: Told = { pid: 1, ppid: 0, from: 0, to: 100, cpu: 0.1, exename: 'bash', args: 'job.sh', exitcode: 0 };
   const all = told.map((one): Told => ({ ppid: 1, exitcode: 0, ...one }));
   return material(
-    job(100, { asked: { nodes: 1, cpus: 4 } }),
+    job(100, { asked: { nodes: 1, cpus: 4 }, ...ended }),
     [node('c1', agent('c1', lived), [cgroup(lived, busy, 2 ** 30)])],
     {
       processes: testSet([script, ...all], [testJob()]),
@@ -93,6 +94,35 @@ test('children that crash, fail after work or cannot be started are named; answe
     processes(many(20, (i) => ({ exename: 'convert', from: i, to: i + 0.1, cpu: 0.05, exitcode: i < n ? 2 : 0 })));
   assert.match(finding(convert(15), 'failing-children').text, /convert ended with exit code 2 \(15 times\)$/);
   assert.equal(outcome(convert(9), 'failing-children')?.outcome, 'fine');
+});
+
+test('a job that ends as one of its processes did names that one, and does not report it twice', () => {
+  const solve = (to: number, more: Partial<Told>): Told => ({
+    pid: 8,
+    ppid: 7,
+    exename: 'solve',
+    from: 2,
+    to,
+    cpu: 6,
+    ...more,
+  });
+  const step: Told = { pid: 7, exename: 'sh', args: 'step.sh', from: 1, to: 99.8, exitcode: 3 };
+  const failed = processes([step, solve(99.7, { args: '-n 4', exitcode: 3 })], 3, { state: 'failed', exit_code: 3 });
+  const { text, evidence } = finding(failed, 'job-failed');
+  assert.equal(text, 'The job ended with exit code 3, as solve (pid 8 on c1) did');
+  assert.match(evidence[1]!.text, /^solve -n 4 \(pid 8 on c1\) ended so at 2026-11-15 20:50:5\d UTC$/);
+  assert.equal(outcome(failed, 'failing-children')?.outcome, 'fine');
+  // what a shell makes of a signal
+  const crash = solve(99.7, { exitcode: Number.NaN, exitsignal: 11, ended: 'signal' });
+  const crashed = processes([{ ...step, exitcode: 139 }, crash], 3, { state: 'failed', exit_code: 139 });
+  assert.match(finding(crashed, 'job-failed').text, /^The job was ended by SIGSEGV, as solve \(pid 8 on c1\) was: /);
+  assert.equal(outcome(crashed, 'failing-children')?.outcome, 'fine');
+  // one that ended long before, or in another way, is no reason
+  for (const other of [solve(50, { exitcode: 3 }), solve(99.7, { exitcode: 4 })]) {
+    const apart = processes([{ ...other, ppid: 1 }], 3, { state: 'failed', exit_code: 3 });
+    assert.equal(finding(apart, 'job-failed').text, 'The job ended with exit code 3');
+    assert.match(finding(apart, 'failing-children').text, /^1 child process failed: solve ended with exit code [34]$/);
+  }
 });
 
 const worker = (i: number, life: number, cpu: number, more: Partial<Told> = {}): Omit<Told, 'pid'> => ({

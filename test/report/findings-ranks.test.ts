@@ -88,6 +88,8 @@ test('ranks without work are named as such, and one that has most of the memory'
   assert.equal(large.severity, 'info');
   assert.equal(large.text, 'Of the 4 ranks of solver rank 0 on c1 needed 8 times the median memory');
   assert.equal(large.evidence[0]!.text, 'rank 0 (solver) on c1: 3.9 GiB, the median rank 500 MiB');
+  const two = finding(ranks(many(2, (i) => ({ memory: i === 0 ? 1300 : 65 }))), 'rank-imbalance');
+  assert.equal(two.text, 'Of the 2 ranks of solver rank 0 on c1 needed 20 times the median memory');
   fine(ranks(many(4, (i) => ({ memory: i === 0 ? 400 : 50 }))), 'rank-imbalance');
 });
 

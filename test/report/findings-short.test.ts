@@ -16,6 +16,16 @@ test('a tick that is missing is a large part of a short recording, and no gap', 
   const { expected_ticks: all } = report(short(20)).quality;
   assert.equal(outcome(short(all - 2), 'recording-gaps')?.outcome, 'fine');
   assert.match(finding(short(all - 3), 'recording-gaps').text, /% of the ticks were sampled$/);
+  // at five samples a second it takes a second of them
+  const often = (missing: number) => {
+    const told = single({ wall: 10 });
+    told.job.interval_seconds = 0.2;
+    told.nodes[0]!.agent!.interval_seconds = 0.2;
+    told.nodes[0]!.tables.get('loadavg')!.rows = report(told).quality.expected_ticks - missing;
+    return told;
+  };
+  assert.equal(outcome(often(4), 'recording-gaps')?.outcome, 'fine');
+  assert.equal(finding(often(5), 'recording-gaps').text, '90 % of the ticks were sampled');
 });
 
 test('nobody changes a program for two seconds of waiting for files', () => {

@@ -5,10 +5,12 @@ import { hasFailed, isExact, type ProcessSet } from '../../query/processes/set.t
 import { processEndTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
+import { LAST_FAILURE, lastFailure } from './shared/last-failure.ts';
 import { isLastImage, isShell, processName, programOf, recordedEnds } from './shared/processes.ts';
 import { named, rule, together } from './shared/rule.ts';
 
 const thresholds = {
+  ...LAST_FAILURE,
   /** A failed program counts after so many seconds of life, or of CPU time: a shorter one may only have been asked something. */
   seconds: 1,
   cpu_seconds: 0.2,
@@ -41,7 +43,7 @@ interface FailedProgram {
 export default rule({
   id: 'failing-children',
   title: 'child processes that failed',
-  help: 'A child process crashed (for example with SIGSEGV) or could not be started (exit code 126 or 127). Or it failed with another exit code after at least 1 s, or 0.2 s of CPU time. Shorter ones count when at least 10 of one program failed, and half of its runs. Programs whose exit code is an answer (grep, test, diff …), signals that somebody sent, and parents that only pass a failure on do not count; other rules report how the job itself and MPI ranks ended.',
+  help: 'A child process crashed (for example with SIGSEGV) or could not be started (exit code 126 or 127). Or it failed with another exit code after at least 1 s, or 0.2 s of CPU time. Shorter ones count when at least 10 of one program failed, and half of its runs. Programs whose exit code is an answer (grep, test, diff …), signals that somebody sent, and parents that only pass a failure on do not count; nor does the process whose failure the job ended with: other rules report how the job itself and MPI ranks ended.',
   kind: 'trouble',
   order: 123,
   needs: [recordedEnds],
@@ -51,7 +53,8 @@ export default rule({
     const set = facts.allProcesses()!;
     const worlds = facts.ranks === undefined ? [] : facts.worlds();
     const ranks = new Set(worlds.flatMap((world) => world.ranks.map(({ node, pid }) => `${node} ${pid}`)));
-    return together(failedOf(set, ranks, limits)).map((programs) => ({ set, programs }));
+    const saidByJob = lastFailure(facts, limits)?.at;
+    return together(failedOf(set, ranks, saidByJob, limits)).map((programs) => ({ set, programs }));
   },
   severity: ({ programs }) => (programs.some(({ crashes }) => crashes > 0) ? 'warning' : 'advice'),
   say: ({ set, programs }) =>
@@ -102,7 +105,12 @@ function waysOf(set: ProcessSet, failed: readonly number[]): string {
 
 const keyOf = (set: ProcessSet, i: number): string => `${set.node[i]} ${set.pid[i]}`;
 
-function failedOf(set: ProcessSet, ranks: ReadonlySet<string>, limits: typeof thresholds): FailedProgram[] {
+function failedOf(
+  set: ProcessSet,
+  ranks: ReadonlySet<string>,
+  saidByJob: number | undefined,
+  limits: typeof thresholds,
+): FailedProgram[] {
   const passesOn = parentsOfFailed(set, (i) => ranks.has(keyOf(set, i)));
   const programs = new Map<string, FailedProgram & { short: number[] }>();
   for (let i = 0; i < set.length; i++) {
@@ -111,8 +119,8 @@ function failedOf(set: ProcessSet, ranks: ReadonlySet<string>, limits: typeof th
     const program = programs.get(name) ?? { name, runs: 0, failed: [], crashes: 0, short: [] };
     programs.set(name, program);
     program.runs++;
-    // how ranks ended is said apart
-    if (!hasFailed(set, i) || passesOn[i] === 1 || ranks.has(keyOf(set, i))) continue;
+    // how ranks and the job ended is said apart
+    if (!hasFailed(set, i) || i === saidByJob || passesOn[i] === 1 || ranks.has(keyOf(set, i))) continue;
     const [code, signal] = [set.exitcode[i]!, set.exitsignal[i]!];
     if (CRASHES.has(signal)) program.crashes++;
     else if (signal > 0 || ON_PURPOSE.has(code) || ASKED.test(name)) continue;

@@ -1,7 +1,10 @@
-import { vmstatTable } from '../../sources/tables.ts';
+import { formatMoment } from '../../base/moment.ts';
+import { processEndTable, vmstatTable } from '../../sources/tables.ts';
 import type { Evidence, JobReport, NodeReport } from '../report-schema.ts';
 import rankDied from './rank-died.ts';
 import { high } from './shared/confidence.ts';
+import { LAST_FAILURE, lastFailure } from './shared/last-failure.ts';
+import { processName, programOf } from './shared/processes.ts';
 import { hit, named, type RuleContext, ruleOfCases, type Words } from './shared/rule.ts';
 import { hasOwnRule } from './shared/steps.ts';
 
@@ -57,6 +60,8 @@ function killer({ nodes }: RuleContext): string {
 }
 
 const ADVICE: Record<string, string> = {
+  SIGSEGV:
+    'The job’s own output, a debugger or -fsanitize=address says where. A stack that is too small ends so, too (large local arrays, deep recursion): try ulimit -s unlimited.',
   SIGKILL:
     'See who ended it: the scheduler’s record of the job (sacct), the log of the node, or whoever else may signal it.',
   SIGTERM: 'The scheduler sends it at a time limit or when a job is cancelled: its record (sacct) says which.',
@@ -66,7 +71,7 @@ const ADVICE: Record<string, string> = {
 export default ruleOfCases({
   id: 'job-failed',
   title: 'how the job ended',
-  help: 'The job ended with an exit code other than 0, or by a signal. Where a rank of MPI died first, that is reported in its place, and this as a consequence.',
+  help: 'The job ended with an exit code other than 0, or by a signal. The process that failed in the same way, at most 1 s before, is named. Where a rank of MPI died first, that is reported in its place, and this as a consequence.',
   kind: 'trouble',
   order: 110,
   isExact: true,
@@ -78,11 +83,12 @@ export default ruleOfCases({
       otherwise: ({ job }) => ({ unmeasurable: job.reason ?? 'nobody says how the job ended' }),
     },
   ],
-  thresholds: {},
-  when({ job }) {
+  thresholds: LAST_FAILURE,
+  when(facts, limits) {
+    const { job } = facts;
     if (job.state === 'cancelled') return [hit(cancelled, job)];
     const isFine = signalOf(job) === undefined && (job.exit_code ?? 0) === 0;
-    return isFine || hasOwnRule(job.state) ? [] : [hit(failed, job)];
+    return isFine || hasOwnRule(job.state) ? [] : [hit(failed, { job, first: lastFailure(facts, limits) })];
   },
 });
 
@@ -92,29 +98,52 @@ function deadRank(facts: RuleContext): string | undefined {
   return Array.isArray(found) ? found.find(({ severity }) => severity === 'critical')?.text : undefined;
 }
 
-const failed: Words<JobReport> = {
+interface Failed {
+  job: JobReport;
+  /** The process that failed in the same way before it. */
+  first: ReturnType<typeof lastFailure>;
+}
+
+const failed: Words<Failed, typeof LAST_FAILURE> = {
   severity: (_, facts) => (deadRank(facts) === undefined ? 'critical' : 'info'),
-  say(job, facts) {
+  say({ job, first }, facts) {
     const signal = signalOf(job);
     if (deadRank(facts) !== undefined)
       return `The job ended ${signal === undefined ? `with exit code ${job.exit_code}` : `by ${signal}`} after a rank had died`;
-    if (signal === undefined) return `The job ended with exit code ${job.exit_code}`;
+    const who =
+      first && `${programOf(first.set, first.at)} (pid ${first.set.pid[first.at]} on ${first.set.node[first.at]})`;
+    if (signal === undefined) return `The job ended with exit code ${job.exit_code}${who ? `, as ${who} did` : ''}`;
     const why = reasonOf(job) ?? (signal === 'SIGKILL' ? killer(facts) : SIGNALS[signal]);
-    return `The job was ended by ${signal}${why === undefined ? '' : `: ${why}`}`;
+    return `The job was ended by ${signal}${who ? `, as ${who} was` : ''}${why === undefined ? '' : `: ${why}`}`;
   },
-  evidence(job, { nodes }) {
-    const end: Evidence = { text: job.reason ?? signalOf(job) ?? `exit code ${job.exit_code}`, from: from(job) };
-    const kills = signalOf(job) === 'SIGKILL' ? memoryKills(nodes) : undefined;
-    if (kills === undefined) return [end];
-    const text = kills === 0 ? 'no out-of-memory kill was counted' : `out-of-memory kills: ${kills}`;
-    return [end, { text, from: named(vmstatTable.col.oom_kill), value: kills }];
+  evidence({ job, first }, { nodes }) {
+    const text = job.reason ?? signalOf(job) ?? `exit code ${job.exit_code}`;
+    return [
+      { text, from: from(job) },
+      ...(first === undefined ? [] : [firstEvidence(first)]),
+      ...killEvidence(job, nodes),
+    ];
   },
-  advise: (job, facts) =>
+  advise: ({ job }, facts) =>
     deadRank(facts) === undefined
       ? (ADVICE[signalOf(job) ?? ''] ?? 'The job’s own output says more.')
       : 'See the finding about the rank.',
   confidence: high('reported by the system'),
 };
+
+const firstEvidence = ({ set, at }: NonNullable<Failed['first']>): Evidence => ({
+  text: `${processName(set, at)} ended so at ${formatMoment(set.end[at]!)}`,
+  from: named(processEndTable.col.exitcode, processEndTable.col.exitsignal),
+  node: set.node[at]!,
+  value: set.pid[at]!,
+});
+
+function killEvidence(job: JobReport, nodes: readonly NodeReport[]): Evidence[] {
+  const kills = signalOf(job) === 'SIGKILL' ? memoryKills(nodes) : undefined;
+  if (kills === undefined) return [];
+  const text = kills === 0 ? 'no out-of-memory kill was counted' : `out-of-memory kills: ${kills}`;
+  return [{ text, from: named(vmstatTable.col.oom_kill), value: kills }];
+}
 
 /** Somebody wanted it so: no fault, but nothing that may go unsaid. */
 const cancelled: Words<JobReport> = {

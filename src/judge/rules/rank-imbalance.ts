@@ -25,7 +25,7 @@ const thresholds = {
   spinning: 0.95,
   /** A rank with less than this share of the median did next to nothing. */
   idle: 0.5,
-  /** One rank has so many times the median memory, and so many bytes more. */
+  /** One rank has so many times the median memory of the others, and so many bytes more. */
   memory: 2,
   memory_bytes: 2 ** 30,
 };
@@ -35,7 +35,7 @@ type Limits = typeof thresholds;
 export default ruleOfCases({
   id: 'rank-imbalance',
   title: 'ranks with unequal work',
-  help: 'Of the CPU time of the slowest rank the others lack 20 % on average: they wait for it. Or one rank has twice the median memory, and 1 GiB more. Where the MPI library yields while it waits (system time without reads and writes), user CPU time is compared. Where all ranks were busy all of the time this is not measurable: MPI that asks again and again uses a CPU as work does.',
+  help: 'Of the CPU time of the slowest rank the others lack 20 % on average: they wait for it. Or one rank has more than twice the median memory of the others, and 1 GiB more. Where the MPI library yields while it waits (system time without reads and writes), user CPU time is compared. Where all ranks were busy all of the time this is not measurable: MPI that asks again and again uses a CPU as work does.',
   kind: 'trouble',
   order: 320,
   needs: [recordedRanks],
@@ -164,9 +164,9 @@ interface Large {
 }
 
 function largeOf(world: World, limits: Limits): Large | undefined {
-  const middle = median(world.ranks.map((rank) => rank.memory_peak_bytes));
   const rank = world.ranks.reduce((a, b) => ((b.memory_peak_bytes || 0) > (a.memory_peak_bytes || 0) ? b : a));
-  if (middle === undefined || world.ranks.length < 3) return undefined;
+  const middle = median(world.ranks.filter((other) => other !== rank).map((other) => other.memory_peak_bytes));
+  if (middle === undefined) return undefined;
   const isLarge =
     rank.memory_peak_bytes > limits.memory * middle && rank.memory_peak_bytes - middle > limits.memory_bytes;
   return isLarge ? { world, rank, middle } : undefined;

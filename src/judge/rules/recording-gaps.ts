@@ -12,8 +12,10 @@ import { hit, ruleOfCases, type Words } from './shared/rule.ts';
 const thresholds = {
   /** Fewer ticks than this share, and means and peaks may be wrong. */
   ticks: 0.95,
-  /** One tick that is late is a twentieth of a short job. */
+  /** One tick that is late is a twentieth of a short job, … */
   fewest_missing: 3,
+  /** … and at five samples a second an agent that waits for a busy CPU misses two: counters go on meanwhile. */
+  missing_seconds: 1,
 };
 
 interface Gaps {
@@ -29,18 +31,20 @@ interface Gaps {
 export default ruleOfCases({
   id: 'recording-gaps',
   title: 'gaps in the recording',
-  help: 'Fewer than 95 % of the expected ticks were sampled and at least three are missing, samples were lost, the clock jumped, or nothing can be read.',
+  help: 'Fewer than 95 % of the expected ticks were sampled, at least three are missing, and these are a second in total. Or samples were lost, the clock jumped, or nothing can be read.',
   kind: 'trouble',
   order: 700,
   isExact: true,
   needs: [{ what: 'the agents’ records' }],
   thresholds,
-  when({ nodes, quality }, limits) {
+  when({ job, nodes, quality }, limits) {
     if (nodes.length === 0) return [hit(nothingRecorded, undefined)];
     const { ticks, expected_ticks: expected, lost_samples, nodes_silent = [] } = quality;
     const silent = quality.nodes_missing.length + quality.nodes_stopped_early.length + nodes_silent.length;
     const share = expected > 0 ? ticks / expected : 1;
-    const isFew = share < limits.ticks && expected - ticks >= limits.fewest_missing && silent === 0;
+    const missing = expected - ticks;
+    const isLong = missing >= limits.fewest_missing && !(missing * job.interval_seconds < limits.missing_seconds);
+    const isFew = share < limits.ticks && isLong && silent === 0;
     if (!isFew && quality.clock_jumps.length === 0 && lost_samples.length === 0) return [];
     const lost = lossesOf(lost_samples).reduce((sum, { samples }) => sum + samples, 0);
     const isFull = lost_samples.every(({ why }) => why === SPOOL_FULL);

@@ -77,3 +77,29 @@ test('what sampling saw of a process before it executed a program is not that pr
   );
   assert.deepEqual(unknown, [Number.NaN, 500], 'nobody knows how much the shell had');
 });
+
+test('a server whose processes say what they do in place of their arguments has them apart', async () => {
+  const folder = temporary();
+  const node = path.join(folder, 'node=c1');
+  const commands = ["'postgres: checkpointer '", "'nginx: worker process'", "'/opt/my prog' -n 4", 'postgres -D db'];
+  await appendRows(
+    node,
+    processTable,
+    commands.map((command, i) => ({
+      ...{ time: at(3), pid: String(10 + i), start: String(at(1) / 1000), name: i < 3 ? '' : 'postgres', command },
+      ...{ user: 'ada', uid: 1000, ppid: 1, user_ms: 1000 },
+    })),
+  );
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf()));
+  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agentOf('c1', [processTable])));
+  const set = readProcesses([openRecording(folder)]);
+  assert.deepEqual(
+    Array.from(set.pid, (pid, i) => [pid, set.exename[i], set.args[i]]),
+    [
+      [10, 'postgres', 'checkpointer'],
+      [11, 'nginx', 'worker process'],
+      [12, 'my prog', '-n 4'],
+      [13, 'postgres', '-D db'],
+    ],
+  );
+});

@@ -309,11 +309,14 @@ function addProgram(columns: ProcessColumns, i: number, sample: SampledProcess):
 
 function addCommand(columns: ProcessColumns, i: number, { name, command }: SampledProcess): void {
   const [first = '', ...others] = wordsOf(command);
-  const program = unquoted(first);
-  columns.argv0[i] = program;
-  columns.exename[i] = name === '' ? program.slice(program.lastIndexOf('/') + 1) : name;
-  columns.args[i] = others.join(' ');
+  const [, program, title] = TITLE.exec(unquoted(first)) ?? [first, unquoted(first), ''];
+  columns.argv0[i] = program!;
+  columns.exename[i] = name === '' ? program!.slice(program!.lastIndexOf('/') + 1) : name;
+  columns.args[i] = title === '' ? others.join(' ') : title!;
 }
+
+/** Servers write what each of their processes does in the place of its first argument: `postgres: checkpointer `. */
+const TITLE = /^(\S+): +(\S.*?) *$/;
 
 function addCpuTime(columns: ProcessColumns): void {
   columns.cpu_time.set(cpuTimes(columns.metrics, columns.length));
