@@ -100,6 +100,30 @@ test('a step of one task, and a launcher of one rank, are no worlds', () => {
   assert.deepEqual(ranksOf(set), []);
 });
 
+test('what the kernel counted for the children of a rank after they had written their records', () => {
+  const metrics = (user: number, system: number, cutime: number, cstime: number) => ({
+    metrics: { usertime: user * 1e6, systemtime: system * 1e6, cutime: cutime * 1e6, cstime: cstime * 1e6 },
+  });
+  const ranks = (...told: Told[]) => {
+    const set = testSet([
+      { pid: 10, from: 0, to: 10, exename: 'mpirun' },
+      ...told,
+      ompi(12, 1, { cpu: 1, ...metrics(1, 0, 0, 0) }),
+    ]);
+    const { user_seconds, system_seconds, cpu_seconds } = ranksOf(set)[0]!.ranks[0]!;
+    return [user_seconds, system_seconds, cpu_seconds];
+  };
+  const child = ompi(14, 0, { ppid: 11, from: 3, to: 4, cpu: 1, ...metrics(1, 0, 0, 0) });
+  // 0.5 s of system time for its memory
+  assert.deepEqual(ranks(ompi(11, 0, { cpu: 3, ...metrics(2, 1, 1, 0.5) }), child), [3, 1.5, 4.5]);
+  // nobody has waited for it
+  assert.deepEqual(ranks(ompi(11, 0, { cpu: 3, ...metrics(2, 1, 0, 0) }), child), [3, 1, 4]);
+  // once, however deep: what a parent counts has its children's children
+  const below = ompi(15, 0, { ppid: 14, from: 3, to: 4, cpu: 2, ...metrics(2, 0, 0, 0) });
+  const between = ompi(14, 0, { ppid: 11, from: 3, to: 4, cpu: 1, ...metrics(1, 0, 2, 0.25) });
+  assert.deepEqual(ranks(ompi(11, 0, { cpu: 3, ...metrics(2, 1, 3, 0.25) }), between, below), [5, 1.25, 6.25]);
+});
+
 test('recordings that do not say how many ranks there are', () => {
   const set = testSet([
     { pid: 10, from: 0, to: 10, exename: 'mpirun' },

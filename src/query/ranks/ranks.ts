@@ -77,6 +77,7 @@ function rankOf(set: ProcessSet, { rank, node, root, rows }: RankProcesses): Ran
   };
   const worker = rows.reduce((a, b) => ((set.cpu_time[b]! || 0) > (set.cpu_time[a]! || 0) ? b : a));
   const last = lastImage(set, root, rows);
+  const [user, system] = [uncounted(set, rows, 'usertime', 'cutime'), uncounted(set, rows, 'systemtime', 'cstime')];
   return {
     rank,
     node,
@@ -87,9 +88,9 @@ function rankOf(set: ProcessSet, { rank, node, root, rows }: RankProcesses): Ran
     threads: set.threads[worker]!,
     start: smallest(rows.map((i) => set.start[i]!)),
     end: greatestKnown(rows.map((i) => set.end[i]!)),
-    user_seconds: metric('usertime', 1e6),
-    system_seconds: metric('systemtime', 1e6),
-    cpu_seconds: sumOf(rows, (i) => set.cpu_time[i]!) / 1e6,
+    user_seconds: metric('usertime', 1e6) + user,
+    system_seconds: metric('systemtime', 1e6) + system,
+    cpu_seconds: sumOf(rows, (i) => set.cpu_time[i]!) / 1e6 + user + system,
     wait_seconds: metric('time_waiting', 1e9),
     memory_peak_bytes: peakOf(set, rows),
     read_bytes: metric('read_bytes'),
@@ -101,6 +102,28 @@ function rankOf(set: ProcessSet, { rank, node, root, rows }: RankProcesses): Ran
     signal: set.exitsignal[last]! > 0 ? set.exitsignal[last]! : Number.NaN,
     source: rows.every((i) => isExact(set, i) || set.end[i]! < set.start[last]!) ? 'record' : 'sample',
   };
+}
+
+/**
+ * Seconds that the kernel counted for children that were waited for, and that these did not record: it frees the memory of
+ * a process after the process has written its record.
+ */
+function uncounted(set: ProcessSet, rows: readonly number[], own: ProcessMetric, ofChildren: ProcessMetric): number {
+  const [used, waited] = [set.metrics.get(own), set.metrics.get(ofChildren)];
+  if (used === undefined || waited === undefined) return 0;
+  const ofProcesses = Map.groupBy(rows, (i) => set.process[i]!);
+  const sum = (values: Float64Array, images: readonly number[]): number => sumOf(images, (i) => values[i]!) || 0;
+  // of each process what its children used, with theirs
+  const below = new Map<number, number>();
+  let more = 0;
+  for (const [process, images] of [...ofProcesses].sort(([a], [b]) => set.depth[b]! - set.depth[a]!)) {
+    const recorded = below.get(process) ?? 0;
+    const counted = Math.max(recorded, sum(waited, images));
+    more += counted - recorded;
+    const parent = set.process[set.parent[process]!];
+    if (parent !== undefined) below.set(parent, (below.get(parent) ?? 0) + sum(used, images) + counted);
+  }
+  return more / 1e6;
 }
 
 /** What the first process of a rank was at its end: how that ended is how the rank ended. */
