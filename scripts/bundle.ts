@@ -52,6 +52,7 @@ const HEAD = `(function (exports, require, module, __filename, __dirname) {
 const tachoUrl = require("node:url").pathToFileURL(__dirname + "/start.cjs").href;
 const tachoLate = (name, own) => ({ get own() { return own ??= require(name); } });
 const tachoSteady = () => { const [seconds, ns] = process.hrtime(); return seconds * 1e3 + ns / 1e6; };
+const tachoPart = module.part;
 const tachoBegan = tachoSteady() - process.uptime() * 1e3;
 const tachoNow = () => tachoSteady() - tachoBegan;`;
 
@@ -123,6 +124,9 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   serve: ['serve', 'mcp', 'plot'],
 };
 
+/** What `stop` loads when no agent runs any more (src/cli/stop-whole.ts): it seals and judges. */
+export const FINISH = 'finish';
+
 /** Modules of src/cli that differ between the whole program and its parts, because what they import does. */
 const DIFFERENT = ['main', 'program', 'verbs', 'stop', 'serve', 'mcp', 'plot'];
 
@@ -188,7 +192,11 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
   const names = Object.keys(PARTS).filter((name) => isWhole || name !== 'serve');
   const [{ metafile }] = await Promise.all([
     build({
-      entryPoints: { tacho: cli('main'), ...Object.fromEntries(names.map((name) => [name, `part:${name}`])) },
+      entryPoints: {
+        tacho: cli('main'),
+        [FINISH]: cli('stop-finish'),
+        ...Object.fromEntries(names.map((name) => [name, `part:${name}`])),
+      },
       outdir: folder,
       outExtension: { '.js': '.cjs' },
       ...SHARED,
@@ -213,7 +221,7 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
   for (const [file, { inputs }] of Object.entries(metafile.outputs)) {
     const name = path.basename(file, '.cjs');
     const judges = Object.keys(inputs).find((input) => input.startsWith('src/judge/'));
-    if (!['tacho', 'serve', 'run', 'report', 'import'].includes(name) && judges !== undefined)
+    if (!['tacho', FINISH, 'serve', 'run', 'report', 'import'].includes(name) && judges !== undefined)
       throw new Error(`scripts/bundle.ts: ${name}.cjs has more than its verbs need: ${judges}`);
     nodesOwn(at(`${name}.cjs`));
     sign(at(`${name}.cjs`));

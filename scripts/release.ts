@@ -11,7 +11,7 @@ import { REPORT_FILE } from '../src/judge/kept-report.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../test/made/epmt-archive.ts';
 import { buildWeb } from './build-web.ts';
-import { bundle, DUCKDB_PACKAGE, PARTS } from './bundle.ts';
+import { bundle, DUCKDB_PACKAGE, FINISH, PARTS } from './bundle.ts';
 
 /**
  * Makes tacho-<version>-linux-<architecture>.tar.gz in dist/, or in the folder given; with --quick, which is enough for
@@ -105,6 +105,8 @@ async function compile(): Promise<void> {
     ['export', recording, ...columns, '--to', path.join(scratch, 'columns')],
     ['export', recording, '--layout', 'wide', '--to', path.join(scratch, 'wide')],
     ['import', 'epmt', archive, '-o', scratch],
+    ['start', '-o', path.join(scratch, 'sealed')],
+    ['stop', path.join(scratch, 'sealed')],
     ['start', '-o', started],
     ['stop', started, '--no-seal'],
     ['serve', '--help'],
@@ -118,7 +120,7 @@ async function compile(): Promise<void> {
     if (done.status !== 0) throw new Error(`the bundled program does not run:\n${done.stderr}`);
   }
   fs.rmSync(scratch, { recursive: true });
-  for (const name of ['tacho', ...Object.keys(PARTS)])
+  for (const name of ['tacho', FINISH, ...Object.keys(PARTS)])
     if (!fs.existsSync(at(`lib/${name}.compiled`))) throw new Error('V8 left no compiled code');
 }
 

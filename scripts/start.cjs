@@ -5,7 +5,7 @@ const path = require('node:path');
 const vm = require('node:vm');
 
 // for what runs inside jobs, two at a time, or is quick, parts of the program are enough (scripts/bundle.ts); once `stop` has
-// ended the agents, it goes on as the whole program (src/cli/stop-whole.ts)
+// ended the agents, it loads another one (src/cli/stop-whole.ts)
 const PARTS = {
   run: 'run',
   report: 'report',
@@ -23,33 +23,37 @@ const PARTS = {
 };
 // a second thread is of the part that has begun it (src/cli/thread.ts)
 const verb = process.argv[2] === '--thread' && process.argv[3] !== 'list' ? 'report' : process.argv[2];
-const name = (!process.env.TACHO_STOPPED && PARTS[verb]) || 'tacho';
-const filename = path.join(__dirname, `${name}.cjs`);
-const text = fs.readFileSync(filename, 'latin1');
-// V8 compares the length alone: compiled code ends with the hash that its bundle ends with (scripts/bundle.ts)
-const hash = text.slice(-16);
 // in a checkout, whose bundles change, each verb keeps what it needed
 const isCheckout = fs.existsSync(path.join(__dirname, 'sources'));
 const ofVerb = isCheckout ? `.${verb?.replaceAll(/[^a-z-]/g, '')}` : '';
-const compiled = path.join(__dirname, `${name}${ofVerb}.compiled`);
-const script = new vm.Script(text, {
-  filename,
-  cachedData: compiledCode(),
-  importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-});
-// scripts/release.ts asks for the compiled code after a run, when V8 knows which functions are needed
-let isWritten = false;
 const isAsked = process.env.TACHO_WRITE_COMPILED !== undefined;
 delete process.env.TACHO_WRITE_COMPILED;
-if (isAsked) keepCompiled();
-else if (isCheckout && script.cachedDataRejected !== false && fs.statSync(__dirname).uid === process.geteuid()) {
-  keepCompiled();
-  // what lives longer soon has other options, and forgets what only its start needed
-  setTimeout(write, 3000).unref();
-}
-script.runInThisContext()(exports, require, module, filename, __dirname);
+/** What is compiled now, and kept when this process ends. */
+const unwritten = [];
+part(PARTS[verb] ?? 'tacho');
 
-function compiledCode() {
+/** Runs a part of the program; returns what it exports. */
+function part(name) {
+  const filename = path.join(__dirname, `${name}.cjs`);
+  const text = fs.readFileSync(filename, 'latin1');
+  // V8 compares the length alone: compiled code ends with the hash that its bundle ends with (scripts/bundle.ts)
+  const hash = text.slice(-16);
+  const compiled = path.join(__dirname, `${name}${ofVerb}.compiled`);
+  const script = new vm.Script(text, {
+    filename,
+    cachedData: compiledCode(compiled, hash),
+    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  // scripts/release.ts asks for the compiled code after a run, when V8 knows which functions are needed
+  const isLacking =
+    isCheckout && script.cachedDataRejected !== false && fs.statSync(__dirname).uid === process.geteuid();
+  if (isAsked || isLacking) keepCompiled({ script, compiled, hash });
+  const own = { exports: {}, part };
+  script.runInThisContext()(own.exports, require, own, filename, __dirname);
+  return own.exports;
+}
+
+function compiledCode(compiled, hash) {
   try {
     const code = fs.readFileSync(compiled);
     return code.toString('latin1', code.length - hash.length) === hash ? code : undefined;
@@ -58,31 +62,31 @@ function compiledCode() {
   }
 }
 
-function keepCompiled() {
+function keepCompiled(one) {
+  unwritten.push(one);
+  if (unwritten.length > 1) return;
   // functions that runs before needed, and this one does not, are kept, and those that only its start needs
   require('node:v8').setFlagsFromString('--no-flush-bytecode');
-  const { execve } = process;
-  process.execve = (...program) => {
-    write();
-    execve(...program);
-  };
   // a verb that does not exist has nothing to keep
   process.on('exit', (code) => code === 0 && write());
+  // what lives longer soon has other options, and forgets what only its start needed
+  if (!isAsked) setTimeout(write, 3000).unref();
 }
 
 function write() {
-  if (isWritten) return;
-  isWritten = true;
+  if (unwritten.length === 0) return;
   const v8 = require('node:v8');
   // the code belongs to the usual options
   for (const usual of ['--flush-bytecode', '--turbofan']) v8.setFlagsFromString(usual);
-  const own = `${compiled}.${process.pid}-${Date.now()}`;
-  try {
-    fs.writeFileSync(own, Buffer.concat([script.createCachedData(), Buffer.from(hash, 'latin1')]));
-    fs.renameSync(own, compiled);
-  } catch (error) {
-    if (isAsked) throw error;
-    // it is only a saving
-    fs.rmSync(own, { force: true });
+  for (const { script, compiled, hash } of unwritten.splice(0)) {
+    const own = `${compiled}.${process.pid}-${Date.now()}`;
+    try {
+      fs.writeFileSync(own, Buffer.concat([script.createCachedData(), Buffer.from(hash, 'latin1')]));
+      fs.renameSync(own, compiled);
+    } catch (error) {
+      if (isAsked) throw error;
+      // it is only a saving
+      fs.rmSync(own, { force: true });
+    }
   }
 }

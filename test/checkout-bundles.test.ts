@@ -29,6 +29,8 @@ function clone(t: TestContext, { without = 'none', program = SMALL }: { without?
   if (program !== '') {
     fs.mkdirSync(path.dirname(main));
     fs.writeFileSync(main, program);
+    // the other file that a bundle begins with
+    fs.writeFileSync(path.join(path.dirname(main), 'stop-finish.ts'), '');
   }
   const packages = path.join(folder, 'node_modules');
   fs.mkdirSync(packages);

@@ -9,7 +9,8 @@ import type { Database } from '../database/connect.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import { confinedTo } from '../judge/confined-to.ts';
 import type { GatherOptions } from '../judge/facts/gather.ts';
-import { readKeptReport } from '../judge/kept-report.ts';
+import type { Results } from '../judge/keep-results.ts';
+import { readKeptReport, withFinish } from '../judge/kept-report.ts';
 import type { Report } from '../judge/report-schema.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { isWrongUse, ranThen } from '../query/spans/select.ts';
@@ -47,6 +48,8 @@ export interface ReportOptions extends StoreOptions, DatabaseOptions, SpanOption
   stream?: { readonly isTTY?: boolean | undefined };
   /** Of the card at the end of a recording: what is wrong in the configuration is said, and not used. */
   isForgiving?: boolean;
+  /** Called with what was worked out for the usual report, which may then be kept with the recording. */
+  keep?: (results: Results) => void;
   /** Whoever has recorded reports: CPU seconds of its own that the recording does not have yet. */
   spent?: () => number;
 }
@@ -264,7 +267,7 @@ async function* madeOf<T extends object>(
   );
   const orFailed = async (item: Reported): Promise<T | Failed> => {
     try {
-      const made = await reportOf(item);
+      const made = await reportOf(item, options.keep);
       if (options.spent !== undefined && made.cost.cpu_seconds !== undefined) made.cost.cpu_seconds += options.spent();
       return making.of(made, shown, () => openFound(item));
     } catch (error) {
@@ -317,7 +320,7 @@ const judging = () => Promise.all([import('../judge/facts/gather.ts'), import('.
 /** The rules as the configuration has them; undefined: as they are. */
 async function ruleSettings({ config, isForgiving = false }: ReportOptions): Promise<RuleSettings | undefined> {
   // what else is wrong was said when the recording began
-  if (isForgiving) return (await import('./rule-settings.ts')).forgivingRules(config);
+  if (isForgiving) return (await import('./rule-settings.ts')).changedRules(config);
   const settings = await loadConfig({}, config);
   if (!hasRuleSettings(settings)) return undefined;
   return (await import('../judge/rules/shared/settings.ts')).ruleSettingsOf(settings);
@@ -336,12 +339,21 @@ interface Failed {
 }
 
 /** The report of one recording: the one that is kept with it, or made now. */
-export async function reportOf({ wanted, settings, ...found }: Reported): Promise<Report> {
+export async function reportOf(
+  { wanted, settings, ...found }: Reported,
+  keep?: (results: Results) => void,
+): Promise<Report> {
   const recording = await openFound(found);
   const { phases, ...part } = wanted;
   const isUsual = settings === undefined && Object.keys(part).length === 0;
   const kept = isUsual ? readKeptReport(recording, phases) : undefined;
   if (kept !== undefined) return kept;
+  if (isUsual && phases !== true && keep !== undefined) {
+    const { workOut } = await import('../judge/keep-results.ts');
+    const results = await workOut(recording);
+    keep(results);
+    return withFinish({ ...results.report, cost: { ...results.report.cost } }, recording);
+  }
   const [{ gatherQuickly }, { report }] = await judging();
   return report(await gatherQuickly(recording, wanted), settings);
 }

@@ -9,8 +9,8 @@ export async function forgivingRules(config?: string): Promise<RuleSettings> {
 }
 
 /** The same for whoever may use kept reports; undefined: the configuration says nothing of the rules. */
-export async function changedRules(): Promise<RuleSettings | undefined> {
-  const settings = await loadConfig({}, undefined, undefined, () => {});
+export async function changedRules(config?: string): Promise<RuleSettings | undefined> {
+  const settings = await loadConfig({}, config, undefined, () => {});
   return hasRuleSettings(settings) ? rulesIn(settings) : undefined;
 }
 

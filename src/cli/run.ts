@@ -6,6 +6,7 @@ import { rescueWith } from '../base/rescue.ts';
 import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
+import type { Results } from '../judge/keep-results.ts';
 import type { WriterOptions } from '../recording/live/append.ts';
 import { errorLine, NOT_RECORDED } from './error-text.ts';
 import { keepFinish, ownSeconds } from './finish-cost.ts';
@@ -143,18 +144,26 @@ async function finish(folder: string, format: Options['format'] | undefined, con
     // before the card, which then has what that cost, too
     const isSealed = isWorthSealing(recording);
     if (isSealed) (await import('../recording/sealed/seal.ts')).sealRecording(recording, { force: true });
+    let results: Results | undefined;
     if (format !== undefined) {
       await (await import('../jobs/schedulers/refresh.ts')).fileJob(recording, { steps: true });
       const { reportCard } = await import('./report.ts');
       const card = await reportCard([folder], {
         ...{ stream: process.stderr, format, spent, isForgiving: true },
         ...stated({ config }),
+        ...(isSealed && {
+          keep: (all) => {
+            results = all;
+          },
+        }),
       });
       process.stderr.write(format === 'json' || format === 'html' ? card : `${card}\nRecording ${printable(shown)}\n`);
     }
     if (isSealed) {
-      const made = (await import('../judge/keep-results.ts')).keepResults(openRecording(folder));
-      (await import('../judge/outliers/kept-features.ts')).keepFeatures(openRecording(folder), made);
+      const { keep, keepResults } = await import('../judge/keep-results.ts');
+      const sealed = openRecording(folder);
+      const made = results === undefined ? keepResults(sealed) : keep(results);
+      (await import('../judge/outliers/kept-features.ts')).keepFeatures(sealed, made);
     }
     keepFinish(folder, spent());
     // others' recordings: nobody waits for them with the card

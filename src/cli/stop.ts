@@ -2,8 +2,7 @@ import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
 import { pathNamed } from './named-recordings.ts';
-import type { StopOptions } from './stop-finish.ts';
-import { type StoppedRecording, takeStopped } from './stop-whole.ts';
+import type { StopOptions, StoppedRecording } from './stop-finish.ts';
 
 export function define(command: Command): void {
   command
@@ -33,8 +32,7 @@ Examples:
 `,
     )
     .action(async (folder: string | undefined, options: StopOptions) => {
-      const stopped =
-        takeStopped() ?? (await stop(folder === undefined ? undefined : await pathNamed(folder), options.exitCode));
+      const stopped = await stop(folder === undefined ? undefined : await pathNamed(folder), options.exitCode);
       const { finish } = await import('./stop-finish.ts');
       await finish(stopped, options);
     });

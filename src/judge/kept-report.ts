@@ -72,7 +72,8 @@ export const withoutFinish = ({ job: { finish_seconds: _, ...job }, ...rest }: R
   job,
 });
 
-function withFinish(report: Report, { job }: Recording): Report {
+/** Adds what it used then. */
+export function withFinish(report: Report, { job }: Recording): Report {
   if (report.cost.cpu_seconds !== undefined) report.cost.cpu_seconds += job.finish_seconds ?? 0;
   return report;
 }

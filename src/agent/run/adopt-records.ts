@@ -1,10 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { RECORD_PLACES } from '../../control/record-places.ts';
-import { type ProcessId, stillRuns } from '../../jobs/found/process-id.ts';
 import { newestWrite } from '../../recording/folder/alive.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
-import { readJson } from '../../recording/folder/record-file.ts';
 import { TableWriter } from '../../recording/live/append.ts';
 import { CsvText } from '../../recording/live/csv-write.ts';
 import type { Check } from '../../recording/repair/verify.ts';
@@ -14,9 +11,8 @@ import { type Records, WHOLE_NODE } from '../../sources/scope.ts';
 import type { Source } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import { header } from '../../table/table.ts';
+import { leftRecords } from './left-records.ts';
 
-/** Who reads it, and for which recording. */
-const MOST_NOTE = 64 << 10;
 const STALE_MS = 60_000;
 
 /**
@@ -64,14 +60,6 @@ export function readUnfiled(recording: Recording): void {
   for (const { table } of filled) if (!node.tables.has(table.name)) node.tables.set(table.name, { parts: [] });
 }
 
-/** What processes of the recording's job have left here after the agent of their node was killed. */
-function leftRecords(recording: Recording): { records: Records; node: NodeRecording } | undefined {
-  const { process_records: records } = recording.job;
-  if (records === undefined || !isOwnPlace(records.file)) return undefined;
-  const node = nodeOf(recording, records);
-  return node && { records, node };
-}
-
 /** Two who come at once must not both take it over; one that was killed has not. Undefined: somebody else does. */
 function claim(folder: string): (() => void) | undefined {
   const lock = path.join(folder, 'taken');
@@ -83,35 +71,6 @@ function claim(folder: string): (() => void) | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Whether it is one of the places that Tacho makes, and this user's alone: what a recording names may be anything. */
-function isOwnPlace(file: string): boolean {
-  const uid = process.geteuid!();
-  const folder = path.dirname(file);
-  const isNamed = path.basename(folder).startsWith(`tacho-${uid}-`) && path.basename(file) === 'events';
-  if (!isNamed || !RECORD_PLACES.includes(path.dirname(folder))) return false;
-  const found = fs.lstatSync(folder, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && found.uid === uid && (found.mode & 0o077) === 0;
-}
-
-/** The node whose agent has made the file here, for this recording, and no longer runs. */
-function nodeOf({ path: recording, nodes }: Recording, records: Records): NodeRecording | undefined {
-  try {
-    const agent = readJson(path.join(path.dirname(records.file), 'agent'), MOST_NOTE) as ProcessId & {
-      recording: string;
-    };
-    if (stillRuns(agent) || isForAnother(agent.recording, recording)) return undefined;
-    return nodes.find((node) => node.agent?.pid === agent.pid);
-  } catch {
-    return undefined;
-  }
-}
-
-/** A recording that was moved since is still this one. */
-function isForAnother(named: string, recording: string): boolean {
-  const [a, b] = [named, recording].map((each) => fs.statSync(each, { throwIfNoEntry: false }));
-  return a !== undefined && (a.dev !== b?.dev || a.ino !== b.ino);
 }
 
 interface Reader {

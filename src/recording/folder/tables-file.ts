@@ -71,7 +71,6 @@ export function moveTables(folder: string, more: Tables, written: readonly strin
   const text = storedText(tables);
   if (several && isInCommon(path.dirname(folder), text)) fs.rmSync(own, { force: true });
   else write(own, text, fs.renameSync);
-  syncFolder(folder);
   // a hub may have heard from the node meanwhile: then it says them once more
   if (versionOf(file) !== before) return;
   replaceLast(file, { ...record, tables: [], written: [...new Set([...(record.written ?? []), ...written])] });

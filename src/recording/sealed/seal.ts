@@ -9,7 +9,7 @@ import { tableOf } from '../folder/describe.ts';
 import { fileNames } from '../folder/file-names.ts';
 import { isParquet, packedName, parquetName, statisticsName, type TableFiles, tableFiles } from '../folder/files.ts';
 import type { NodeRecording, Recording } from '../folder/open.ts';
-import { syncFolder, writeSynced } from '../folder/synced.ts';
+import { syncFile, syncFolder, writeNew } from '../folder/synced.ts';
 import { moveTables, versionOf } from '../folder/tables-file.ts';
 import type { Damage } from '../read/csv-read.ts';
 import { type ReadBatch, readTable } from '../read/read.ts';
@@ -30,7 +30,7 @@ export interface SealOptions {
   progress?: (bytes: number) => void;
   /** How many values may be in memory at once (default 8 million). */
   valuesAtOnce?: number;
-  /** Called after each step that reached the disk: tests stop there. */
+  /** Called after each step: tests stop there. */
   step?: (what: string) => void;
   /** Epoch microseconds. */
   now?: number;
@@ -86,18 +86,29 @@ function sealTables(node: NodeRecording, options: SealOptions, open: boolean): S
       const lacking = isParquet(files.sealed) ? files.statistics === undefined : options.parquet === true;
       if (files.parts.length > 0 || lacking) ready.push(prepareTable(node, name, options, open));
     }
+    // after all of them are written: the disk takes them together
+    for (const each of ready) each.sync();
   } catch (error) {
     if (!(error instanceof Stopped)) for (const each of ready) each.abandon();
     throw error;
   }
-  return ready.map((each) => each.finish());
+  const placed = ready.map((each) => each.place());
+  if (placed.length > 0) syncFolder(node.folder);
+  return placed.map((each) => each.finish());
 }
 
 /** A table whose sealed form is written, under names that nobody reads. */
 interface ReadyTable {
-  /** Puts it in the place of the live parts. */
-  finish(): SealedTable;
+  /** Waits until it is on the disk. */
+  sync(): void;
+  /** Gives it its name. */
+  place(): PlacedTable;
   abandon(): void;
+}
+
+interface PlacedTable {
+  /** Removes the live parts that it stands for. */
+  finish(): SealedTable;
 }
 
 function prepareTable(node: NodeRecording, name: string, options: SealOptions, open: boolean): ReadyTable {
@@ -142,23 +153,29 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
     step('written');
     return { written, kept: keepRejected(folder, rejected, written.damage, step) };
   });
+  const [sealed, newSealed] = written.packed ? [packed, newPacked] : [parquet, newParquet];
   for (const size of sizes.values()) options.progress?.(size);
   const after = sizeOf(newParquet) + sizeOf(newPacked) + sizeOf(newStatistics);
-  const finish = (): SealedTable =>
+  const sync = (): void => orFault(() => syncFile(newSealed));
+  const place = (): PlacedTable =>
     orFault(() => {
       if (version() !== known) {
         // somebody else sealed it meanwhile, perhaps with newer rows: begin again with theirs
         abandon();
-        return prepareTable(node, name, { ...options, progress: () => {} }, open).finish();
+        const again = prepareTable(node, name, { ...options, progress: () => {} }, open);
+        again.sync();
+        return again.place();
       }
-      const [sealed, newSealed] = written.packed ? [packed, newPacked] : [parquet, newParquet];
       if (!fs.existsSync(sealed)) rememberDamaged(folder, name, path.basename(sealed));
       fs.renameSync(newSealed, sealed);
       step('sealed renamed');
       if (written.measured) fs.renameSync(newStatistics, statistics);
       step('statistics renamed');
       written.overview?.write(folder, sizeOf(sealed));
-      syncFolder(folder);
+      return { finish };
+    });
+  const finish = (): SealedTable =>
+    orFault(() => {
       for (const each of former) {
         const file = path.join(folder, each);
         if (file === sealed || (file === statistics && written.measured)) continue;
@@ -175,7 +192,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
       }
       return { table: name, rows: written.rows, bytes_before: before, bytes_after: after };
     });
-  return { finish, abandon };
+  return { sync, place, abandon };
 }
 
 /** Thrown by tests in place of a crash: nothing is tidied up. */
@@ -206,6 +223,8 @@ const MOST_PACKED_VALUES = 1 << 18;
 const MOST_UNMEASURED_VALUES = 1 << 16;
 /** What a column takes in a Parquet file at least: its names, where it is, its bounds, the head of its page. */
 const PARQUET_COLUMN_BYTES = 180;
+/** And what the file takes beside its columns: its description, its time. */
+const PARQUET_FILE_BYTES = 500;
 
 /** Writes the table as what is smaller, and its statistics. */
 function writeTable(
@@ -231,7 +250,7 @@ function writeTable(
     short.length === 0 ? statistics : { ...statistics, damage: short };
   // what is wrong with a table is told in its statistics
   const measured = values > MOST_UNMEASURED_VALUES || damage.length > 0;
-  if (csv === undefined || csv.length > PARQUET_COLUMN_BYTES * table.columns.length) {
+  if (csv === undefined || csv.length > PARQUET_FILE_BYTES + PARQUET_COLUMN_BYTES * table.columns.length) {
     const { statistics, overview } = writeParquet(node, name, first, whole, targets.parquet, valuesAtOnce);
     writeStatistics(targets.statistics, known(statistics), targets.parquet);
     if (csv === undefined || csv.length >= sizeOf(targets.parquet) + (measured ? 0 : sizeOf(targets.statistics)))
@@ -239,7 +258,7 @@ function writeTable(
     fs.rmSync(targets.parquet);
     fs.rmSync(targets.statistics);
   }
-  writeSynced(targets.packed, csv);
+  writeNew(targets.packed, csv);
   if (measured) writeStatistics(targets.statistics, known(measure(first)), targets.packed);
   return { rows, damage, packed: true, measured };
 }
@@ -266,7 +285,10 @@ function writeParquet(
   const measured = measureSeries(head);
   const overview = OverviewMaker.of(head);
 
-  const writer = new ParquetWriter(target, parquetColumns(table), rows, { metadata: packedMetadata(table) });
+  const writer = new ParquetWriter(target, parquetColumns(table), rows, {
+    metadata: packedMetadata(table),
+    sync: false,
+  });
   try {
     writer.column('time', head.time);
     for (const [column, texts] of head.texts) writer.column(column, texts);
