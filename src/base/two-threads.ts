@@ -18,31 +18,48 @@ export function allowThreads(file: string | undefined): void {
 
 /**
  * What `work` makes of each item, in their order. Some of them are done by another thread at the same time, where `task`
- * names the same work (src/cli/thread.ts); what that cannot do is done here. Items and results are plain data.
+ * names the same work (src/cli/thread.ts); what that cannot do is done here. Items and results are plain data. Items may be
+ * found one by one: the other thread works while this one looks for more.
  */
 export async function* inTwoThreads<I, O>(
   task: string,
-  items: readonly I[],
+  items: Iterable<I>,
   work: (item: I) => O | Promise<O>,
   isWorthIt = true,
 ): AsyncGenerator<O> {
   const thread = isWorthIt ? await Thread.start<I, O>(task) : undefined;
   const done = new Map<number, O>();
+  const begun = new Map<number, I>();
+  const more = items[Symbol.iterator]();
+  let next = 0;
+  let isMore = true;
+  /** The place of one more item, if there is one. */
+  const take = (): number | undefined => {
+    const item = isMore ? more.next() : undefined;
+    isMore = item !== undefined && item.done !== true;
+    if (item === undefined || item.done === true) return undefined;
+    begun.set(next, item.value);
+    return next++;
+  };
   try {
-    for (let [i, next] = [0, 0]; i < items.length; ) {
-      while (thread?.hasRoom === true && next < items.length) thread.ask(next, items[next++]!);
+    for (let i = 0; i < next || isMore; ) {
+      while (thread?.hasRoom === true && isMore) {
+        const place = take();
+        if (place !== undefined) thread.ask(place, begun.get(place)!);
+      }
       const result = thread?.answers.get(i) ?? done.get(i);
+      const own = result === undefined && next - i < (thread === undefined ? 1 : AHEAD) ? take() : undefined;
       if (result !== undefined) {
         thread?.answers.delete(i);
+        begun.delete(i);
         done.delete(i++);
         yield result;
-      } else if (next < items.length && next - i < (thread === undefined ? 1 : AHEAD)) {
-        const own = next++;
-        done.set(own, await work(items[own]!));
+      } else if (own !== undefined) {
+        done.set(own, await work(begun.get(own)!));
         // what the other one has done comes in between
         if (thread !== undefined) await new Promise(setImmediate);
       } else if (thread?.asked.has(i) === true) await thread.news();
-      else done.set(i, await work(items[i]!));
+      else if (begun.has(i)) done.set(i, await work(begun.get(i)!));
     }
   } finally {
     await thread?.worker.terminate();

@@ -7,7 +7,13 @@ import { count, listed as errorLine } from '../base/readable.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
 import { warn } from '../base/warn.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
-import { byTime, describeAll, type Listed, type RecordingFolder, recordingFolders } from '../recording/folder/list.ts';
+import {
+  byTime,
+  describeAll,
+  foldersOfRecordings,
+  type Listed,
+  type RecordingFolder,
+} from '../recording/folder/list.ts';
 import { listText } from '../show/list-text.ts';
 import { tell } from './failure.ts';
 import { JOBS_ARGUMENT, resolveNames } from './named-recordings.ts';
@@ -85,19 +91,37 @@ Examples:
     });
 }
 
-/** So many at a time are described; from the second lot on a second thread helps. */
-const LOT = 500;
+/** So many at a time are described. */
+const LOT = 100;
+/** From so many on a second thread helps: it describes while this one still looks for others. */
+const MANY = 1000;
 
-async function listAll(folders: readonly RecordingFolder[]): Promise<Listed[]> {
+async function listAll(folders: Iterable<RecordingFolder>): Promise<Listed[]> {
   const now = Date.now() * 1000;
-  const lots = Array.from({ length: Math.ceil(folders.length / LOT) }, (_, i) => ({
-    folders: folders.slice(i * LOT, (i + 1) * LOT),
-    now,
-  }));
-  const listed: Listed[] = [];
   const task: ThreadTask = 'list';
-  for await (const lot of inTwoThreads(task, lots, describeAll, lots.length > 2)) listed.push(...lot);
+  const more = folders[Symbol.iterator]();
+  const first = taken(more, MANY);
+  const listed: Listed[] = [];
+  for await (const lot of inTwoThreads(task, lotsOf(first, more, now), describeAll, first.length === MANY))
+    listed.push(...lot);
   return byTime(listed);
+}
+
+function* lotsOf(first: RecordingFolder[], more: Iterator<RecordingFolder>, now: number): Generator<Lot> {
+  for (let i = 0; i < first.length; i += LOT) yield { folders: first.slice(i, i + LOT), now };
+  for (let lot = taken(more, LOT); lot.length > 0; lot = taken(more, LOT)) yield { folders: lot, now };
+}
+
+type Lot = Parameters<typeof describeAll>[0];
+
+function taken<T>(items: Iterator<T>, most: number): T[] {
+  const some: T[] = [];
+  while (some.length < most) {
+    const item = items.next();
+    if (item.done === true) break;
+    some.push(item.value);
+  }
+  return some;
 }
 
 /** Undefined: no place could be looked at, which was said. */
@@ -110,7 +134,7 @@ async function here(names: readonly string[], options: Options): Promise<Listed[
   };
   for (const why of refused) process.exitCode = tell(why);
   const closed: string[] = [];
-  const listed = await listAll(recordingFolders(paths, failed, (folder) => closed.push(folder)));
+  const listed = await listAll(foldersOfRecordings(paths, failed, (folder) => closed.push(folder)));
   if (closed.length > 0) {
     warn(`not looked into, as you may not read them: ${errorLine(closed.map(printable))}`);
   }

@@ -53,28 +53,29 @@ export interface RecordingFolder {
 /** The recordings in some folders, oldest first, without reading their data. */
 export function listRecordings(folders: readonly string[], options: ListOptions = {}): Listed[] {
   const { now = Date.now() * 1000 } = options;
-  return byTime(describeAll({ folders: recordingFolders(folders, options.failed), now }));
+  return byTime(describeAll({ folders: [...foldersOfRecordings(folders, options.failed)], now }));
 }
 
-/** Where recordings are: each once. */
-export function recordingFolders(
+/** Where recordings are: each once, as they are found. */
+export function* foldersOfRecordings(
   folders: readonly string[],
   failed?: ListOptions['failed'],
   closed?: (folder: string) => void,
-): RecordingFolder[] {
-  const found = new Map<string, RecordingFolder>();
+): Generator<RecordingFolder> {
+  const found = new Set<string>();
   for (const start of folders) {
     try {
       for (const each of foldersBelow(start, undefined, closed)) {
         const key = path.resolve(each.folder);
-        if (!found.has(key)) found.set(key, each);
+        if (found.has(key)) continue;
+        found.add(key);
+        yield each;
       }
     } catch (error) {
       if (failed === undefined || !(error instanceof Fault)) throw error;
       failed(error);
     }
   }
-  return [...found.values()];
 }
 
 /** Plain data in and out: another thread may do it. */
