@@ -10,7 +10,8 @@ import type { Rows } from './rows.ts';
  */
 export function arrange(rows: Rows, table: Table, distinct = false): Batch {
   const count = rows.length;
-  const words = new Map([...rows.texts].map(([name, { codes, pool }]) => [name, { codes, values: pool.values() }]));
+  const words = new Map<string, TextColumn>();
+  for (const [name, { codes, pool }] of rows.texts) words.set(name, { codes, values: pool.values() });
   const keys = table.keys.map((key) => words.get(key.name)!);
   const sorted = sortedSeries(keys, rows.time, count);
   if (sorted !== undefined) return inPlace(rows, table, words, sorted);
@@ -140,12 +141,15 @@ const firstOf = <T extends Float64Array | Uint32Array>(values: T, count: number)
   values.length === count ? values : (values.subarray(0, count) as T);
 
 /** The batch of rows that stay where they are. */
-function inPlace(rows: Rows, table: Table, words: ReadonlyMap<string, TextColumn>, series: Uint32Array): Batch {
+function inPlace(rows: Rows, table: Table, words: Map<string, TextColumn>, series: Uint32Array): Batch {
   const count = rows.length;
-  const numbers = new Map([...rows.numbers].map(([name, values]) => [name, firstOf(values, count)]));
-  const texts = new Map(
-    [...words].map(([name, { codes, values }]) => [name, { codes: firstOf(codes, count), values }]),
-  );
+  // mostly they have just as much room as there are rows
+  if (rows.capacity === count)
+    return { table, rows: count, time: rows.time, numbers: rows.numbers, texts: words, series };
+  const numbers = new Map<string, Float64Array>();
+  for (const [name, values] of rows.numbers) numbers.set(name, firstOf(values, count));
+  const texts = new Map<string, TextColumn>();
+  for (const [name, { codes, values }] of words) texts.set(name, { codes: firstOf(codes, count), values });
   return { table, rows: count, time: firstOf(rows.time, count), numbers, texts, series };
 }
 

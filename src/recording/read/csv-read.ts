@@ -116,6 +116,13 @@ function readText(file: string, parser: Parser, room?: Buffer): void {
   }
 }
 
+/** How many lines end in bytes[from, end). */
+function linesIn(bytes: Buffer, from: number, end: number): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(NEWLINE, from); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) lines++;
+  return lines;
+}
+
 /** No header has control characters, or bytes that are no UTF-8. */
 const NO_TEXT = /[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]/;
 
@@ -129,7 +136,6 @@ class Parser {
   private begun = false;
   private foreign = false;
   private names: readonly string[] = [];
-  private uses: readonly CellUse[] = [];
   private scratch = Buffer.alloc(0);
 
   constructor(rows: Rows, options: CsvOptions, damage: Damage) {
@@ -147,16 +153,18 @@ class Parser {
 
   private chunk(bytes: Buffer, filled: number, last: boolean): number {
     let at = 0;
+    const end = filled === 0 ? 0 : bytes.lastIndexOf(NEWLINE, filled - 1) + 1;
     if (!this.begun) {
-      const end = bytes.subarray(0, filled).indexOf(NEWLINE);
-      if (end < 0) {
+      if (end === 0) {
         if (last && filled === 0) this.damage.unreadable = 'it is empty';
         if (last) this.torn(bytes, 0, filled);
         return last ? filled : 0;
       }
-      at = this.begin(bytes, end, filled);
-    }
-    const end = filled === 0 ? 0 : bytes.lastIndexOf(NEWLINE, filled - 1) + 1;
+      const header = bytes.indexOf(NEWLINE);
+      // before there are columns: they are then made once, as long as they have to be
+      this.rows.reserve(linesIn(bytes, header + 1, end));
+      at = this.begin(bytes, header, filled);
+    } else if (!this.foreign) this.rows.reserve(linesIn(bytes, 0, end));
     if (this.foreign) {
       this.options.reject?.(bytes.subarray(0, filled), this.base);
       return filled;
@@ -196,8 +204,9 @@ class Parser {
       this.damage.unreadable = `its first line is not the header of this table: ${NO_TEXT.test(line) ? 'it is binary data' : line}`;
       return end + 1;
     }
-    this.uses = uses;
+    this.isText = new Uint8Array(uses.length);
     for (let i = 0; i < uses.length; i++) {
+      if (uses[i] === 'text') this.isText[i] = 1;
       if (!this.options.wanted(this.names[i]!)) continue;
       if (uses[i] === 'number') this.rows.addNumber(this.names[i]!);
       else if (uses[i] === 'text') this.rows.addText(this.names[i]!);
@@ -207,24 +216,23 @@ class Parser {
 
   /** Where the cells of the columns go; undefined: nobody wants them. */
   private isText = new Uint8Array(0);
-  private numbers: (Float64Array | undefined)[] = [];
-  private codes: (Uint32Array | undefined)[] = [];
-  private pools: (TextPool | undefined)[] = [];
+  private readonly numbers: (Float64Array | undefined)[] = [];
+  private readonly codes: (Uint32Array | undefined)[] = [];
+  private readonly pools: (TextPool | undefined)[] = [];
 
   private bind(): void {
-    const { rows, names, isText } = this;
-    this.numbers = names.map((name, i) => (i === 0 ? rows.time : isText[i] ? undefined : rows.numbers.get(name)));
-    this.codes = names.map((name, i) => (isText[i] ? rows.texts.get(name)?.codes : undefined));
-    this.pools = names.map((name, i) => (isText[i] ? rows.texts.get(name)?.pool : undefined));
+    const { rows, names, isText, numbers, codes, pools } = this;
+    for (let i = 0; i < names.length; i++) {
+      const text = isText[i] === 1 ? rows.texts.get(names[i]!) : undefined;
+      numbers[i] = i === 0 ? rows.time : isText[i] === 1 ? undefined : rows.numbers.get(names[i]!);
+      codes[i] = text?.codes;
+      pools[i] = text?.pool;
+    }
   }
 
   /** The records in bytes[from, end), which ends with a newline; returns where the first unfinished record begins. */
   private records(bytes: Buffer, from: number, end: number, last: boolean): number {
     const { rows } = this;
-    this.isText = Uint8Array.from(this.uses, (use) => (use === 'text' ? 1 : 0));
-    let lines = 0;
-    for (let at = bytes.indexOf(NEWLINE, from); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) lines++;
-    rows.reserve(lines);
     this.bind();
     let p = from;
     let row = rows.length;

@@ -14,21 +14,13 @@ export class Rows {
   /** Makes room for `more` rows beyond those there are. */
   reserve(more: number): void {
     if (this.length + more <= this.capacity) return;
-    this.capacity = Math.max(this.length + more, this.capacity * 2);
-    const time = new Float64Array(this.capacity);
-    time.set(this.time.subarray(0, this.length));
-    this.time = time;
-    for (const [name, old] of this.numbers) {
-      const grown = new Float64Array(this.capacity);
-      grown.set(old.subarray(0, this.length));
-      this.numbers.set(name, grown.fill(Number.NaN, this.length));
-    }
-    for (const text of this.texts.values()) {
-      const grown = new Uint32Array(this.capacity);
-      grown.set(text.codes.subarray(0, this.length));
-      // code 0 is the empty text, which is "missing"
-      text.codes = grown;
-    }
+    const { length } = this;
+    this.capacity = Math.max(length + more, this.capacity * 2);
+    this.time = grown(this.time, new Float64Array(this.capacity), length);
+    for (const [name, old] of this.numbers)
+      this.numbers.set(name, grown(old, new Float64Array(this.capacity), length).fill(Number.NaN, length));
+    // code 0 is the empty text, which is "missing"
+    for (const text of this.texts.values()) text.codes = grown(text.codes, new Uint32Array(this.capacity), length);
   }
 
   /** `written`: so many of the first rows get their values at once. */
@@ -48,4 +40,10 @@ export class Rows {
     for (const numbers of this.numbers.values()) numbers[this.length] = Number.NaN;
     for (const text of this.texts.values()) text.codes[this.length] = 0;
   }
+}
+
+/** The first `length` values in a larger array. Where there are none, V8 need not make a part of the old one. */
+function grown<T extends Float64Array | Uint32Array>(old: T, larger: T, length: number): T {
+  if (length > 0) larger.set(old.subarray(0, length));
+  return larger;
 }

@@ -7,6 +7,8 @@ const LONG = 64;
 /** Bytes of all texts up to which they are made as one string; there is none of more than 512 MiB. */
 const ONE_STRING = 2 ** 26;
 
+const EMPTY = Buffer.alloc(0);
+
 /** Distinct texts, found again by their bytes: reading a file makes one string a distinct value, not one a cell. */
 export class TextPool {
   /** Number of distinct texts. */
@@ -31,7 +33,7 @@ export class TextPool {
   }
 
   codeOf(text: string): number {
-    const bytes = Buffer.from(text);
+    const bytes = text === '' ? EMPTY : Buffer.from(text);
     return this.code(bytes, 0, bytes.length);
   }
 
@@ -46,6 +48,8 @@ export class TextPool {
   /** All texts, by code. */
   values(oneString = ONE_STRING): string[] {
     const { ends } = this;
+    // most columns of most small tables have no texts
+    if (ends[this.size] === 0) return new Array<string>(this.size).fill('');
     const used = this.bytes.subarray(0, ends[this.size]);
     // one string, of which the others are parts, costs a third of many
     const all = used.length <= oneString && isAscii(used) ? used.toString('latin1') : undefined;

@@ -256,7 +256,9 @@ function measureValues(measuring: Measuring, stretches: readonly Stretch[]): Sta
       if (value < previous) ascending = false;
       previous = value;
     }
-    if (count > first) filled.push({ ...stretch, first, last: count - 1 });
+    if (count === first) continue;
+    const { begin, from, to, end } = stretch;
+    filled.push({ begin, from, to, end, first, last: count - 1 });
   }
   if (count === 0) return undefined;
   const each = sum / count;
@@ -277,9 +279,8 @@ function measureValues(measuring: Measuring, stretches: readonly Stretch[]): Sta
     }
   }
   const weighted = held > 0;
-  const growth: Pick<Statistics, 'increase' | 'rate' | 'integral'> = isCounter
-    ? measureGrowth(measuring, filled)
-    : { integral: measureArea(measuring, filled) };
+  const growth = isCounter ? measureGrowth(measuring, filled) : undefined;
+  const integral = isCounter ? undefined : measureArea(measuring, filled);
   // equal values have that mean to the last digit
   if (!isCounter && !weighted) mean = min === max ? min : meanByTime(filled, interval * 1000);
   const centre = weighted ? mean : each;
@@ -288,17 +289,19 @@ function measureValues(measuring: Measuring, stretches: readonly Stretch[]): Sta
     const away = values[i]! - centre;
     squares += away * away * (weighted ? weights[i]! / held : 1 / count);
   }
-  const [first, last] = [values[0]!, values[count - 1]!];
-  const [p05, p25, p50, p75, p95] = (
+  const first = values[0]!;
+  const last = values[count - 1]!;
+  const same = percentiles ? min : Number.NaN;
+  // very many columns have no need of them: then there is no list of five
+  const five =
     min === max || !percentiles
-      ? new Array(5).fill(percentiles ? min : Number.NaN)
+      ? undefined
       : weighted
         ? weightedQuantiles(values, weights, count, FIVE)
         : ascending
           ? sortedQuantiles(values, count, FIVE)
-          : quantiles(values, count, FIVE)
-  ) as [number, number, number, number, number];
-  return {
+          : quantiles(values, count, FIVE);
+  const statistics: Statistics = {
     count,
     missing: rows - count,
     first,
@@ -308,13 +311,16 @@ function measureValues(measuring: Measuring, stretches: readonly Stretch[]): Sta
     max_time: maxTime,
     mean,
     deviation: Math.sqrt(squares),
-    p05,
-    p25,
-    p50,
-    p75,
-    p95,
-    ...growth,
+    p05: five === undefined ? same : five[0]!,
+    p25: five === undefined ? same : five[1]!,
+    p50: five === undefined ? same : five[2]!,
+    p75: five === undefined ? same : five[3]!,
+    p95: five === undefined ? same : five[4]!,
   };
+  if (integral !== undefined) statistics.integral = integral;
+  if (growth?.increase !== undefined) statistics.increase = growth.increase;
+  if (growth?.rate !== undefined) statistics.rate = growth.rate;
+  return statistics;
 }
 
 /**
@@ -397,10 +403,11 @@ function measureGrowth(
   let increase: number | undefined;
   let seconds = 0;
   for (const { begin, from, to, end, first, last } of filled) {
-    let [since, until] = [times[first]!, times[last]!];
-    const own = new Rates(rates.count);
+    let since = times[first]!;
+    let until = times[last]!;
+    const own = filled.length === 1 ? rates : new Rates(rates.count);
     let grown = eachRate({ values, times, first, last, sparse, interval }, own);
-    if (own.count > 0) rates.add(own);
+    if (own !== rates && own.count > 0) rates.add(own);
     const isRated = own.count > 0 || (!sparse && interval > 0 && !isShort(since, until, interval));
     if (isRated) means.look(grown / ((until - since) / 1e6), until);
     const samples = until - since;
@@ -422,16 +429,20 @@ function measureGrowth(
   if (increase === undefined) return {};
   if (Number.isNaN(means.maxTime)) return { increase };
   const mean = increase / seconds;
-  const { count, min, max } = rates;
-  const [p05, p50, p95] = (
-    count === 0
-      ? [mean, mean, mean]
-      : min === max || !percentiles
-        ? new Array(3).fill(percentiles ? min : Number.NaN)
-        : sparse
-          ? weightedQuantiles(all, spare, count, THREE)
-          : quantiles(all, count, THREE)
-  ) as [number, number, number];
+  const { count } = rates;
+  // without a rate of its own, what was looked at on the way is in the means
+  const min = count === 0 ? Number.POSITIVE_INFINITY : rates.min;
+  const max = count === 0 ? Number.NEGATIVE_INFINITY : rates.max;
+  const same = count === 0 ? mean : percentiles ? min : Number.NaN;
+  const three =
+    count === 0 || min === max || !percentiles
+      ? undefined
+      : sparse
+        ? weightedQuantiles(all, spare, count, THREE)
+        : quantiles(all, count, THREE);
+  const p05 = three === undefined ? same : three[0]!;
+  const p50 = three === undefined ? same : three[1]!;
+  const p95 = three === undefined ? same : three[2]!;
   const max_time = count === 0 ? means.maxTime : rates.maxTime;
   const rate = { min: Math.min(min, means.min), max: Math.max(max, means.max), max_time, mean, p05, p50, p95 };
   return { increase, rate };

@@ -66,7 +66,12 @@ function ofNode(column: TableColumn): CurveColumn {
   return { column, joined: 'sum' };
 }
 
-const BY_NAME = new Map(COLUMNS.map((each) => [`${each.column.table}.${each.column.name}`, each]));
+const BY_TABLE = new Map(
+  [...Map.groupBy(COLUMNS, ({ column }) => column.table)].map(([table, all]) => [
+    table,
+    new Map(all.map((each) => [each.column.name, each])),
+  ]),
+);
 
 /** Of a process that changes nothing a row is written once a minute: until then the last one holds. */
 const LIFE_HOLDS = 61e6;
@@ -85,7 +90,7 @@ export function curveOfColumn(
   series: readonly SeriesStatistics[],
   places: readonly number[],
 ): TableCurve | undefined {
-  const wanted = BY_NAME.get(`${batch.table.name}.${column.name}`);
+  const wanted = BY_TABLE.get(batch.table.name)?.get(column.name);
   if (wanted === undefined || Number.isNaN(extent.start)) return undefined;
   const seconds = batch.interval_seconds ?? 0;
   const interval = Number.isFinite(seconds) && seconds > 0 ? Math.max(1, seconds * 1e6) : 1e6;
