@@ -17,6 +17,8 @@ const thresholds = {
   intervals: 5,
   /** Meanwhile the job used this share of the CPUs or GPUs that it used before. */
   busy: 0.5,
+  /** CPUs or GPUs below which nothing works. */
+  works: 0.1,
 };
 
 interface Stuck {
@@ -85,14 +87,11 @@ function stuckIn(facts: RuleContext, reports: readonly FigureReport[], limits: t
   // the same value a few times, and then no more: whoever reported may have ended
   if (repeated > 0 && repeated < limits.intervals) return [];
   const [was, now] = [usedIn(facts, before[0]!.time, since), usedIn(facts, since + usual * 1e6, until)];
-  if (was === undefined || now === undefined || now.rate < limits.busy * was.rate || now.rate < WORKS) return [];
+  if (was === undefined || now === undefined || now.rate < limits.busy * was.rate || now.rate < limits.works) return [];
   const { resource, rate } = now;
   const { name } = reports[0]!;
   return [{ name, value: last, since, until, seconds, before: was.rate, now: rate, resource, reports: repeated }];
 }
-
-/** CPUs or GPUs below which nothing works. */
-const WORKS = 0.1;
 
 const evidence: Words<Stuck, typeof thresholds>['evidence'] = (
   { name, value, since, seconds, before, now, resource, reports },

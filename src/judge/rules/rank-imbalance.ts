@@ -21,6 +21,8 @@ const thresholds = {
   yields: 0.3,
   /** So many bytes read and written for each second of system time explain it. */
   yields_bytes: 2 ** 20,
+  /** … besides what programs read and write to start. */
+  start_bytes: 16 * 2 ** 20,
   /** Ranks that wanted a CPU in this share of their time may have waited in a loop all the same. */
   spinning: 0.95,
   /** A rank with less than this share of the median did next to nothing. */
@@ -69,13 +71,10 @@ const notMeasurable = ([world, ...others]: readonly World[]): NotJudged => ({
   hint: 'let MPI yield while it waits (Open MPI: --mca mpi_yield_when_idle 1; Intel MPI: I_MPI_WAIT_MODE=1), or ask a profiler for the time in MPI calls',
 });
 
-/** What programs read and write to start. */
-const START_BYTES = 16 * 2 ** 20;
-
 /** Whether the MPI library gave up the CPU again and again while it waited: the kernel worked, and nothing was read or written. */
 const yields = ({ cpu_seconds, system_seconds, read_chars, written_chars }: Rank, limits: Limits): boolean =>
   system_seconds >= limits.yields * cpu_seconds &&
-  (read_chars || 0) + (written_chars || 0) < limits.yields_bytes * system_seconds + START_BYTES;
+  (read_chars || 0) + (written_chars || 0) < limits.yields_bytes * system_seconds + limits.start_bytes;
 
 interface Uneven {
   world: World;

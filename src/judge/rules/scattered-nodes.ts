@@ -1,6 +1,6 @@
 import { smallest } from '../../base/extremes.ts';
 import { nodeList } from '../../base/node-list.ts';
-import { count, cpusFigure, figure } from '../../base/readable.ts';
+import { count, cpusFigure, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import type { NodeReport } from '../report-schema.ts';
 import { medium } from './shared/confidence.ts';
@@ -46,12 +46,14 @@ export default rule({
     nodes: 0.5,
     /** Nodes on which it kept so few CPUs busy on average are idle, which has a finding of its own. */
     idle: 0.02,
+    /** What it used at its highest is taken so many times. */
+    margin: MARGIN,
   },
   when({ nodes }, limits) {
     const working = nodes.filter((n) => n.cpu_utilization! * n.cpus! > limits.idle);
     if (working.length < limits.least) return [];
-    const cpus = working.reduce((sum, n) => sum + peakOn(n), 0) * MARGIN;
-    const memory = working.reduce((sum, n) => sum + (n.memory_peak_bytes ?? 0), 0) * MARGIN;
+    const cpus = working.reduce((sum, n) => sum + peakOn(n), 0) * limits.margin;
+    const memory = working.reduce((sum, n) => sum + (n.memory_peak_bytes ?? 0), 0) * limits.margin;
     const size = smallest(working.map(freeOn));
     const bytes = Math.min(
       ...working.map((n) => n.node_memory_bytes ?? n.memory_limit_bytes ?? Number.POSITIVE_INFINITY),
@@ -60,11 +62,11 @@ export default rule({
     return enough > limits.nodes * working.length ? [] : [{ working, cpus, memory, size, bytes, enough }];
   },
   severity: 'advice',
-  say: ({ working, cpus, enough }) =>
-    `The work would fit on ${count(enough, 'node')}: it ran on ${figure(working.length)} (${nodeList(working.map((n) => n.node))}) and used ${cpusFigure(cpus / MARGIN)} CPUs at most`,
+  say: ({ working, cpus, enough }, _, { margin }) =>
+    `The work would fit on ${count(enough, 'node')}: it ran on ${figure(working.length)} (${nodeList(working.map((n) => n.node))}) and used ${cpusFigure(cpus / margin)} CPUs at most`,
   evidence: ({ working, cpus, memory, size, bytes, enough }, facts, limits) => [
     {
-      text: `${cpusFigure(cpus)} CPUs with a margin of 20 %, on nodes with ${cpusFigure(size)} CPUs that others did not use`,
+      text: `${cpusFigure(cpus)} CPUs with a margin of ${percent(limits.margin - 1)}, on nodes with ${cpusFigure(size)} CPUs that others did not use`,
       from: cpuFrom(facts),
       value: enough,
       threshold: limits.nodes * working.length,
@@ -72,7 +74,7 @@ export default rule({
     ...(memory > 0 && Number.isFinite(bytes)
       ? [
           {
-            text: `${formatBytes(memory)} with a margin of 20 %, on nodes of ${formatBytes(bytes)}`,
+            text: `${formatBytes(memory)} with a margin of ${percent(limits.margin - 1)}, on nodes of ${formatBytes(bytes)}`,
             from: memoryFrom(working[0]!),
           },
         ]

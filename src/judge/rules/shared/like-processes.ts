@@ -18,6 +18,8 @@ export const LIKE = {
   /** They ran for this share of the job’s duration, and so many seconds. */
   duration: 0.25,
   seconds: 3,
+  /** What is over sooner works beside nobody. */
+  shortest_seconds: 0.2,
 };
 
 /** Ranks of MPI and tasks of Slurm are compared with each other on all nodes, by rules of their own. */
@@ -34,8 +36,7 @@ export function likeProcesses(set: ProcessSet, wall: number, limits: typeof LIKE
   const kinds = new Map<string, number[]>();
   for (let i = 0; i < set.length; i++) {
     const seconds = (set.end[i]! - set.start[i]!) / 1e6;
-    // what is over at once works beside nobody
-    if (!(seconds >= SHORTEST) || !isLastImage(set, i) || isRank(set, i) || isShell(set, i)) continue;
+    if (!(seconds >= limits.shortest_seconds) || !isLastImage(set, i) || isRank(set, i) || isShell(set, i)) continue;
     if (set.parent[set.process[i]!]! < 0) continue;
     const kind = kindOf(set, i);
     const same = kinds.get(kind);
@@ -53,9 +54,6 @@ export function likeProcesses(set: ProcessSet, wall: number, limits: typeof LIKE
     return [{ set, members, seconds }];
   });
 }
-
-/** Seconds of life below which nobody compares. */
-const SHORTEST = 0.2;
 
 export const lifeOf = (set: ProcessSet, i: number): number => (set.end[i]! - set.start[i]!) / 1e6;
 export const cpuOf = (set: ProcessSet, i: number): number => set.cpu_time[i]! / 1e6;
