@@ -148,6 +148,8 @@ const cases: readonly Cause[] = [
       '    with multiprocessing.Pool(5 * os.cpu_count()) as pool: pool.map(task, range(100), chunksize=1)',
     ),
     must: ['cpu-oversubscribed'],
+    // the recorder shares these CPUs with ten busy processes, and may come late
+    may: ['recording-gaps', 'recording-quality'],
   },
   {
     name: 'list that outgrows its limit',
