@@ -1,4 +1,4 @@
-/* Starts the command, and tells what the kernel says of its end. */
+/* Starts the command, and reports how the kernel says it ended. */
 #include "launch.h"
 #include <errno.h>
 #include <fcntl.h>

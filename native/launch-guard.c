@@ -173,7 +173,7 @@ static void start_node(void)
         channel = high(ends[0]);
     }
     pid_t self = getpid();
-    /* of the command, when it has gone, wait4 tells */
+    /* of the command, once it has gone, wait4 reports */
     long long used = command.ended ? 0 : own_microseconds();
     if (is_untried)
         early = open_early();
@@ -192,8 +192,8 @@ static void start_node(void)
         for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
             signal(number, SIG_IGN);
         /* Node keeps those below 16 from what it starts */
-        int told = fcntl(ends[1], F_DUPFD, 3);
-        snprintf(named, sizeof named, is_untried ? "TACHO_GUARD=%d %lld %d" : "TACHO_GUARD=%d %lld", told, used, hold_stderr());
+        int report_to = fcntl(ends[1], F_DUPFD, 3);
+        snprintf(named, sizeof named, is_untried ? "TACHO_GUARD=%d %lld %d" : "TACHO_GUARD=%d %lld", report_to, used, hold_stderr());
         putenv(named);
         putenv("TACHO_OWN=1");
         execv(node_words[0], node_words);
@@ -209,7 +209,7 @@ static void start_node(void)
         close(ends[1]);
 }
 
-static void tell_node(const char *text)
+static void notify_node(const char *text)
 {
     if (channel >= 0 && send(channel, text, strlen(text), MSG_NOSIGNAL) < 0)
         errno = 0;
@@ -223,7 +223,7 @@ static void run_command(char **words, char **environment)
         snprintf(line, sizeof line, "failed %d\n", command.failed);
     else
         snprintf(line, sizeof line, "started %d %lld\n", (int)command.pid, command.start);
-    tell_node(line);
+    notify_node(line);
     if (command.failed != 0) {
         if (command.pid > 0)
             waitpid(command.pid, NULL, 0);
@@ -237,7 +237,7 @@ static void try_program(char **words, char **environment)
 {
     tried = fork();
     if (tried < 0)
-        tell_node("tried -1\n");
+        notify_node("tried -1\n");
     if (tried != 0)
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -314,11 +314,11 @@ static void reap(void)
     for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &used)) > 0;) {
         if (pid == command.pid && !command.ended) {
             note_end(&command, status, &used);
-            tell_node(command.report);
+            notify_node(command.report);
         } else if (pid == tried) {
             char line[32];
             snprintf(line, sizeof line, "tried %d\n", status);
-            tell_node(line);
+            notify_node(line);
         } else if (pid == node) {
             node_status = status;
             node = 0;
@@ -419,7 +419,7 @@ static void run_alone(char **words)
 }
 
 /* What Node said before it was up: passed on, or its first line as why it does not start. */
-static void tell_early(int is_why)
+static void report_early(int is_why)
 {
     char text[200] = "";
     if (early < 0 || lseek(early, 0, SEEK_SET) < 0)
@@ -440,7 +440,7 @@ static void complete_recording(void)
 {
     char ended[512];
     is_untried = 0;
-    tell_early(0);
+    report_early(0);
     if (room() >= 0 && room() < ROOM_TO_VISIT * MIB) {
         say(recording[0] == '\0' ? "the command was not recorded" : "the recording is not complete", why);
         return;
@@ -479,14 +479,14 @@ static int run(char **words, const char *unrecorded)
             if (WEXITSTATUS(node_status) != NO_STDERR) {
                 snprintf(why_text, sizeof why_text, "Node does not start here: exit code %d", WEXITSTATUS(node_status));
                 why = why_text;
-                tell_early(1);
+                report_early(1);
                 return run_unrecorded(words, unrecorded);
             }
             early = -1;
             start_node();
             watch(1);
         }
-        tell_early(0);
+        report_early(0);
         if (command.ended) {
             if (!is_done && is_crash(node_status)) {
                 note_why(signal_name(WTERMSIG(node_status)));

@@ -67,6 +67,26 @@ static void high_water(int64_t *m, char *scratch, size_t size)
         next_number(line, &m[RSSMAX]);
 }
 
+/* Only a process with a limit of its address space has these fields: what it might have had, and the most that it had. */
+void add_limits(struct text *text, char *scratch, size_t size)
+{
+    struct rlimit limit;
+    int64_t peak = MISSING;
+    if (syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    add_word(text, "\tvirtual_limit_bytes=");
+    add_unsigned(text, limit.rlim_cur);
+    read_proc(kernel_tid(), "status", scratch, size);
+    const char *line = strstr(scratch, "\nVmPeak:");
+    if (line == NULL)
+        return;
+    next_number(line, &peak);
+    if (peak == MISSING)
+        return;
+    add_word(text, "\tvirtual_peak_bytes=");
+    add_unsigned(text, (uint64_t)peak * 1024);
+}
+
 /* /proc/…/stat: fields are counted from 1; the program's name in parentheses, the second, may hold anything. */
 static void stat(pid_t tid, int64_t *m, char *scratch, size_t size, int64_t *ticks)
 {

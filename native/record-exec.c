@@ -1,5 +1,5 @@
 /*
- * Another program takes the place of this one, or is started in a child. It is told before, or right after: one that has
+ * Another program takes the place of this one, or is started in a child. It is reported before, or right after: one that has
  * our library takes over with its own line.
  */
 #include "record.h"
@@ -51,23 +51,23 @@ static const char *find_program(const char *name, char *buffer, size_t size)
     char *const *given = environment;                      \
     environment = entries == 0 ? given : complete_environment(given, array, &added);
 
-/* Shells try every folder of PATH: only where there is a program this one can end. True: it was told. */
+/* Shells try every folder of PATH: only where there is a program this one can end. True: it was reported. */
 static bool leave_for(const char *path, char *const arguments[], char *const environment[])
 {
     int kept = errno;
-    bool told = false;
+    bool was_reported = false;
     if (process.on && path != NULL) {
         leave_image();
-        told = tell_exec(path, arguments, environment);
+        was_reported = report_exec(path, arguments, environment);
     }
     errno = kept;
-    return told;
+    return was_reported;
 }
 
 /* It did not become another program after all. */
-static int stay(bool told, int answer)
+static int stay(bool was_reported, int answer)
 {
-    if (told)
+    if (was_reported)
         take_back(kernel_pid(), "failed");
     return answer;
 }
@@ -81,8 +81,8 @@ EXPORTED int execve(const char *path, char *const arguments[], char *const envir
     if (real->execve == NULL)
         return unknown();
     COMPLETE(environment)
-    bool told = leave_for(there ? path : NULL, arguments, given);
-    return stay(told, real->execve(path, arguments, environment));
+    bool was_reported = leave_for(there ? path : NULL, arguments, given);
+    return stay(was_reported, real->execve(path, arguments, environment));
 }
 
 EXPORTED int execvpe(const char *name, char *const arguments[], char *const environment[])
@@ -95,8 +95,8 @@ EXPORTED int execvpe(const char *name, char *const arguments[], char *const envi
     if (real->execvpe == NULL)
         return unknown();
     COMPLETE(environment)
-    bool told = leave_for(path, arguments, given);
-    return stay(told, real->execvpe(name, arguments, environment));
+    bool was_reported = leave_for(path, arguments, given);
+    return stay(was_reported, real->execvpe(name, arguments, environment));
 }
 
 /* The name of a file that is open. */
@@ -124,8 +124,8 @@ EXPORTED int fexecve(int descriptor, char *const arguments[], char *const enviro
     if (real->fexecve == NULL)
         return unknown();
     COMPLETE(environment)
-    bool told = leave_for(path, arguments, given);
-    return stay(told, real->fexecve(descriptor, arguments, environment));
+    bool was_reported = leave_for(path, arguments, given);
+    return stay(was_reported, real->fexecve(descriptor, arguments, environment));
 }
 
 EXPORTED int execv(const char *path, char *const arguments[]) { return execve(path, arguments, environ); }
@@ -182,7 +182,7 @@ EXPORTED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_ac
         return trouble;
     if (pid != NULL)
         *pid = child;
-    tell_spawn(time, child, path, arguments, given);
+    report_spawn(time, child, path, arguments, given);
     return 0;
 }
 
@@ -204,6 +204,6 @@ EXPORTED int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_a
     int kept = errno;
     const char *path = process.on ? find_program(name, buffer, sizeof buffer) : NULL;
     errno = kept;
-    tell_spawn(time, child, path == NULL ? name : path, arguments, given);
+    report_spawn(time, child, path == NULL ? name : path, arguments, given);
     return 0;
 }

@@ -81,6 +81,7 @@ static void write_end(const char *how, int code, int signal)
     add_field(&text, process.ended.brief + running.brief);
     add_metrics(&text, metrics);
     add_events(&text, events);
+    add_limits(&text, scratch, sizeof scratch);
     append(line, end_line(&text, line));
 }
 
@@ -142,7 +143,7 @@ static pid_t forker;
 
 static void begin_fork(void) { forker = kernel_pid(); }
 
-/* Nobody has told of the copy that forked us: who waits for it would count what we use once more. */
+/* Nobody has reported the copy that forked us: who waits for it would count what we use once more. */
 static void write_copy(pid_t copy, uint64_t space)
 {
     struct text text;
@@ -200,7 +201,7 @@ static void at_exit(int status, void *unused)
     end_process("exit", status & 255, 0);
 }
 
-/* Without on_exit nobody tells the exit code. */
+/* Without on_exit nobody reports the exit code. */
 __attribute__((destructor)) static void at_unload(void)
 {
     if (on_exit != NULL)
@@ -239,7 +240,7 @@ void begin_recording(void)
     remember_library();
     bool wanted = use_files(getenv("TACHO_RECORD")) && !turned_off(environ);
     if (wanted && is_own_script(scratch, sizeof scratch)) {
-        /* who started it may have told of it */
+        /* its parent may have reported it */
         take_back(kernel_pid(), "own");
         wanted = false;
     }

@@ -87,7 +87,7 @@ static int await(pid_t pid)
     while (ended < 0 && errno == EINTR);
     if (ended != pid)
         return -1;
-    tell_end(pid, status, &used);
+    report_end(pid, status, &used);
     return status;
 }
 
@@ -102,7 +102,7 @@ EXPORTED int system(const char *command)
     const struct real *real = real_functions();
     sigset_t child, kept, defaults;
     pid_t pid;
-    if (command == NULL || real->posix_spawn == NULL || !may_tell())
+    if (command == NULL || real->posix_spawn == NULL || !may_report())
         return real->system == NULL ? unknown() : real->system(command);
     ignore_keys(&defaults);
     sigemptyset(&child);
@@ -119,7 +119,7 @@ EXPORTED int system(const char *command)
 /* Streams of popen, and whose they are. */
 enum { STREAMS = 64 };
 static struct {
-    FILE *stream; /* NULL: nobody has this place */
+    FILE *stream; /* NULL: nobody has this slot */
     pid_t pid;
 } streams[STREAMS];
 
@@ -167,10 +167,10 @@ EXPORTED FILE *popen(const char *command, const char *mode)
     int64_t time = now();
     FILE *stream = real->popen == NULL ? NULL : real->popen(command, mode);
     int kept = errno;
-    pid_t child = stream != NULL && may_tell() ? newest_child() : 0;
+    pid_t child = stream != NULL && may_report() ? newest_child() : 0;
     if (child > 0) {
         char *arguments[] = { "sh", "-c", (char *)command, NULL };
-        tell_spawn(time, child, shell, arguments, environ);
+        report_spawn(time, child, shell, arguments, environ);
         remember_stream(stream, child);
     }
     errno = kept;
@@ -183,6 +183,6 @@ EXPORTED int pclose(FILE *stream)
     pid_t child = forget_stream(stream);
     int status = real->pclose == NULL ? unknown() : real->pclose(stream);
     if (child > 0 && status != -1)
-        tell_end(child, status, NULL);
+        report_end(child, status, NULL);
     return status;
 }

@@ -8,11 +8,11 @@ enum { THREAD_LINE = 1600 };
 /* The first thread has called pthread_exit while others go on. */
 static bool first_ended;
 /* This thread's line is out, but it may still call exit. */
-static __thread bool said;
+static __thread bool line_written;
 
 static struct thread *begin_thread(pid_t tid)
 {
-    struct thread *thread = take_place(tid);
+    struct thread *thread = take_slot(tid);
     thread->start = now();
     thread->cycles = cycles();
     thread->io = (struct own_io){ 0 };
@@ -24,8 +24,8 @@ static struct thread *begin_thread(pid_t tid)
 /* At the start of a process; after a fork the only thread is the one that called it, and counts from zero. */
 void begin_first_thread(void)
 {
-    clear_places();
-    first_ended = said = false;
+    clear_slots();
+    first_ended = line_written = false;
     begin_thread(process.pid)->start = process.start;
 }
 
@@ -84,7 +84,7 @@ static void end_thread(void *unused)
     struct thread *thread = this_thread();
     int kept = errno;
     pid_t tid = thread->tid;
-    if (said || tid == 0 || !process.on || kernel_pid() != process.pid)
+    if (line_written || tid == 0 || !process.on || kernel_pid() != process.pid)
         return;
     int64_t metrics[METRICS], events[MAX_EVENTS];
     no_events(events);
@@ -101,17 +101,17 @@ static void end_thread(void *unused)
     add_thread(&process.ended, metrics, events);
     if (tid == process.pid)
         first_ended = true;
-    said = true;
+    line_written = true;
     __sync_fetch_and_sub(&process.alive, 1);
     close_events(thread);
-    leave_place();
+    leave_slot();
     errno = kept;
 }
 
 static void write_running_thread(pid_t tid, const char *how, char *line, size_t size, struct sums *sums)
 {
     int64_t metrics[METRICS], events[MAX_EVENTS];
-    struct thread *place = place_of(tid), thread = { .start = MISSING };
+    struct thread *place = slot_of(tid), thread = { .start = MISSING };
     bool known = place != NULL;
     no_events(events);
     if (known) {
@@ -122,7 +122,7 @@ static void write_running_thread(pid_t tid, const char *how, char *line, size_t 
         count_this_thread(place, metrics);
     else
         count_other_thread(tid, &thread.io, metrics);
-    /* it has ended in this very moment, and said so itself */
+    /* it has ended in this very moment, and has written its line itself */
     if (metrics[TIME_ONCPU] == MISSING && metrics[STARTTIME] == MISSING)
         return;
     add_thread(sums, metrics, events);
@@ -144,7 +144,7 @@ struct entry {
 };
 
 /* The first thread stays in the kernel's list after its end. */
-static bool told(pid_t tid) { return (tid == process.pid && first_ended) || (said && tid == kernel_tid()); }
+static bool has_line(pid_t tid) { return (tid == process.pid && first_ended) || (line_written && tid == kernel_tid()); }
 
 /* The process ends or is replaced: its threads end with it, without a word. */
 void write_running_threads(const char *how, char *line, size_t size, struct sums *sums)
@@ -158,7 +158,7 @@ void write_running_threads(const char *how, char *line, size_t size, struct sums
             int64_t tid;
             entry = (struct entry *)(void *)(entries + at);
             next_number(entry->name, &tid);
-            if (tid > 0 && !told((pid_t)tid))
+            if (tid > 0 && !has_line((pid_t)tid))
                 write_running_thread((pid_t)tid, how, line, size, sums);
         }
     }

@@ -5,10 +5,10 @@
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-static void tell_if_ended(pid_t child, int status, const struct rusage *used)
+static void report_if_ended(pid_t child, int status, const struct rusage *used)
 {
     if (child > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
-        tell_end(child, status, used);
+        report_end(child, status, used);
 }
 
 static pid_t unknown(void)
@@ -29,9 +29,9 @@ EXPORTED pid_t wait4(pid_t which, int *status, int options, struct rusage *used)
         *status = how;
     if (child > 0 && used != NULL)
         *used = usage;
-    /* who traces others is told of the ends of their threads, too */
+    /* a tracer also gets the ends of the threads that it traces */
     if ((options & (int)(__WALL | __WCLONE)) == 0)
-        tell_if_ended(child, how, &usage);
+        report_if_ended(child, how, &usage);
     return child;
 }
 
@@ -47,7 +47,7 @@ EXPORTED pid_t waitpid(pid_t which, int *status, int options)
     pid_t child = real->waitpid(which, &how, options);
     if (child > 0 && status != NULL)
         *status = how;
-    tell_if_ended(child, how, NULL);
+    report_if_ended(child, how, NULL);
     return child;
 }
 
@@ -92,13 +92,13 @@ EXPORTED int waitid(idtype_t type, id_t which, siginfo_t *given, int options)
     struct rusage used;
     if (real->waitid == NULL)
         return unknown();
-    if ((options & WNOWAIT) != 0 || (options & WEXITED) == 0 || !may_tell())
+    if ((options & WNOWAIT) != 0 || (options & WEXITED) == 0 || !may_report())
         return real->waitid(type, which, given, options);
     int trouble = wait_and_take(type, which, &info, options, &used);
     if (trouble == 0 && given != NULL)
         *given = info;
     bool ended = info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
     if (trouble == 0 && info.si_pid > 0 && ended)
-        tell_end(info.si_pid, status_of(&info), &used);
+        report_end(info.si_pid, status_of(&info), &used);
     return trouble;
 }

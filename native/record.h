@@ -17,13 +17,13 @@
  *   record-namespace.c the namespace that a process id holds in
  *   record-process.c   start, fork and end of a process
  *   record-thread.c    start and end of threads
- *   record-places.c    what is known of each thread
+ *   record-thread-slots.c  what is counted of each thread
  *   record-end.c       the ways of ending that pass by the usual one: _exit, daemon…
  *   record-exec.c      a program takes the place of another, or is started in a child
  *   record-environment.c  the environment of other programs keeps the library
  *   record-wait.c      a child has ended
  *   record-system.c    the shells of system and popen
- *   record-told.c      what is told of other processes
+ *   record-reports.c   what a process reports of others
  *   record-signal.c    ends by a signal, if asked for
  *   record-next.c      the function that a wrapper stands in for
  */
@@ -83,7 +83,7 @@ struct own_io {
 
 /* What is known of a thread of this process. */
 struct thread {
-    pid_t tid; /* 0: nobody has this place */
+    pid_t tid; /* 0: nobody has this slot */
     int64_t start;
     uint64_t cycles;
     struct own_io io;
@@ -147,6 +147,7 @@ void end_ahead(struct ahead *to);
 
 /* record-counters.c */
 bool count_process(int64_t *metrics, char *scratch, size_t size);
+void add_limits(struct text *text, char *scratch, size_t size);
 void count_this_thread(const struct thread *thread, int64_t *metrics);
 void count_other_thread(pid_t tid, const struct own_io *own, int64_t *metrics);
 void count_brief_thread(int64_t *metrics);
@@ -198,19 +199,19 @@ char **complete_environment(char *const *environment, char **array, struct added
 /* record-system.c */
 void forget_system(void);
 
-/* record-told.c */
-bool may_tell(void);
-bool tell_exec(const char *path, char *const *arguments, char *const *environment);
-void tell_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment);
-void tell_end(pid_t child, int status, const struct rusage *used);
+/* record-reports.c */
+bool may_report(void);
+bool report_exec(const char *path, char *const *arguments, char *const *environment);
+void report_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment);
+void report_end(pid_t child, int status, const struct rusage *used);
 void take_back(pid_t pid, const char *why);
 
-/* record-places.c */
+/* record-thread-slots.c */
 struct thread *this_thread(void);
-struct thread *take_place(pid_t tid);
-void leave_place(void);
-struct thread *place_of(pid_t tid);
-void clear_places(void);
+struct thread *take_slot(pid_t tid);
+void leave_slot(void);
+struct thread *slot_of(pid_t tid);
+void clear_slots(void);
 
 /* record-thread.c */
 void begin_first_thread(void);

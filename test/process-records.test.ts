@@ -261,6 +261,22 @@ test('events that nobody knows are named in the report', { skip }, (t) => {
   assert.doesNotMatch(text, /page-faults/);
 });
 
+test('a process that ends at its limit of address space before it is sampled is named', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const fill = 'import os; print(os.getpid())\nl = []\nwhile True: l.append(bytearray(10 << 20))';
+  const script = `ulimit -v 300000; python3 -I -c '${fill}'; exit 0`;
+  // longer than the job: no sample may help
+  const run = tacho(['run', '--no-report', '-i', '60', '-o', 'r', '--', 'sh', '-c', script], { cwd });
+  assert.equal(run.code, 0);
+  const pid = run.out.trim();
+  const report = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
+  const { text, evidence } = report.findings.find((one: { id: string }) => one.id === 'process-limit');
+  assert.match(text, new RegExp(`\\(pid ${pid}\\) on \\S+ was ended by a limit of address space$`));
+  assert.equal(evidence[0].threshold, 300_000 * 1024);
+  assert.ok(evidence[0].value > 200 << 20 && evidence[0].value <= 300_000 * 1024, evidence[0].value);
+  assert.deepEqual(evidence[0].from, 'process_end.virtual_peak_bytes, process_end.virtual_limit_bytes');
+});
+
 test("Tacho's own commands in a job are not the job's", { skip }, (t) => {
   const cwd = temporaryFolder(t);
   const script = `'${TACHO}' mark here; '${TACHO}' annotate a=b; /bin/true x; :`;

@@ -17,7 +17,7 @@ const escaped = (bytes: Buffer): string =>
     .toString('latin1')
     .replace(/[\\\0-\x1f\x7f]/g, (c) => ESCAPES[c] ?? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-/** Lines as native/record-told.c writes them; nobody need read them where no agent has made the folder. */
+/** Lines as native/record-reports.c writes them; nobody need read them where no agent has made the folder. */
 function append(records: Records, lines: readonly (readonly (string | number)[])[]): void {
   try {
     const text = lines.map((fields) => `\n${fields.join('\t')}\t.\n`).join('');

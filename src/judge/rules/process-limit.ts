@@ -13,6 +13,7 @@ import { recordedEnds } from './shared/processes.ts';
 import { named, type RuleContext, rule } from './shared/rule.ts';
 
 const { cpu_limit_seconds, virtual_limit_bytes, file_limit_bytes, virtual_bytes } = processTable.col;
+const recorded = processEndTable.col;
 
 type Column = TableColumn<'process', string, 'pid' | 'start'>;
 
@@ -34,6 +35,8 @@ interface Limited {
   isMaybe?: true;
   limit: number | undefined;
   used: number | undefined;
+  /** By the process itself at its end, not by samples. */
+  wasRecorded?: boolean;
 }
 
 export default rule({
@@ -71,11 +74,13 @@ export default rule({
   },
   evidence: (limited) =>
     shown(limited).map(
-      ({ node, who, what, limit, used }): Evidence => ({
+      ({ node, who, what, limit, used, wasRecorded }): Evidence => ({
         text: `${node}: ${who}: ${usedWords(what, used)}, limit ${limit === undefined ? 'not recorded' : words(what, limit)}`,
         from:
           what === 'address space'
-            ? named(virtual_bytes, virtual_limit_bytes)
+            ? wasRecorded
+              ? named(recorded.virtual_peak_bytes, recorded.virtual_limit_bytes)
+              : named(virtual_bytes, virtual_limit_bytes)
             : named(processEndTable.col.exitsignal, what === 'CPU time' ? cpu_limit_seconds : file_limit_bytes),
         node,
         ...(used === undefined ? {} : { value: used }),
@@ -112,17 +117,21 @@ function limitedProcesses(facts: RuleContext, { cpu_seconds, space }: typeof thr
     );
   const [cpu, files, spaces] = [cpu_limit_seconds, file_limit_bytes, virtual_limit_bytes].map(byKey);
   const virtual = spaces!.size === 0 ? undefined : byKey(virtual_bytes);
+  const [ownLimit, ownPeak] = [recorded.virtual_limit_bytes, recorded.virtual_peak_bytes].map(({ name }) =>
+    set.metrics.get(name),
+  );
   const [limited, maybe]: Limited[][] = [[], []];
   // what the whole job inherited tells nothing of one of its processes
   const hasFreeParent = (i: number): boolean => {
     const parent = set.parent[set.process[i]!]!;
     if (parent < 0) return false;
+    if (set.source[parent] === 'record' && ownLimit !== undefined) return Number.isNaN(ownLimit[parent]!);
     const key = `${set.node[parent]} ${sampleKeyAt(set, parent)}`;
-    return virtual!.has(key) && !spaces!.has(key);
+    return virtual?.has(key) === true && !spaces!.has(key);
   };
   for (let i = 0; i < set.length; i++) {
     const signal = set.exitsignal[i]!;
-    if (!(signal > 0) && !(spaces!.size > 0 && hasFailed(set, i))) continue;
+    if (!(signal > 0) && !hasFailed(set, i)) continue;
     const node = set.node[i]!;
     const key = `${node} ${sampleKeyAt(set, i)}`;
     const who = `${commandOf(set, i) || 'a process'} (pid ${set.pid[i]})`;
@@ -133,11 +142,12 @@ function limitedProcesses(facts: RuleContext, { cpu_seconds, space }: typeof thr
       limited!.push({ node, who, what: 'CPU time', limit, used: Number.isNaN(used) ? undefined : used });
     else if (signal === XFSZ) limited!.push({ node, who, what: 'file size', limit: files!.get(key), used: undefined });
     else if (hasFailed(set, i) && signal !== KILL) {
-      const [most, taken] = [spaces!.get(key), virtual?.get(key)];
+      const wasRecorded = (ownLimit?.[i] ?? 0) > 0 && (ownPeak?.[i] ?? 0) > 0;
+      const [most, taken] = wasRecorded ? [ownLimit![i], ownPeak![i]] : [spaces!.get(key), virtual?.get(key)];
       if (most === undefined || taken === undefined) continue;
-      if (taken >= space * most) limited!.push({ node, who, what: 'address space', limit: most, used: taken });
-      else if (hasFreeParent(i))
-        maybe!.push({ node, who, what: 'address space', limit: most, used: taken, isMaybe: true });
+      const limitedOne: Limited = { node, who, what: 'address space', limit: most, used: taken, wasRecorded };
+      if (taken >= space * most) limited!.push(limitedOne);
+      else if (hasFreeParent(i)) maybe!.push({ ...limitedOne, isMaybe: true });
     }
   }
   return limited!.length > 0 ? limited! : maybe!;

@@ -2,6 +2,7 @@ import { usage } from '../../base/fault.ts';
 import { suggest } from '../../base/suggest.ts';
 import { PERF_EVENTS } from '../../sources/records/perf-events.ts';
 import {
+  ADDRESS_SPACE,
   PROCESS_METRICS,
   type ProcessMetric,
   processEndTable,
@@ -65,7 +66,7 @@ const TICKS: readonly string[] = ['delayacct_blkio_time', 'guest_time'] satisfie
 
 /** Of the metrics that are no mere counts. */
 const METRIC_KINDS: ReadonlyMap<string, ColumnKind> = new Map(
-  [...PROCESS_METRICS.map((one) => [one.name, one] as const), ...PERF_EVENTS]
+  [...[...PROCESS_METRICS, ...ADDRESS_SPACE].map((one) => [one.name, one] as const), ...PERF_EVENTS]
     .map(([name, { unit }]) => [name, TICKS.includes(name) ? 'ticks' : (unit as ColumnKind)] as const)
     .filter(([, kind]) => kind !== 'count'),
 );

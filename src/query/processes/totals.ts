@@ -2,7 +2,8 @@ import { processEndTable } from '../../sources/records/tables.ts';
 import type { CountedProcesses } from './set.ts';
 
 /** Levels: the highest of any process says more than their sum. */
-const HIGHEST = new Set<string>([processEndTable.col.rssmax.name, 'vsize']);
+const { rssmax, virtual_limit_bytes, virtual_peak_bytes } = processEndTable.col;
+const HIGHEST = new Set<string>([rssmax.name, virtual_limit_bytes.name, virtual_peak_bytes.name, 'vsize']);
 
 /** Whether values of this metric do not add up. */
 export const isLevel = (name: string): boolean => HIGHEST.has(name);

@@ -7,6 +7,7 @@ import type { RecordNames } from './names.ts';
 import { parseRank } from './rank.ts';
 import { NOTHING, type RecordedProcess } from './recorded-processes.ts';
 import {
+  ADDRESS_SPACE,
   PROCESS_METRICS,
   type ProcessMetric,
   processEndTable,
@@ -53,6 +54,8 @@ const [START, END, THREAD] = [processStartTable.at, processEndTable.at, threadEn
 /** Where metrics begin among the numbers of a row. */
 const END_METRICS = END[FIRST!.name];
 const THREAD_METRICS = THREAD[FIRST!.name];
+/** Fields of an end that are there only where they have a value. */
+const LIMITS: ReadonlyMap<string, number> = new Map(ADDRESS_SPACE.map(({ name }) => [name, END[name]]));
 /** These are of a whole process. */
 const OF_CHILDREN = [order('cutime'), order('cstime')];
 /** A kernel that does not count it says 0. */
@@ -122,6 +125,7 @@ export class RecordRows {
     frame.numbers[n + END.exitsignal] = line.number(18);
     frame.numbers[n + END.numtids] = line.number(19);
     frame.numbers[n + END.threads_counted] = line.number(20);
+    for (const column of LIMITS.values()) frame.numbers[n + column] = Number.NaN;
     this.metrics(frame, n + END_METRICS, END_LINE);
     frame.numbers[n + END.wchar]! -= wrote.bytes;
     frame.numbers[n + END.syscw]! -= wrote.calls;
@@ -249,14 +253,14 @@ export class RecordRows {
     if (!this.delays) frame.numbers[place + BLOCK_DELAY] = Number.NaN;
     for (let i = field + METRICS; i < line.count - 1; i++) {
       const [name, value] = line.named(i) ?? [];
-      const known = name === undefined ? undefined : this.eventPlaces.get(name);
+      const eventColumn = name === undefined ? undefined : this.eventPlaces.get(name);
+      const limitColumn = name === undefined || field !== END_LINE ? undefined : LIMITS.get(name);
       if (name === undefined) this.bad = true;
-      else if (known === undefined) {
-        if (trouble.events.size < MOST_EVENTS) trouble.events.add(name.slice(0, LONGEST_EVENT));
-      } else {
-        frame.numbers[place + known] = value!;
+      else if (limitColumn !== undefined) frame.numbers[place - END_METRICS + limitColumn] = value!;
+      else if (eventColumn !== undefined) {
+        frame.numbers[place + eventColumn] = value!;
         trouble.counted.add(name);
-      }
+      } else if (trouble.events.size < MOST_EVENTS) trouble.events.add(name.slice(0, LONGEST_EVENT));
     }
   }
 

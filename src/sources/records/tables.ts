@@ -81,6 +81,12 @@ export const PROCESS_METRICS = [
   ),
 ];
 
+/** Fields of an end that are there only where they have a value. */
+export const ADDRESS_SPACE = [
+  gauge('virtual_limit_bytes', 'bytes', 'Address space that it might use (RLIMIT_AS); missing without a limit.'),
+  gauge('virtual_peak_bytes', 'bytes', 'Most address space that it used; measured only where that has a limit.'),
+];
+
 export type ProcessMetric = (typeof PROCESS_METRICS)[number]['name'];
 
 const MORE = { help: 'Events named by TACHO_RECORD_EVENTS have a column each, by their names in the kernel.' };
@@ -119,6 +125,7 @@ export const processEndTable = defineTable({
     gauge('numtids', 'count', 'Threads that it had in total.'),
     gauge('threads_counted', 'count', 'Of these, threads that were too short for a row of their own.'),
     RANKS,
+    ...ADDRESS_SPACE,
     ...PROCESS_METRICS,
   ],
   open: MORE,

@@ -1,5 +1,5 @@
 /*
- * What a process can tell of others: which program it, or a child, is about to become, and how a child ended. A program
+ * What a process reports of others: which program it, or a child, is about to become, and how a child ended. A program
  * that cannot speak for itself (static, of another architecture, without our library) is known by this alone.
  *
  * A child of vfork has its parent's memory, and other threads go on meanwhile: everything here lies on the stack.
@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 
 /* Stacks may be small: two of these must find room. */
-enum { TOLD_BYTES = 2048, SHORT_BYTES = 512 };
+enum { REPORT_BYTES = 2048, SHORT_BYTES = 512 };
 
 /* A process that has locked itself in since it started might be killed for what we do. */
-bool may_tell(void)
+bool may_report(void)
 {
     return process.on && syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == process.seccomp;
 }
@@ -29,7 +29,7 @@ struct about {
 /* `zero` is 1 where the zeros that end the texts belong to them. */
 static void send_texts(const struct about *about, const char *field, char *const *texts, size_t zero)
 {
-    char line[TOLD_BYTES];
+    char line[REPORT_BYTES];
     struct ahead to = { .pid = about->pid, .space = about->space, .start = about->start, .line = line, .size = sizeof line };
     begin_ahead(&to, field);
     for (; *texts != NULL; texts++)
@@ -37,7 +37,7 @@ static void send_texts(const struct about *about, const char *field, char *const
     end_ahead(&to);
 }
 
-static void add_told(struct text *text, const struct about *about, const char *field, const char *bytes, size_t room)
+static void add_reported(struct text *text, const struct about *about, const char *field, const char *bytes, size_t room)
 {
     add_char(text, '\t');
     if (bytes == NULL)
@@ -62,7 +62,7 @@ static const char *first_of(char *const *environment, const char *const *names)
 }
 
 /* All but the first, which is the program itself; each with the zero that ends it. */
-static void add_told_arguments(struct text *text, const struct about *about, char *const *arguments)
+static void add_reported_arguments(struct text *text, const struct about *about, char *const *arguments)
 {
     bool fits = true;
     add_char(text, '\t');
@@ -86,12 +86,12 @@ struct who {
 };
 
 /* `path` is what the kernel is asked to execute, as whoever asks names it. */
-static void tell(const char *how, int64_t time, struct who who, struct who parent, const char *path,
+static void write_report(const char *how, int64_t time, struct who who, struct who parent, const char *path,
                  char *const *arguments, char *const *environment)
 {
     static const char *const steps[] = { STEP_VARIABLES, NULL };
     static const char *const tags[] = { TAG_VARIABLES, NULL };
-    char line[TOLD_BYTES], folder[SHORT_BYTES], rank[RANK_BYTES];
+    char line[REPORT_BYTES], folder[SHORT_BYTES], rank[RANK_BYTES];
     struct about about = { who.pid, who.space, time };
     struct text text;
     long length = syscall(SYS_getcwd, folder, sizeof folder);
@@ -104,18 +104,18 @@ static void tell(const char *how, int64_t time, struct who who, struct who paren
     add_field(&text, syscall(SYS_getsid, who.pid));
     add_field(&text, syscall(SYS_getuid));
     add_word(&text, how);
-    add_told(&text, &about, "rank", rank_of(environment, rank), 2 * RANK_BYTES);
-    add_told(&text, &about, "step", first_of(environment, steps), 32);
-    add_told(&text, &about, "tags", first_of(environment, tags), 256);
-    add_told(&text, &about, "directory", length > 1 && folder[0] == '/' ? folder : NULL, 256);
-    add_told(&text, &about, "path", path, 256);
-    add_told(&text, &about, "argv0", arguments == NULL ? NULL : arguments[0], 128);
+    add_reported(&text, &about, "rank", rank_of(environment, rank), 2 * RANK_BYTES);
+    add_reported(&text, &about, "step", first_of(environment, steps), 32);
+    add_reported(&text, &about, "tags", first_of(environment, tags), 256);
+    add_reported(&text, &about, "directory", length > 1 && folder[0] == '/' ? folder : NULL, 256);
+    add_reported(&text, &about, "path", path, 256);
+    add_reported(&text, &about, "argv0", arguments == NULL ? NULL : arguments[0], 128);
     add_char(&text, '\t');
-    add_told_arguments(&text, &about, arguments);
+    add_reported_arguments(&text, &about, arguments);
     append(line, end_line(&text, line));
 }
 
-/* What was told last of this process does not count. */
+/* The last report of this process does not count. */
 void take_back(pid_t pid, const char *why)
 {
     char line[SHORT_BYTES];
@@ -130,10 +130,10 @@ void take_back(pid_t pid, const char *why)
     errno = kept;
 }
 
-/* This process, or a child that borrows its memory, is about to become another program. False: nothing was said. */
-bool tell_exec(const char *path, char *const *arguments, char *const *environment)
+/* This process, or a child that borrows its memory, is about to become another program. False: nothing was reported. */
+bool report_exec(const char *path, char *const *arguments, char *const *environment)
 {
-    if (!may_tell())
+    if (!may_report())
         return false;
     int kept = errno;
     pid_t pid = kernel_pid();
@@ -148,26 +148,26 @@ bool tell_exec(const char *path, char *const *arguments, char *const *environmen
         /* a parent in another namespace has no id in ours: it is who made this copy of its memory */
         parent = above == 0 ? (struct who){ process.pid, process.space } : (struct who){ above, who.space };
     }
-    tell("\ttold", now(), who, parent, path, arguments, environment);
+    write_report("\ttold", now(), who, parent, path, arguments, environment);
     errno = kept;
     return true;
 }
 
 /* A child was started as another program at once. */
-void tell_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment)
+void report_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment)
 {
     int kept = errno;
     uint64_t space = caller_namespace();
-    if (may_tell() && turned_off(environment))
+    if (may_report() && turned_off(environment))
         take_back(child, "off");
-    else if (may_tell())
-        tell("\tspawn", time, (struct who){ child, space }, (struct who){ kernel_pid(), space }, path, arguments, environment);
+    else if (may_report())
+        write_report("\tspawn", time, (struct who){ child, space }, (struct who){ kernel_pid(), space }, path, arguments, environment);
     errno = kept;
 }
 
 static int64_t microseconds(struct timeval t) { return t.tv_sec * 1000000LL + t.tv_usec; }
 
-/* The peak memory that the kernel tells of a child begins with that of the process it was forked from. */
+/* The peak memory that the kernel has of a child begins with that of the process it was forked from. */
 static int64_t own_peak(const struct rusage *of_child)
 {
     struct rusage usage;
@@ -176,9 +176,9 @@ static int64_t own_peak(const struct rusage *of_child)
 }
 
 /* A child has ended, and this process has asked how. `used` is with what its own children used that it waited for. */
-void tell_end(pid_t child, int status, const struct rusage *used)
+void report_end(pid_t child, int status, const struct rusage *used)
 {
-    if (!may_tell())
+    if (!may_report())
         return;
     int kept = errno;
     char line[SHORT_BYTES];
