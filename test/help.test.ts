@@ -12,6 +12,9 @@ test('no line of any help is wider than 80 places', () => {
     const wide = out.split('\n').filter((line) => line.length > 80);
     assert.deepEqual(wide, [], args.join(' '));
     assert.doesNotMatch(out, /default: \[\]/);
+    // what an option does stands in its column, not below it as if it were an example's comment
+    assert.doesNotMatch(out, /^ {2}-.*\n {6}\S/m, args.join(' '));
+    assert.doesNotMatch(out, /display help for command|\(default: [^)]*\) \(default: /, args.join(' '));
   }
 });
 

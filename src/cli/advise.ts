@@ -35,10 +35,9 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-What to ask for next time: time, memory, CPUs, GPUs and nodes, from what past runs used (95th percentile and a margin,
-never less than any run used), as the head of a job script, with what it saves and how sure it is. Runs that failed, ran
-out of memory or of time show the least that is needed, not how much. Jobs of several kinds are advised one by one; the
-tasks of an array are one.
+Advises time, memory, CPUs, GPUs and nodes from what past runs used (95th percentile plus a margin, never less than any
+run used). It prints the head of a job script, what that saves and how sure it is. Runs that failed, or ran out of memory
+or time, only give a lower bound. Jobs of different kinds get separate advice; the tasks of an array count as one kind.
 
 Examples:
   tacho advise tacho-4711                        from one run

@@ -141,7 +141,7 @@ async function record(
 ): Promise<void> {
   const recording = options.recording!;
   const { startNodeAgent } = await import('../agent/loop/node-agent.ts');
-  const { findScope } = await import('../jobs/found/scope.ts');
+  const { findScope } = await import('../jobs/on-node/scope.ts');
   const { readJob } = await import('../recording/folder/open.ts');
   // thousands of agents begin at once: none of them looks at the others' folders
   const { process_records: records, marks_file: marks } = readJob(recording) ?? {};

@@ -4,7 +4,7 @@ import { usage } from '../base/fault.ts';
 import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { configFlags } from '../config/flags.ts';
-import type { Words } from '../database/annotate.ts';
+import type { Notes } from '../database/annotate.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
@@ -24,8 +24,8 @@ export function define(command: Command): void {
   command
     .usage('[RECORDING|JOB] [KEY=VALUE…] [options]')
     .argument(
-      '[words...]',
-      'a recording, or the id or name of a job, then its notes; without notes those that are there are shown',
+      '[job-and-notes...]',
+      'a recording, or the id or name of a job, then notes about it; without notes, its notes are shown',
     )
     .option('--tag <key:value>', 'set a tag: tags select jobs, annotations are notes about them', several, [])
     .option('--remove <key>', 'remove an annotation', several, [])
@@ -64,7 +64,7 @@ Examples:
     });
 }
 
-async function annotate(named: string | undefined, words: Words, options: Options): Promise<Job> {
+async function annotate(named: string | undefined, words: Notes, options: Options): Promise<Job> {
   const { annotated, isNothing } = await import('../database/annotate.ts');
   const here = await recordingMeant(named, options);
   if (here !== undefined) {
@@ -102,13 +102,13 @@ async function activeRecording(): Promise<string> {
   return needSpeakable(process.env, 'name the recording or the job that is meant');
 }
 
-function wordsOf(given: readonly string[], options: Options): Words {
+function wordsOf(given: readonly string[], options: Options): Notes {
   const annotations: Record<string, string> = {};
   for (const word of given) {
     const at = word.indexOf('=');
     if (at < 1) throw usage(`"${word}" is not an annotation`, 'it is key=value, e.g. note="slow disk"');
     annotations[word.slice(0, at)] = word.slice(at + 1);
   }
-  const words: Words = { annotations, tags: parseTags(options.tag), remove: options.remove };
+  const words: Notes = { annotations, tags: parseTags(options.tag), remove: options.remove };
   return words;
 }

@@ -25,8 +25,8 @@ export function define(command: Command): void {
       'after',
       `
 Features are ranked by how far they are from the baseline: the distance from its median, divided by the largest distance of
-any job in the baseline. Above 1 means farther than all of them. The job comes first, then its operations; those that took
-longest beyond the usual come first.
+any job in the baseline. Above 1 means farther than all of them. The job comes first, then its operations, those
+that exceed their usual duration most first.
 
 Examples:
   tacho cause tacho-4711 --model nightly

@@ -29,15 +29,18 @@ interface Options {
 }
 
 export function define(command: Command): void {
-  command.usage('status|migrate|jobs|tables|table|delete|retire|drop [options]').addHelpText(
-    'after',
-    `
+  command
+    .helpCommand(false)
+    .usage('status|migrate|jobs|tables|table|delete|retire|drop [options]')
+    .addHelpText(
+      'after',
+      `
 Examples:
   tacho db migrate --db postgres://tacho@db.site/tacho    makes the tables, or upgrades them
   tacho db status
   tacho db retire --older-than 90d --dry-run
 `,
-  );
+    );
   defineStatus(command.command('status'));
   defineMigrate(command.command('migrate'));
   defineJobs(command.command('jobs'));

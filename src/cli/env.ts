@@ -10,7 +10,7 @@ interface Options {
 export function define(command: Command): void {
   command
     .argument('[shell]', 'sh, bash, zsh, csh, fish, or slurm for a TaskProlog (default: the shell that calls)')
-    .option('--off', 'the commands that take it back')
+    .option('--off', 'print the commands that undo it')
     .addHelpText(
       'after',
       `

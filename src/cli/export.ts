@@ -10,7 +10,7 @@ import { printable } from '../base/printable.ts';
 import { formatBytes } from '../base/size.ts';
 import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
-import { idsText, isOfJob } from '../jobs/found/of-job.ts';
+import { idsText, isOfJob } from '../jobs/on-node/of-job.ts';
 import type { Recording } from '../recording/folder/open.ts';
 import type { ExportOptions } from '../show/export/export.ts';
 import { askForSteps } from './ask-scheduler.ts';

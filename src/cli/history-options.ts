@@ -54,25 +54,25 @@ export function historyPlaces(command: Command, more: readonly SettingKey[] = []
 /** Gives a verb the filters of jobs. Lists take * and ?, and are separated by commas. */
 export function jobFilters(command: Command): Command {
   return command
-    .option('-u, --user <name...>', 'jobs of these users')
-    .option('--account <name...>', 'of these accounts (projects)')
+    .option('-u, --user <name...>', 'only jobs of these users')
+    .option('--account <name...>', 'only jobs of these accounts (projects)')
     .option('--partition <name...>', 'of these partitions (queues)')
-    .option('--state <state...>', 'in these states: completed, failed, timeout, running…')
-    .option('--name <name...>', 'with these names')
-    .option('--program <name...>', 'that ran these programs')
-    .option('-j, --job <id...>', 'with these ids; the id of an array means all of its tasks')
-    .option('--node <name...>', 'that ran on these nodes (c1, c[1-8], gpu*)')
-    .option('--cluster <name...>', 'of these clusters')
-    .option('--tag <key:value...>', 'with all of these tags')
-    .option('--finding <id...>', 'with one of these findings (gpu-unused, cpu-*)')
-    .option('--origin <name...>', 'from there: recorded, accounting, sonar, epmt')
-    .option('--exclude-user <name...>', 'but not of these users')
-    .option('--exclude-program <name...>', 'and not of these programs')
-    .option('--exclude-job <id...>', 'and not these jobs')
-    .option('--min <column=value...>', 'whose column is at least this (cpu_use=0.5, wall_seconds=1h)')
-    .option('--max <column=value...>', 'whose column is at most this')
-    .option('--some-gpu', 'that had GPUs')
-    .option('--no-gpu', 'that had none');
+    .option('--state <state...>', 'only jobs in these states: completed, failed, timeout, running…')
+    .option('--name <name...>', 'only jobs with these names')
+    .option('--program <name...>', 'only jobs that ran these programs')
+    .option('-j, --job <id...>', 'only jobs with these ids; the id of an array means all of its tasks')
+    .option('--node <name...>', 'only jobs that ran on these nodes (c1, c[1-8], gpu*)')
+    .option('--cluster <name...>', 'only jobs of these clusters')
+    .option('--tag <key:value...>', 'only jobs with all of these tags')
+    .option('--finding <id...>', 'only jobs with one of these findings (gpu-unused, cpu-*)')
+    .option('--origin <name...>', 'only jobs from these sources: recorded, accounting, sonar, epmt')
+    .option('--exclude-user <name...>', 'leave out jobs of these users')
+    .option('--exclude-program <name...>', 'leave out jobs that ran these programs')
+    .option('--exclude-job <id...>', 'leave out these jobs')
+    .option('--min <column=value...>', 'only jobs whose column is at least this (cpu_use=0.5, wall_seconds=1h)')
+    .option('--max <column=value...>', 'only jobs whose column is at most this')
+    .option('--some-gpu', 'only jobs with GPUs')
+    .option('--no-gpu', 'only jobs without GPUs');
 }
 
 export function periodOptions(command: Command, usual: string): Command {

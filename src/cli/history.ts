@@ -57,7 +57,7 @@ ${METRICS.map(({ name, help }) => `  ${name.padEnd(12)}${help}`).join('\n')}
 
 Examples:
   tacho history /archive/tacho --by user --from 2026-03-01 --to 2026-04-01
-  tacho history --by hour×weekday --metric gpu-use --timezone Europe/Oslo
+  tacho history --by hour-weekday --metric gpu-use --timezone Europe/Oslo
   tacho history --by account --metric CO2 --co2 grid-2026.csv --format csv
   tacho history --by month --metric energy --from -365d --format svg > e.svg
 `,

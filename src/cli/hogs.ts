@@ -14,9 +14,9 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-Who used more CPUs than a fair part while others needed them. Only hours count in which the node was full (90 % busy, or more
-threads ready to run than CPUs) and others used at least 5 % of it. A fair part is what the scheduler gave; where nobody
-divides a node, half of it. A job on an idle node, or alone on a full one, hogs nothing.
+Who used more CPUs than a fair share while others needed them. Only hours count in which the node was full (90 % busy, or more
+threads ready to run than CPUs) and others used at least 5 % of it. A fair share is what the scheduler gave; without a
+scheduler it is half of the node. A job on an idle node, or alone on a full one, is no hog.
 
 Examples:
   tacho hogs /archive/tacho --from -7d

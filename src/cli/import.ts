@@ -25,9 +25,12 @@ interface Options {
 }
 
 export function define(command: Command): void {
-  command.usage('PROGRAM WHAT… [options]').addHelpText(
-    'after',
-    `
+  command
+    .helpCommand(false)
+    .usage('PROGRAM WHAT… [options]')
+    .addHelpText(
+      'after',
+      `
 Examples:
   tacho import epmt 685000.tgz -o imported
   tacho import victoria http://vm:8428 --job 4711
@@ -36,7 +39,7 @@ Examples:
   tacho import sonar /data/sonar/2026 -o imported
   tacho report imported
 `,
-  );
+    );
   defineVictoria(command);
   defineOmnistat(command);
   defineSlurm(command);
@@ -93,7 +96,7 @@ function defineVictoria(command: Command): void {
       'Import what a VictoriaMetrics holds: jobs that Tacho pushed come back as they were recorded, one recording per job; any other series become tables by their names and labels.',
     )
     .usage('URL|DIR [options]')
-    .argument('<place>', 'its address (http://vm:8428), or its data folder, which is only read')
+    .argument('<source>', 'its address (http://vm:8428), or its data folder, which is only read')
     .option('-j, --job <id>', 'only this job of Tacho’s; may be given several times', (id, all: string[] = []) => [
       ...all,
       id,
@@ -141,7 +144,7 @@ function defineOmnistat(command: Command): void {
     )
     .usage('URL|DIR|CSV [options]')
     .argument(
-      '<place>',
+      '<source>',
       'the address of its VictoriaMetrics, a data folder of user mode, an exported CSV file or a folder of them',
     )
     .option('-j, --job <id>', 'only this job; may be given several times', (id, all: string[] = []) => [...all, id])

@@ -3,7 +3,7 @@ import { parseDuration } from '../base/duration.ts';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf } from '../config/flags.ts';
-import type { BeginFlags } from '../jobs/found/job-variables.ts';
+import type { BeginFlags } from '../jobs/on-node/job-variables.ts';
 
 const SETTINGS = ['service.jobs'] as const;
 
@@ -14,20 +14,23 @@ interface Options extends BeginFlags, Record<string, unknown> {
 }
 
 export function define(command: Command): void {
-  command.usage('begin|end [options]').addHelpText(
-    'after',
-    `
+  command
+    .helpCommand(false)
+    .usage('begin|end [options]')
+    .addHelpText(
+      'after',
+      `
 Tells the agent of this node that a job begins or has ended. Slurm's own hooks
-(tacho slurm hooks) do the same without starting a program. What cannot be
-written is said, and the exit code is 0 all the same (--strict: 1).
+(tacho slurm hooks) do the same without starting a program. If the job file cannot be
+written, a warning says so and the exit code is still 0 (with --strict: 1).
 
 Examples:
   tacho job begin                          in a prolog: from SLURM_JOB_ID and the like
   tacho job begin --job-id 4711 --user ada --uid 1001 --nodes c[1-4]
   tacho job end --job-id 4711 --exit-code 0
 `,
-  );
-  common(command.command('begin').description('A job begins on this node.'))
+    );
+  common(command.command('begin').description('Report that a job begins on this node.'))
     .option('--user <name>', "the job's user (default: SLURM_JOB_USER)")
     .option('--uid <number>', "the user's number (default: SLURM_JOB_UID, else that of --user)", number)
     .option('--nodes <list>', "the job's nodes, such as c[1-4] (default: SLURM_NODELIST)")
@@ -39,16 +42,16 @@ Examples:
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
     .addHelpText('after', '\nExample:\n  tacho job begin --job-id 4711 --user ada --uid 1001\n')
     .action(async (options: Options) => {
-      const { beginVariables } = await import('../jobs/found/job-variables.ts');
-      const { JOB_KEYS, writeJobFile } = await import('../jobs/found/job-file.ts');
+      const { beginVariables } = await import('../jobs/on-node/job-variables.ts');
+      const { JOB_KEYS, writeJobFile } = await import('../jobs/on-node/job-file.ts');
       await tell(options, (folder) => writeJobFile(folder, beginVariables(process.env, options), JOB_KEYS));
     });
-  common(command.command('end').description('A job has ended on this node.'))
+  common(command.command('end').description('Report that a job has ended on this node.'))
     .option('--exit-code <number>', 'how it ended (default: SLURM_JOB_EXIT_CODE2)', number)
     .addHelpText('after', '\nExample:\n  tacho job end --job-id 4711 --exit-code 0\n')
     .action(async (options: Options) => {
-      const { endVariables } = await import('../jobs/found/job-variables.ts');
-      const { END_KEYS, writeJobFile } = await import('../jobs/found/job-file.ts');
+      const { endVariables } = await import('../jobs/on-node/job-variables.ts');
+      const { END_KEYS, writeJobFile } = await import('../jobs/on-node/job-file.ts');
       await tell(options, (folder) => writeJobFile(folder, endVariables(process.env, options), END_KEYS));
     });
 }

@@ -42,7 +42,7 @@ export function define(command: Command): void {
       'after',
       `
 The jobs that ended in the period, with what they asked for and used. Figures are those of the report: means are weighed by
-time, CPU time is what the kernel counted, nodes of a job are one job. What was not measured is empty. docs/history.md lists
+time, CPU time is what the kernel counted, a job on several nodes is one row. What was not measured is empty. docs/history.md lists
 all columns. Lists take * and ?; they may be repeated or separated by commas.
 
 Examples:

@@ -51,10 +51,9 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-What nodes did over time, with everybody's work: CPUs, memory, GPUs, energy. It comes from the recordings of jobs and from what
-nodes record of themselves (tacho agent); time that two recordings cover counts once. Steps are hours of the clock in UTC;
-half-days, days and weeks are those of --timezone. The time that was recorded is in every row: less than the step means that
-the rest is not known.
+CPUs, memory, GPUs and energy of nodes over time, for all jobs together. The data are the recordings of jobs and of the nodes
+themselves (tacho agent); time that two recordings cover counts once. Hours are those of UTC; half-days, days and weeks are
+those of --timezone. Each row has the time that was recorded: if it is less than the step, the rest is not known.
 
 Examples:
   tacho load /archive/tacho --from -1d

@@ -5,7 +5,7 @@ import { formatMoment } from '../base/moment.ts';
 import { printable } from '../base/printable.ts';
 import { warn } from '../base/warn.ts';
 import { type Config, loadConfig } from '../config/config.ts';
-import { isOfJob } from '../jobs/found/of-job.ts';
+import { isOfJob } from '../jobs/on-node/of-job.ts';
 import { findArchivedJobs, findJobs, type IsWanted, type JobRecording } from '../recording/folder/find-job.ts';
 import { foldersBelow } from '../recording/folder/open.ts';
 

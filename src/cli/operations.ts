@@ -46,7 +46,7 @@ export function define(command: Command): void {
       `
 An operation is all processes that have the same tag: TACHO_TAGS="op:build;seq:4" in the environment of what starts
 them. Without --op-tag it is the tag op, or else the one that most processes have. JSON and CSV have every metric of
-processes: counters added up, of memory the highest.
+processes: the sum of counters, the peak of memory.
 
 Examples:
   tacho operations tacho-4711

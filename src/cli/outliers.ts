@@ -72,8 +72,8 @@ export function define(command: Command): void {
       'after',
       `
 Every method votes: modified z-score, z-score and interquartile range on each feature; robust covariance, isolation
-forest and principal components on features together. One is an outlier when most of those that can vote on a feature
-do, or most of those that look at features together. Methods that need more jobs are left out, by name.
+forest and principal components on features together. A job is an outlier when most methods that can judge one of its
+features vote against it, or most methods that judge features together. Methods that need more jobs are listed as left out.
 
 Jobs and operations are compared by all their features, processes and threads within their program by
 ${MAIN_FEATURES.join(', ')}. docs/outliers.md says more.

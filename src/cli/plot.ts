@@ -111,7 +111,7 @@ async function plot(kind: string, paths: string[], options: Options): Promise<vo
     throw usage(`a chart cannot be saved as "${save}"`, 'name it .svg, .png or .pdf');
   if (kind === 'scaling') return plotScaling(paths, options);
   const { findRecordings } = await import('./find-recordings.ts');
-  const { isOfJob } = await import('../jobs/found/of-job.ts');
+  const { isOfJob } = await import('../jobs/on-node/of-job.ts');
   const all = await findRecordings(paths);
   const found = options.job === undefined ? all : all.filter(({ job }) => isOfJob(job.id, options.job!));
   if (found.length === 0) throw usage(`no recording of job ${options.job} here`, 'tacho list shows what there is');

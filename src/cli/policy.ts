@@ -61,8 +61,8 @@ export function define(command: Command): void {
   command.usage('list|init|columns|test|run|status … [options]').addHelpText(
     'after',
     `
-A policy says what is expected of jobs, and what happens where they are otherwise: a list, a mail, a webhook. Policies stand in
-the configuration as [[policy]] (docs/policies.md). Try one on the past before it is used: tacho policy test.
+A policy is a condition on jobs, and what happens to jobs that break it: a list, a mail or a webhook call. Policies are written
+in the configuration as [[policy]] (docs/policies.md). tacho policy test tries one on past jobs before it is used.
 
 Examples:
   tacho policy init >> /etc/tacho/config.toml
@@ -95,7 +95,7 @@ Examples:
     ]),
   );
   defineRun(
-    formats(databaseOption(verb('run', 'apply policies now, and tell those concerned'), SENDING), [
+    formats(databaseOption(verb('run', 'apply policies now, and notify users'), SENDING), [
       'text',
       'json',
       'csv',
@@ -103,7 +103,7 @@ Examples:
     ]),
   );
   defineStatus(
-    formats(configFlags(verb('status', 'say what policies have sent, and what waits'), ['policies.state']), [
+    formats(configFlags(verb('status', 'show what policies have sent, and what waits'), ['policies.state']), [
       'text',
       'json',
       'csv',

@@ -29,6 +29,9 @@ function optionDescription(option: Option): string {
   return isEmptyList ? option.description : plainHelp.optionDescription(option);
 }
 
+/** In ASCII a text may be longer. */
+const printed = (text: string): string => (process.stdout.isTTY ? text : ascii(text));
+
 /** The command line as commander's tree, with the verbs by name and summary only. */
 function root(): Command {
   return new Command('tacho')
@@ -43,7 +46,7 @@ function root(): Command {
     .configureOutput({
       outputError: () => {},
       writeOut: (text) => {
-        process.stdout.write(foldHelp(process.stdout.isTTY ? text : ascii(text), helpWidth()));
+        process.stdout.write(foldHelp(printed(text), helpWidth()));
       },
     })
     .configureHelp({
@@ -52,6 +55,7 @@ function root(): Command {
       },
       showGlobalOptions: false,
       optionDescription,
+      displayWidth: (text) => plainHelp.displayWidth(printed(text)),
     })
     .exitOverride();
 }

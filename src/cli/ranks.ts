@@ -44,7 +44,7 @@ export function define(command: Command): void {
       'after',
       `
 A world is what one mpirun, mpiexec or srun started: two or more ranks. A rank is its process and all that this starts.
-CPU time includes waiting in MPI calls: MPI libraries wait by asking again and again.
+CPU time includes waiting in MPI calls: MPI libraries poll while they wait.
 
 Examples:
   tacho ranks tacho-4711                             CPU, waiting, memory, I/O and binding of every rank

@@ -6,7 +6,7 @@ import { stated } from '../base/stated.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
 import { loadConfig } from '../config/config.ts';
 import type { Database } from '../database/connect.ts';
-import { idsText, isOfJob } from '../jobs/found/of-job.ts';
+import { idsText, isOfJob } from '../jobs/on-node/of-job.ts';
 import { confinedTo } from '../judge/confined-to.ts';
 import type { GatherOptions } from '../judge/facts/gather.ts';
 import type { Results } from '../judge/keep-results.ts';

@@ -33,7 +33,7 @@ export const studyOptions = (command: Command): Command =>
     )
     .option('--figure <name>', 'a figure of merit (tacho fom) instead of the time; more is better')
     .option('--work <name>', 'the tag or figure of merit that says how much work a run did')
-    .option('--efficiency <share>', 'that the recommended size must keep', shareOf, 0.7)
+    .option('--efficiency <share>', 'lowest efficiency that the recommended size may have', shareOf, 0.7)
     .addOption(
       new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv', 'svg']).default('text'),
     );

@@ -21,10 +21,10 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-One recording: what it is held up by, and what more cores, memory, GPUs or faster
-storage would bring at most. Several recordings of one program at different sizes:
-the laws of Amdahl, Gustafson and Gunther (USL) through them, with intervals, and
-the size to ask for.
+With one recording: what limits it, and what more cores, memory, GPUs or faster storage
+would bring at most. With several recordings of one program at different sizes: a fit of
+the laws of Amdahl, Gustafson and Gunther (USL) with confidence intervals, and the size
+to ask for.
 
 Examples:
   tacho scale tacho-4711                          what one run tells

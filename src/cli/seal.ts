@@ -34,9 +34,8 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-Live files become one Parquet file a table, several times smaller, with statistics beside it from which the report
-card is made at once. Tables that are smaller as compressed CSV (some minutes of samples) become that. Interrupting it
-does no harm: do it again.
+Live files become one Parquet file per table, several times smaller, with statistics beside it that make the report card
+fast. Small tables (some minutes of samples) become compressed CSV instead. Sealing can be interrupted and run again.
 
 Examples:
   tacho seal tacho-4711

@@ -14,7 +14,7 @@ interface Options {
 const DAY = 86_400;
 
 export function define(command: Command): void {
-  command.addHelpText(
+  command.helpCommand(false).addHelpText(
     'after',
     `
 A link shows one job of a page that tacho serve serves, and nothing else, until it expires or is revoked.

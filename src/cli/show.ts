@@ -19,7 +19,7 @@ const USUAL_ROWS = 20;
 
 export function define(command: Command): void {
   seriesOptions(spanOptions(command))
-    .argument('[recording]', 'a recording or the id of a job (default: the current folder)', '.')
+    .argument('[recording]', 'a recording or the id of a job', '.')
     .option('--table <name>', 'the table, e.g. cpu, gpu, cgroup (needed)')
     .option('-c, --columns <names>', 'only these columns, separated by commas', (text) => text.split(','))
     .option(

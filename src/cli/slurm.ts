@@ -10,6 +10,7 @@ interface Options {
 
 export function define(command: Command): void {
   command
+    .helpCommand(false)
     .usage('hooks [options]')
     .addHelpText('after', '\nExample:\n  tacho slurm hooks --prolog > /etc/slurm/prolog.d/50-tacho.sh\n');
   command

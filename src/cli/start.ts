@@ -77,8 +77,8 @@ Examples:
         process.stdout.write(`${JSON.stringify({ recording, job: job.id, nodes: job.nodes, missing })}\n`);
         return;
       }
-      const { sameWords } = await import('../control/launch.ts');
-      for (const { nodes, many, words } of sameWords(missing)) {
+      const { commonLogLines } = await import('../control/launch.ts');
+      for (const { nodes, many, words } of commonLogLines(missing)) {
         warn([`${nodes} ${many ? 'do' : 'does'} not record`, ...words].join('\n'));
       }
       const nodes = job.nodes.length - missing.length;

@@ -9,7 +9,7 @@ export function define(command: Command): void {
     .argument('[recording]', 'the recording to stop (default: the one of this job or session)')
     .option('--no-report', 'do not print the report card')
     .addOption(
-      new Option('--exit-code <status>', "the script's, which no scheduler knows").argParser((text) => {
+      new Option('--exit-code <status>', 'exit code of the script, where no scheduler reports it').argParser((text) => {
         if (/^\d{1,3}$/.test(text) && Number(text) < 256) return Number(text);
         throw usage(`"${text}" is not an exit code`, 'it is a whole number from 0 to 255');
       }),
@@ -45,9 +45,9 @@ async function stop(folder: string | undefined, exitCode: number | undefined): P
   const stopped = await stopRecording(process.env, folder, tell, undefined, exitCode);
   const { recording, job, silent, never, over, noted } = stopped;
   const { nodesText } = await import('../base/hostlist.ts');
-  const { sameWords } = await import('../control/launch.ts');
+  const { commonLogLines } = await import('../control/launch.ts');
   const why = (node: string): string => job.not_recorded?.[node] ?? 'its agent wrote nothing';
-  for (const { nodes, many, words } of sameWords(never.map((node) => ({ node, words: [why(node)] })))) {
+  for (const { nodes, many, words } of commonLogLines(never.map((node) => ({ node, words: [why(node)] })))) {
     warn(`${nodes} ${many ? 'were' : 'was'} not recorded: ${words[0]}`);
   }
   const unrecorded = new Set(never);

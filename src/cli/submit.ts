@@ -28,17 +28,17 @@ export function define(command: Command): void {
   command
     .usage('RECORDING… --db ADDRESS [options]')
     .argument('<recordings...>', 'recordings, EPMT archives, folders of either, or job ids')
-    .option('--replace', 'put them in the place of what the database has of the same jobs')
-    .option('--incomplete', 'also recordings that are damaged, without what cannot be read; the job says what that was')
+    .option('--replace', 'replace what the database already has of these jobs')
+    .option('--incomplete', 'also store damaged recordings, without what cannot be read; the job lists what is missing')
     .option('--dry-run', 'only print what would be stored')
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'));
   configFlags(command, ['db'])
     .addHelpText(
       'after',
       `
-A job is stored whole or not at all, and once: submitting it again changes nothing, unless how it ended was not known
-before. The recording stays as it is. Archives of EPMT are stored without a recording of their own.
-A password is best kept in ~/.pgpass or PGPASSWORD. tacho db migrate makes the tables.
+A job is stored completely or not at all. Submitting it again changes nothing, unless its end was not known before. The
+recording is not changed. EPMT archives are stored directly, without making a recording. Keep the password in ~/.pgpass
+or PGPASSWORD. tacho db migrate makes the tables.
 
 Examples:
   tacho submit tacho-4711 --db postgres://ada@db.site/tacho

@@ -26,7 +26,7 @@ export function define(command: Command): void {
     )
     .option('--op-tag <key[:value]>', 'which operations, as in tacho operations', several, [])
     .option('--filter <expression>', 'only these processes, as in tacho processes', several, [])
-    .option('-w, --width <n>', 'places on a line (default: as wide as the terminal, 80 elsewhere)', whole)
+    .option('-w, --width <n>', 'width in characters (default: as wide as the terminal, 80 elsewhere)', whole)
     .option('-n, --limit <n>', `show at most N rows, the longest first (0: all; default: ${MOST} as text)`, whole)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(

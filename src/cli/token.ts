@@ -6,7 +6,7 @@ import { configFlags, configOf } from '../config/flags.ts';
 const KINDS = ['node', 'user', 'administrator'] as const;
 
 export function define(command: Command): void {
-  command.addHelpText(
+  command.helpCommand(false).addHelpText(
     'after',
     `
 Example:

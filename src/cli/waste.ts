@@ -27,8 +27,9 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-What jobs that ended in the period reserved and did not use: CPUs, GPUs, memory. The most first; a GPU-hour weighs as much as 16
-core-hours. Jobs whose use was not measured are in no waste: their core-hours are shown beside it.
+CPUs, GPUs and memory that jobs reserved and did not use; jobs that ended in the period count. The largest waste comes first;
+a GPU-hour weighs as much as 16 core-hours. Jobs whose use was not measured are not counted as waste: their core-hours have a
+column of their own.
 
 Examples:
   tacho waste /archive/tacho --from -30d

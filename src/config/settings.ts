@@ -57,7 +57,7 @@ export const settings = [
     kind: 'size',
     default: '64MiB',
     rare: true,
-    help: 'Compress what was written of a table after so much.',
+    help: 'Start a new file for a table at this size, and compress the old one.',
   },
   {
     key: 'spool.part_time',
@@ -71,20 +71,20 @@ export const settings = [
     kind: 'size',
     default: '4MiB',
     rare: true,
-    help: 'Keep so much of a table in memory while the disk refuses it.',
+    help: 'How much of a table is kept in memory while it cannot be written.',
   },
   {
     key: 'spool.size',
     kind: 'size',
     default: '2GiB',
-    help: "What a node's agent keeps at most while it cannot be sent; then the oldest samples are given up, and that is noted.",
+    help: "Largest size of the samples that wait on a node's disk to be sent. Beyond it the oldest are dropped, which is reported.",
   },
   {
     key: 'hub.addresses',
     kind: 'list',
     default: [],
     flag: '--hub',
-    help: "Hubs to which a node's agent sends its samples, as HOST:PORT or https://HOST:PORT; the next one while those before it are away.",
+    help: "Hubs to which a node's agent sends its samples, as HOST:PORT or https://HOST:PORT; the next one is used while those before it do not answer.",
   },
   {
     key: 'hub.listen',
@@ -99,7 +99,7 @@ export const settings = [
     kind: 'duration',
     default: '1h',
     flag: '--seal-after',
-    help: 'Seal a recording after this time of silence of nodes that did not report their end.',
+    help: 'Seal a recording when nodes that did not report their end were silent for this time.',
   },
   {
     key: 'hub.index',
@@ -126,13 +126,13 @@ export const settings = [
     key: 'hub.keep_age',
     kind: 'duration',
     flag: '--keep-age',
-    help: 'Remove recordings from the archive that ended longer ago than this (default: none).',
+    help: 'Remove recordings from the archive that ended longer ago than this (default: never).',
   },
   {
     key: 'hub.keep_size',
     kind: 'size',
     flag: '--keep-size',
-    help: 'Keep the archive below this size: whoever holds most loses what ended first (default: no bound).',
+    help: 'Keep the archive below this size: the oldest recordings of the user with the most data are removed first (default: no limit).',
   },
   {
     key: 'service.spool',
@@ -192,7 +192,7 @@ export const settings = [
   {
     key: 'trust.ca',
     kind: 'file',
-    help: "The certificates by which a hub's certificate is known, instead of the system's.",
+    help: "The certificates that verify a hub's certificate, instead of the system's.",
   },
   {
     key: 'trust.certificate',
@@ -254,7 +254,7 @@ export const settings = [
     key: 'kafka.ca',
     kind: 'file',
     rare: true,
-    help: "The certificates by which the brokers' certificates are known, instead of the system's; with it, TLS is spoken.",
+    help: "The certificates that verify the brokers' certificates, instead of the system's; setting it turns TLS on.",
   },
   { key: 'kafka.user', kind: 'text', rare: true, help: 'Who we are to the brokers (SASL).' },
   {

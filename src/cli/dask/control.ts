@@ -15,7 +15,7 @@ const REQUESTS = {
   start: 'go on recording',
   stop: 'pause recording, once everything until now is written',
   'new-job': 'begin a job (with --job-type manual)',
-  status: 'say what the attached monitor does',
+  status: 'show what the attached monitor does',
   detach: 'end the monitor and seal its recording',
 } as const;
 

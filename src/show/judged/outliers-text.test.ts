@@ -31,12 +31,12 @@ test('an outlier with its votes; those left out by name', async () => {
 
 1 of 4 jobs is an outlier
 
-job 4: 1 of 4 features apart
+job 4: differs in 1 of 4 features
   feature   value  usual   times  mod. z    IQR
   cpu_time  9.0 s  1.1 s  7.83 x   52.9*  2.82*
   * a vote
 
-method                needs  a vote is  looks at
+method                needs  threshold  looks at
 modified z-score          4  above 3.5  each feature
 z-score                  11             left out: needs 11, there are 4
 interquartile range       4  above 1.5  each feature

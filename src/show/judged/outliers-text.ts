@@ -97,7 +97,7 @@ function methodTable(found: Outliers, dim: (text: string) => string): string[] {
     [
       { head: 'method' },
       { head: 'needs', align: 'right' },
-      { head: 'a vote is' },
+      { head: 'threshold' },
       { head: 'looks at', most: 44, shrinks: true },
     ],
     rows,
@@ -135,7 +135,7 @@ function detail(
 ): string[] {
   const apart = outlier.features.filter((feature) => feature.apart);
   const lines = wrap(
-    `${title(found, group, outlier)}: ${apart.length} of ${count(outlier.features.length, 'feature')} apart`,
+    `${title(found, group, outlier)}: differs in ${apart.length} of ${count(outlier.features.length, 'feature')}`,
     width,
   );
   lines[0] = pen.bold(lines[0]!);
@@ -223,7 +223,7 @@ function overview(
       { head: 'CPU', align: 'right' },
       { head: 'of usual', align: 'right' },
       { head: 'votes', align: 'right' },
-      { head: 'apart in', most: 34, spare: 4 },
+      { head: 'differs in', most: 34, spare: 4 },
     ],
     shown.map(({ group, outlier }) => {
       const cast = [...outlier.features.flatMap((feature) => feature.votes), ...outlier.together];

@@ -3,7 +3,7 @@ import { formatMoment } from '../../base/moment.ts';
 import { nodeList } from '../../base/node-list.ts';
 import { count, figure, listed, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { isSchedulersId, isStepId } from '../../jobs/found/of-job.ts';
+import { isSchedulersId, isStepId } from '../../jobs/on-node/of-job.ts';
 import type { Report, Unmeasured } from '../../judge/report-schema.ts';
 import { TOO_SHORT } from '../../judge/rules/shared/rule.ts';
 import { isPartlyRecorded } from '../../judge/use/recorded-time.ts';
@@ -31,6 +31,10 @@ export function ending(report: Report): string {
   if ((job.exit_code ?? 0) !== 0) return `${state}, exit code ${job.exit_code}`;
   return state;
 }
+
+/** The same inside a sentence: "failed, SIGKILL". */
+export const endingInText = (report: Report): string =>
+  ending(report).replace(/^[A-Z ]+/, (state) => state.toLowerCase());
 
 /** Who, where and when: one line each. */
 export function about(report: Report): string[] {

@@ -7,7 +7,7 @@ import { printable } from '../terminal/text-table.ts';
 import { curveEnds, maximumText, nameOf } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
 import { curvePicture, gpuMap, meterBar, phasePicture } from './drawings.ts';
-import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
+import { about, endingInText, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
 import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
@@ -65,7 +65,7 @@ function card(report: Report, at: number): string {
   const worst = report.findings[0]?.severity ?? 'fine';
   return `<article id="job-${at}">
 <header>
-<h1>${safe(title(report))} <span class="state ${report.job.state}">${safe(ending(report).toLowerCase())}</span></h1>
+<h1>${safe(title(report))} <span class="state ${report.job.state}">${safe(endingInText(report))}</span></h1>
 ${about(report)
   .map((line) => `<p>${safe(line)}</p>`)
   .join('\n')}

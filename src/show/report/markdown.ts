@@ -5,7 +5,7 @@ import { foldRows } from '../terminal/fold-rows.ts';
 import { cut, pad, printable, textWidth } from '../terminal/text-table.ts';
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
-import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
+import { about, endingInText, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
 import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
@@ -19,7 +19,7 @@ export function reportMarkdown(reports: readonly Report[]): string {
 
 function card(report: Report): string {
   const parts = [
-    `# ${safe(title(report))}: ${ending(report).toLowerCase()}`,
+    `# ${safe(title(report))}: ${endingInText(report)}`,
     about(report).map(safe).join('  \n'),
     `**${safe(verdict(report))}**`,
     section(requestText(report), used(report)),

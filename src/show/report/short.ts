@@ -3,7 +3,7 @@ import { count, percent } from '../../base/readable.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { paint } from '../terminal/paint.ts';
 import { cut, cutCommand, pad, printable, textWidth } from '../terminal/text-table.ts';
-import { ending, title, verdict } from './head.ts';
+import { endingInText, title, verdict } from './head.ts';
 import { meters } from './meters.ts';
 import type { TextOptions } from './text.ts';
 
@@ -21,7 +21,7 @@ export function shortText(report: Report, { stream = {} }: Pick<TextOptions, 'st
   const cards = used.has('GPU') ? `; GPU ${words('GPU').replace(' on average', '')}` : '';
   const { nodes } = report.summary;
   // how it ended is never cut: the name gives way
-  const whose = ` of ${cut(printable(report.job.user), 16)}, ${count(nodes, 'node')}: ${ending(report).toLowerCase()}`;
+  const whose = ` of ${cut(printable(report.job.user), 16)}, ${count(nodes, 'node')}: ${endingInText(report)}`;
   const lines: [string, string][] = [
     ['Job', `${cutCommand(printable(title(report)), Math.min(40, WIDTH - 9 - textWidth(whose)))}${whose}`],
     ['Time', words('time')],
