@@ -54,7 +54,7 @@ test('every benchmark that a decision rests on is there', () => {
 
 test('every test that the threat model names is there', () => {
   const root = path.join(import.meta.dirname, '..');
-  const page = fs.readFileSync(path.join(root, 'docs/trust.md'), 'utf8');
+  const page = fs.readFileSync(path.join(root, 'test/threats.md'), 'utf8');
   const named = [...page.matchAll(/\| `([\w/-]+\.test\.ts)`(?:: (.+?))? \|$/gm)];
   assert.ok(named.length > 15, `${named.length} rows`);
   for (const [, file, name = ''] of named) {

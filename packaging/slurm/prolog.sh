@@ -31,7 +31,7 @@ make_place() {
     events=/dev/shm/tacho-0-$random/events-$secret
     mkdir -m 711 "${events%/*}" && : >"$events" && chown "$SLURM_JOB_UID" "$events" || return
     printf '%s\n' "$events" >"$records/.job-$name.$$" && mv -f "$records/.job-$name.$$" "$records/job-$name" || return
-    # a copy for its user, where nobody else gets through (src/agent/service/user-places.ts)
+    # a copy for its user, where nobody else gets through (src/agent/service/user-folders.ts)
     users=$records/../users
     own=$users/$SLURM_JOB_UID
     [ -d "$users" ] || mkdir -m 711 "$users"

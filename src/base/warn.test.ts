@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { warn } from './warn.ts';
+import { warn, warnAll } from './warn.ts';
 
 /** What is said on a stderr that is a terminal of so many columns; undefined: a pipe. */
-function said(t: TestContext, columns: number | undefined, text: string): string {
+function said(t: TestContext, columns: number | undefined, ...texts: string[]): string {
   const { stderr, env } = process;
   const before = { isTTY: stderr.isTTY, columns: stderr.columns, asked: env.COLUMNS };
   const written: string[] = [];
@@ -11,7 +11,8 @@ function said(t: TestContext, columns: number | undefined, text: string): string
   delete env.COLUMNS;
   Object.assign(stderr, { isTTY: columns !== undefined, columns });
   try {
-    warn(text);
+    if (texts.length === 1) warn(texts[0]!);
+    else warnAll(texts);
   } finally {
     write.mock.restore();
     Object.assign(stderr, { isTTY: before.isTTY, columns: before.columns });
@@ -40,4 +41,10 @@ test('a warning is told in lines that fit the terminal, a path whole; a pipe get
 test('what a warning quotes does not reach the terminal raw', (t) => {
   assert.equal(said(t, 60, 'a\x1b[2Jb 5 µs'), 'tacho: a\\x1b[2Jb 5 µs\n');
   assert.equal(said(t, undefined, 'a\x1b[2Jb 5 µs'), 'tacho: a\\x1b[2Jb 5 us\n');
+});
+
+test('of a thousand warnings ten are printed, and how many more there are', (t) => {
+  const lines = said(t, undefined, ...Array.from({ length: 1023 }, (_, i) => `cannot read run-${i}`)).split('\n');
+  assert.deepEqual(lines.slice(9), ['tacho: cannot read run-9', 'tacho: and 1,013 more warnings like these', '']);
+  assert.equal(said(t, undefined, 'a', 'b'), 'tacho: a\ntacho: b\n');
 });

@@ -11,3 +11,13 @@ export function warn(text: string): void {
   const said = lines.join('\n').replaceAll('\n', `\n${' '.repeat(BEFORE)}`);
   process.stderr.write(`tacho: ${process.stderr.isTTY ? said : ascii(said)}\n`);
 }
+
+/** So many warnings of one kind are printed: a thousand lines hide the answer. */
+const MOST = 10;
+
+/** Warnings about many recordings: the first ones, and how many more there are. */
+export function warnAll(texts: readonly string[], most = MOST): void {
+  for (const text of texts.slice(0, most)) warn(text);
+  const more = texts.length - most;
+  if (more > 0) warn(`and ${more.toLocaleString('en')} more warnings like these`);
+}

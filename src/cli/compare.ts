@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
-import { warn } from '../base/warn.ts';
+import { warn, warnAll } from '../base/warn.ts';
 import { COMPARE_BY, type CompareBy, compare } from '../judge/compare/compare.ts';
 import { gather, gatherStored } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
@@ -40,7 +40,7 @@ export function define(command: Command): void {
         'what to look for the difference in (default: operations if there are tags, else processes)',
       ).choices(COMPARE_BY),
     )
-    .option('-n, --limit <n>', 'rows of each table; 0 is all (default: 12)', whole)
+    .option('-n, --limit <n>', 'show at most N rows per table (0: all) (default: 12)', whole)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
@@ -56,7 +56,7 @@ Examples:
     )
     .action(async (paths: string[], options: Options) => {
       const { set, reports } = await jobsOf(paths, options);
-      for (const trouble of set.troubles) warn(trouble);
+      warnAll(set.troubles);
       const found = compare(reports, set, options.by);
       const { compareCsv, compareJson, compareText } = await import('../show/judged/compare-text.ts');
       const page = {

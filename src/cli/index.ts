@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
-import { warn } from '../base/warn.ts';
+import { warn, warnAll } from '../base/warn.ts';
 import type { Built } from '../history/index/build.ts';
 import { indexFolder } from '../history/index/index-files.ts';
 import { progress } from '../show/terminal/progress.ts';
@@ -23,16 +23,16 @@ export function define(command: Command): void {
     .argument('<archive>', 'a folder of recordings, or the archive of a hub')
     .option('--add <recording...>', 'only these recordings, without a look at the others')
     .option('--rebuild', 'make the index again from all recordings')
-    .option('--keep', 'rows of recordings that are gone stay, as a hub has it')
-    .option('--verify', 'read all of the index and say what is wrong with it')
+    .option('--keep', 'keep rows of recordings that were deleted, as a hub does')
+    .option('--verify', 'read the whole index and report damage')
     .option('--workers <n>', 'use N processes (default: one per core)', wholeNumber)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
 The index has one row per job, per job and node, per node and hour, and per finding, as Parquet files in
-ARCHIVE/.tacho-index. tacho jobs, history, hogs, waste, load, uptime and sql answer from it. It follows from the recordings: only new
-and changed ones are read, and removing the folder loses nothing. A hub keeps the index of its archive by itself.
+ARCHIVE/.tacho-index. tacho jobs, history, hogs, waste, load, uptime and sql answer from it. It is made from the recordings: only new
+and changed ones are read, and the folder can be deleted without loss. A hub updates the index of its archive itself.
 
 Exit code: 1 when a recording could not be read (the others are in the index), or the index is damaged.
 
@@ -61,7 +61,7 @@ Examples:
       }).finally(() => bar?.done());
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(built, null, 1)}\n`);
       else say(builtText(archive, built));
-      for (const { why } of built.troubles) warn(`left out: ${why}`);
+      warnAll(built.troubles.map(({ why }) => `left out: ${why}`));
       for (const { why } of built.damaged) warn(`damaged: ${why}; the rest of the recording is in the index`);
       if (built.troubles.length > 0) process.exitCode = 1;
     });

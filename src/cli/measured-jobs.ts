@@ -1,6 +1,6 @@
 import { Fault, usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
-import { warn } from '../base/warn.ts';
+import { warnAll } from '../base/warn.ts';
 import type { Database } from '../database/connect.ts';
 import { type MeasuredJob, measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { progress } from '../show/terminal/progress.ts';
@@ -41,7 +41,7 @@ async function jobsThere(
       },
     );
   }
-  for (const { troubles } of jobs) for (const trouble of troubles) warn(trouble);
+  warnAll(jobs.flatMap(({ troubles }) => troubles));
   return measuredJobs(database, jobs);
 }
 
@@ -55,7 +55,7 @@ async function jobsHere(names: readonly string[], options: OpenJobsOptions): Pro
       hint: 'tacho report FOLDER --format json has the tags of jobs, as job.tags',
     });
   }
-  for (const { troubles } of jobs) for (const trouble of troubles) warn(trouble);
+  warnAll(jobs.flatMap(({ troubles }) => troubles));
   const { indexedFeatures } = await import('../history/index/indexed-features.ts');
   return measuredRecordings(jobs, indexedFeatures());
 }

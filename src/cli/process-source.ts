@@ -1,5 +1,5 @@
 import { Fault } from '../base/fault.ts';
-import { warn } from '../base/warn.ts';
+import { warnAll } from '../base/warn.ts';
 import { recordingsSource } from '../query/processes/processes.ts';
 import type { ProcessColumns, ProcessSet, ProcessSource } from '../query/processes/set.ts';
 import { processesIn, type SelectedJob, selectStored } from '../query/spans/processes.ts';
@@ -27,7 +27,7 @@ export async function openProcesses(
   const { source, select } = await sourceOf(names, options, query);
   const columns = await source.processes(query.step === undefined ? wanted : undefined);
   const set = processesIn(columns, select(columns));
-  for (const trouble of set.troubles) warn(trouble);
+  warnAll(set.troubles);
   if (columns.length === 0) {
     throw new Fault(`no processes were recorded in ${set.jobs.map((job) => job.origin).join(', ')}`, {
       hint: 'tacho run records them, unless --no-processes is given',

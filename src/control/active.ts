@@ -3,10 +3,10 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
-import { jobName } from '../jobs/found/job-file.ts';
-import type { MemoryKills } from '../jobs/found/memory-kills.ts';
-import { type ProcessId, processId, stillRuns } from '../jobs/found/process-id.ts';
-import { USER_JOBS, usersFolder } from '../jobs/found/user-jobs.ts';
+import { jobName } from '../jobs/on-node/job-file.ts';
+import type { MemoryKills } from '../jobs/on-node/memory-kills.ts';
+import { type ProcessId, processId, stillRuns } from '../jobs/on-node/process-id.ts';
+import { USER_JOBS, usersFolder } from '../jobs/on-node/user-jobs.ts';
 import type { Environment } from '../jobs/schedulers/command.ts';
 import { defaultFolder, plain, schedulerOf } from '../jobs/schedulers/job-facts.ts';
 import { type Tell, whole } from '../jobs/schedulers/scheduler.ts';
@@ -149,7 +149,7 @@ function atService(env: Environment): Active | undefined {
   return undefined;
 }
 
-/** The agent of the node has put a link there (src/agent/service/marks-place.ts). */
+/** The agent of the node has put a link there (src/agent/service/marks-folder.ts). */
 function whereIs(name: string): string {
   try {
     return fs.realpathSync(name);

@@ -6,13 +6,13 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../../test/made/eventually.ts';
 import { answers } from '../../test/made/scheduler-answers.ts';
 import type { Fault } from '../base/fault.ts';
-import { processId, stillRuns } from '../jobs/found/process-id.ts';
+import { processId, stillRuns } from '../jobs/on-node/process-id.ts';
 import { schedulerRunner } from '../jobs/schedulers/job-facts.ts';
 import { createRecording } from '../recording/folder/create.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { findActive } from './active.ts';
 import { beginEverywhere } from './begin-everywhere.ts';
-import { agentRecord, lastWords, startAgents, stopAgents, whyMissing } from './launch.ts';
+import { agentRecord, lastLogLines, startAgents, stopAgents, whyMissing } from './launch.ts';
 import { startRecording } from './start.ts';
 
 /** A stand-in for an agent: a sample, a record, and an end when it is asked to. */
@@ -184,7 +184,7 @@ for (const allowMissing of [0, 1]) {
     const patience = { limitSeconds: 120, waitedSeconds: 120, allowMissing };
     const { launched, missing } = await beginEverywhere(agents, first, patience);
     assert.deepEqual(missing, ['c3']);
-    assert.deepEqual(lastWords(recording, ['c3'])[0], ['tacho: c3: srun gave no answer within 2 min 00 s']);
+    assert.deepEqual(lastLogLines(recording, ['c3'])[0], ['tacho: c3: srun gave no answer within 2 min 00 s']);
     assert.deepEqual([lives('c1'), lives('c2')], [true, true]);
     // it does not get the chance to end the others, unless these are not wanted anyway
     const again = allowMissing === 1;
@@ -218,6 +218,6 @@ test('of a node that has said itself what is wrong, nothing else is told', (t) =
   const own = 'tacho: c3: there is no /tmp/r here';
   const lines = ['srun: warning', own, 'srun: error: c3: task 2: Exited with exit code 1'];
   fs.writeFileSync(path.join(recording, 'launch.log'), lines.join('\n'));
-  assert.deepEqual(lastWords(recording, ['c3'])[0], [own]);
-  assert.deepEqual(lastWords(recording, ['c2'])[0], lines);
+  assert.deepEqual(lastLogLines(recording, ['c3'])[0], [own]);
+  assert.deepEqual(lastLogLines(recording, ['c2'])[0], lines);
 });

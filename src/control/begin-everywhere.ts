@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatDuration } from '../base/duration.ts';
-import { signalProcess, stillRuns } from '../jobs/found/process-id.ts';
+import { signalProcess, stillRuns } from '../jobs/on-node/process-id.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/schedulers/job-facts.ts';
 import { isThisNode } from '../jobs/schedulers/local.ts';
 import { nodeFolder } from '../recording/folder/node-folder.ts';

@@ -8,7 +8,7 @@ import { makeFolder } from '../base/folder.ts';
 import { nodesText } from '../base/hostlist.ts';
 import { ours } from '../base/ours.ts';
 import { shellQuote } from '../base/quote.ts';
-import { type ProcessId, processId, signalProcess, stillRuns } from '../jobs/found/process-id.ts';
+import { type ProcessId, processId, signalProcess, stillRuns } from '../jobs/on-node/process-id.ts';
 import { defined, type Environment, type Run } from '../jobs/schedulers/command.ts';
 import { schedulerNamed } from '../jobs/schedulers/job-facts.ts';
 import { isThisNode } from '../jobs/schedulers/local.ts';
@@ -233,7 +233,7 @@ export async function firstSamples(
 }
 
 /** The last lines that each node's agent, or what started it, has written. */
-export function lastWords(recording: string, nodes: readonly string[], lines = 3): string[][] {
+export function lastLogLines(recording: string, nodes: readonly string[], lines = 3): string[][] {
   const folders = nodesHeard(recording);
   const { all, about, complaints } = launchLog(recording);
   return nodes.map((node) => {
@@ -255,7 +255,7 @@ export function whyMissing(
     launched.filter(stillRuns).flatMap(({ nodes: awaited, command }) => awaited.map((node) => [node, command])),
   );
   const late = new Set(launched.filter((each) => each.late).flatMap((each) => each.nodes));
-  return lastWords(recording, nodes).map((words, i) => {
+  return lastLogLines(recording, nodes).map((words, i) => {
     const node = nodes[i]!;
     if (late.has(node))
       return { node, words: [`not started: others took the ${formatDuration(limitSeconds)} (--timeout waits longer)`] };
@@ -270,7 +270,7 @@ export function whyMissing(
 const MOST_REASONS = 8;
 
 /** Nodes of which the same is said, together, in short; of many reasons only the first. */
-export function sameWords(missing: readonly { node: string; words: readonly string[] }[]) {
+export function commonLogLines(missing: readonly { node: string; words: readonly string[] }[]) {
   const own = missing.map(({ node, words }) => ({ node, words: words.map((line) => unsigned(line, node)) }));
   const groups = [...Map.groupBy(own, ({ words }) => words.join('\n')).values()].map((same) => ({
     nodes: same.map(({ node }) => node),
@@ -286,7 +286,7 @@ export function sameWords(missing: readonly { node: string; words: readonly stri
 }
 
 /** The same as a text to keep, without who says it: that is Tacho, of that node. */
-export const keptWords = (missing: readonly { node: string; words: readonly string[] }[]): Record<string, string> =>
+export const keptLogLines = (missing: readonly { node: string; words: readonly string[] }[]): Record<string, string> =>
   Object.fromEntries(
     missing.flatMap(({ node, words }) => {
       const text = words.map((line) => unsigned(line, node)).join(' / ');

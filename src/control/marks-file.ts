@@ -3,14 +3,14 @@ import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
 import { isWritable } from '../base/folder.ts';
 import { randomHex } from '../base/random-hex.ts';
-import { processId, stillRuns } from '../jobs/found/process-id.ts';
+import { processId, stillRuns } from '../jobs/on-node/process-id.ts';
 import type { Environment } from '../jobs/schedulers/command.ts';
 import { needOwn } from '../recording/folder/as-owner.ts';
 import { readJob } from '../recording/folder/open.ts';
 import type { Note } from '../sources/host.ts';
 import { markerTable } from '../sources/own/marker.ts';
 import { makeMarkerFile, markerFile, markerFileHere, removeUnusedMarkerFile } from './mark.ts';
-import { RECORD_PLACES } from './record-places.ts';
+import { RECORD_FOLDERS } from './record-folders.ts';
 
 /** The variable that tells programs of the job where to append their marks. */
 export const MARKS_VARIABLE = 'TACHO_MARKS';
@@ -24,7 +24,7 @@ const AGENT = 'agent';
  * link to that node's table in the recording. Nothing is made yet.
  */
 export function planMarks(): string {
-  const place = RECORD_PLACES.find(isWritable) ?? RECORD_PLACES[0]!;
+  const place = RECORD_FOLDERS.find(isWritable) ?? RECORD_FOLDERS[0]!;
   return path.join(place, `tacho-mark-${process.getuid!()}-${randomHex(8)}`, LINK);
 }
 

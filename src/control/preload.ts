@@ -9,14 +9,14 @@ import { tryByGuard } from '../base/guard-channel.ts';
 import { ours } from '../base/ours.ts';
 import { randomHex } from '../base/random-hex.ts';
 import { stated } from '../base/stated.ts';
-import { processId, stillRuns } from '../jobs/found/process-id.ts';
+import { processId, stillRuns } from '../jobs/on-node/process-id.ts';
 import { defined, type Environment } from '../jobs/schedulers/command.ts';
 import type { Note } from '../sources/host.ts';
 import { eventsNamed, eventsNotCounted, splitEvents } from '../sources/records/perf-events.ts';
 import { processEndTable } from '../sources/records/tables.ts';
 import type { Records } from '../sources/scope.ts';
 import { agentRecords } from './launch.ts';
-import { RECORD_PLACES } from './record-places.ts';
+import { RECORD_FOLDERS } from './record-folders.ts';
 
 /** The library that processes of a job are started with (native/record.h); a site may have put it on its nodes' disks. */
 export const libraryOf = (env: Environment): string =>
@@ -31,7 +31,7 @@ const UNSEEN_MS = 24 * 3600 * 1000;
 
 /** The file that the job's processes write to: on every node another one, of the same name. Nothing is made yet. */
 export function planRecords(env: Environment): Records {
-  const place = RECORD_PLACES.find(isWritable) ?? RECORD_PLACES[0]!;
+  const place = RECORD_FOLDERS.find(isWritable) ?? RECORD_FOLDERS[0]!;
   // everybody can list that place: the name tells neither job nor, of a node's own agent, the job's user
   const name = `tacho-${process.getuid!()}-${randomHex(8)}`;
   const named = splitEvents(env.TACHO_RECORD_EVENTS);

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { parseEndFile, parseJobFile } from '../jobs/found/job-file.ts';
+import { parseEndFile, parseJobFile } from '../jobs/on-node/job-file.ts';
 import { hooks } from './slurm-hooks.ts';
 
 test('an epilog ends the run that its prolog has begun, though Slurm names it the next one', (t) => {

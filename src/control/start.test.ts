@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../../test/made/eventually.ts';
 import { answers } from '../../test/made/scheduler-answers.ts';
 import type { Fault } from '../base/fault.ts';
-import { processId, stillRuns } from '../jobs/found/process-id.ts';
+import { processId, stillRuns } from '../jobs/on-node/process-id.ts';
 import { fileJob, type RefreshOptions, refreshJob } from '../jobs/schedulers/refresh.ts';
 import { isAlive } from '../recording/folder/alive.ts';
 import type { Job } from '../recording/folder/job.ts';

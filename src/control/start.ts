@@ -6,7 +6,7 @@ import { count, figure } from '../base/figure.ts';
 import { guard } from '../base/guard.ts';
 import { nodesText } from '../base/hostlist.ts';
 import { stated } from '../base/stated.ts';
-import { countMemoryKills } from '../jobs/found/memory-kills.ts';
+import { countMemoryKills } from '../jobs/on-node/memory-kills.ts';
 import type { Environment } from '../jobs/schedulers/command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from '../jobs/schedulers/job-facts.ts';
 import { isHere } from '../jobs/schedulers/local.ts';
@@ -17,7 +17,7 @@ import { forgetActive, noteActive, refuseSecond, updateActive } from './active.t
 import { beginEverywhere } from './begin-everywhere.ts';
 import {
   type AgentsOptions,
-  keptWords,
+  keptLogLines,
   type Launched,
   nodesHeard,
   startAgents,
@@ -92,7 +92,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     // a recording without samples: what is known of the job is its facts, and its end
     noteActive(env, { ...note, launched: [], begun: true });
     const missing = [{ node: job.nodes[0]!, words: [guard.unsampled] }];
-    job.not_recorded = keptWords(missing);
+    job.not_recorded = keptLogLines(missing);
     delete job.process_records;
     delete job.marks_file;
     saveJob(recording, job);
@@ -131,7 +131,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     throw notEverywhere(started, options.allowMissing);
   }
   if (missing.length > 0) {
-    job.not_recorded = keptWords(started.missing);
+    job.not_recorded = keptLogLines(started.missing);
     saveJob(recording, job);
   }
   return started;

@@ -1,7 +1,7 @@
 import * as path from 'node:path';
 import { stated } from '../base/stated.ts';
-import { countMemoryKills, isMemoryKill } from '../jobs/found/memory-kills.ts';
-import { stillRuns } from '../jobs/found/process-id.ts';
+import { countMemoryKills, isMemoryKill } from '../jobs/on-node/memory-kills.ts';
+import { stillRuns } from '../jobs/on-node/process-id.ts';
 import type { Environment, Run } from '../jobs/schedulers/command.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/schedulers/job-facts.ts';
 import type { Tell } from '../jobs/schedulers/scheduler.ts';
@@ -11,7 +11,7 @@ import { saveJob } from '../recording/folder/create.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { openRecording } from '../recording/folder/open.ts';
 import { type Active, findActive, forgetActive, needActive } from './active.ts';
-import { agentRecords, lastWords, stopAgents } from './launch.ts';
+import { agentRecords, lastLogLines, stopAgents } from './launch.ts';
 import { noteOwnUse, takeOwnUse } from './own-use.ts';
 
 export interface Stopped {
@@ -62,7 +62,7 @@ export async function stopRecording(
 /** Nodes whose guard ended the agent, and why (native/launch-guard.c). */
 function gaveWay(recording: string, silent: readonly string[]): Record<string, string> {
   return Object.fromEntries(
-    lastWords(recording, silent).flatMap((words, i) => {
+    lastLogLines(recording, silent).flatMap((words, i) => {
       const why = /^tacho: recording has ended: (.*)/.exec(words.at(-1) ?? '')?.[1];
       return why === undefined ? [] : [[silent[i]!, why]];
     }),
@@ -76,7 +76,7 @@ function memoryKills({ recording, begun, kills_before }: Active, silent: readonl
   const counted = now !== undefined && now.cgroup === kills_before?.cgroup ? now.kills - kills_before.kills : 0;
   const gone = [...agentRecords(recording, silent).values()].filter((agent) => isGone(agent));
   // the counter of a launcher's own cgroup has gone with it, its words have not
-  const told = lastWords(recording, silent).filter((words) => words.some(isMemoryKill));
+  const told = lastLogLines(recording, silent).filter((words) => words.some(isMemoryKill));
   const own = Math.max(told.length, Math.min(counted, gone.length + (begun === false ? 1 : 0)));
   return own === 0 ? undefined : { kills: Math.max(counted, own), own };
 }

@@ -83,7 +83,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
   };
   if (options.into !== undefined) refuseSecond(options.into);
   let opened = await openWay(options.given, wayOptions, monitor);
-  const place = await openPlace(options, opened).catch(async (error: unknown) => {
+  const place = await openSource(options, opened).catch(async (error: unknown) => {
     await opened.way.close();
     throw error;
   });
@@ -216,7 +216,7 @@ function refuseSecond(recording: string): void {
 }
 
 /** The recording that it writes into: one that goes on, or a new one with the hardware of this node. */
-async function openPlace(options: AttachOptions, { cluster }: OpenedWay): Promise<RecordingPlace> {
+async function openSource(options: AttachOptions, { cluster }: OpenedWay): Promise<RecordingPlace> {
   const start = Date.now() / 1000;
   const node = os.hostname().split('.')[0]!;
   if (options.into !== undefined) {

@@ -5,7 +5,7 @@ import { storableJson } from './copy-write.ts';
 import { namedJobs } from './find-jobs.ts';
 
 /** What is to be said of a job. */
-export interface Words {
+export interface Notes {
   annotations: Readonly<Record<string, string>>;
   tags: Readonly<Record<string, string>>;
   /** Annotations that go. */
@@ -13,18 +13,18 @@ export interface Words {
 }
 
 /** Nothing is to be added or removed. */
-export const isNothing = ({ annotations, tags, remove }: Words): boolean =>
+export const isNothing = ({ annotations, tags, remove }: Notes): boolean =>
   Object.keys(annotations).length + Object.keys(tags).length + remove.length === 0;
 
 /** The job with more said about it. */
-export function annotated(job: Job, words: Words): Job {
+export function annotated(job: Job, words: Notes): Job {
   const annotations = { ...job.annotations, ...words.annotations };
   for (const key of words.remove) delete annotations[key];
   return { ...job, annotations, tags: { ...job.tags, ...words.tags } };
 }
 
 /** Says it of a job in the database. */
-export async function annotateStored(database: Database, name: string, words: Words): Promise<Job> {
+export async function annotateStored(database: Database, name: string, words: Notes): Promise<Job> {
   const [found] = await namedJobs(database, [name]);
   return database.transaction(async () => {
     const { rows } = await database.query<{ facts: Job; annotations: Record<string, string>; report: Report }>(

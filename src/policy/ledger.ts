@@ -25,7 +25,7 @@ export interface Sending {
 }
 
 /** A job that a message is about. */
-export interface ToldJob {
+export interface NotifiedJob {
   job: string;
   cluster: string;
   /** When it started: ids are used again. */
@@ -41,7 +41,7 @@ export interface Message {
   kind: 'report' | 'cancelled';
   /** Epoch microseconds. */
   made: number;
-  jobs: ToldJob[];
+  jobs: NotifiedJob[];
   subject: string;
   text: string;
   /** What a webhook gets. */
@@ -56,10 +56,11 @@ export interface KeptMessage {
   message: Message;
 }
 
-const toldJob = ({ job, cluster, time }: JobSummary): ToldJob => ({ job, cluster, start: time });
-export const notifiedJobs = (jobs: readonly JobSummary[]): ToldJob[] => jobs.map(toldJob);
+const notifiedJob = ({ job, cluster, time }: JobSummary): NotifiedJob => ({ job, cluster, start: time });
+export const notifiedJobs = (jobs: readonly JobSummary[]): NotifiedJob[] => jobs.map(notifiedJob);
 
-const isSame = (a: ToldJob, b: ToldJob): boolean => a.job === b.job && a.cluster === b.cluster && a.start === b.start;
+const isSame = (a: NotifiedJob, b: NotifiedJob): boolean =>
+  a.job === b.job && a.cluster === b.cluster && a.start === b.start;
 
 const all = (message: Message): Sending[] => Object.values(message.sendings);
 
@@ -133,7 +134,7 @@ export class Ledger {
   /** Whether a user has heard of a job. */
   isTold(policy: string, job: JobSummary): boolean {
     return this.of(policy, job.user).some(
-      (message) => reaches(message) && message.jobs.some((one) => isSame(one, toldJob(job))),
+      (message) => reaches(message) && message.jobs.some((one) => isSame(one, notifiedJob(job))),
     );
   }
 
@@ -143,13 +144,13 @@ export class Ledger {
       (message) =>
         message.kind === 'report' &&
         all(message).some(({ state }) => state === 'sent') &&
-        message.jobs.some((one) => isSame(one, toldJob(job))),
+        message.jobs.some((one) => isSame(one, notifiedJob(job))),
     ).length;
   }
 
   isCancelled(policy: string, job: JobSummary): boolean {
     return this.of(policy, job.user).some(
-      ({ kind, jobs }) => kind === 'cancelled' && jobs.some((one) => isSame(one, toldJob(job))),
+      ({ kind, jobs }) => kind === 'cancelled' && jobs.some((one) => isSame(one, notifiedJob(job))),
     );
   }
 

@@ -4,7 +4,7 @@ import { Fault, isFull, reason } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
 import { openMarks } from '../../control/marks-file.ts';
 import { discardRecords, prepareRecords } from '../../control/preload.ts';
-import { allowance } from '../../jobs/found/scope.ts';
+import { allowance } from '../../jobs/on-node/scope.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import type { WriterOptions } from '../../recording/live/append.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';

@@ -1,8 +1,8 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { namesIn } from '../../base/folder.ts';
-import { RECORD_PLACES } from '../../control/record-places.ts';
-import { type ProcessId, stillRuns } from '../../jobs/found/process-id.ts';
+import { RECORD_FOLDERS } from '../../control/record-folders.ts';
+import { type ProcessId, stillRuns } from '../../jobs/on-node/process-id.ts';
 
 /**
  * What processes of this user's jobs have recorded of themselves lies in memory until their agent has read it. Of agents
@@ -10,7 +10,7 @@ import { type ProcessId, stillRuns } from '../../jobs/found/process-id.ts';
  * begins or ends here.
  */
 export async function adoptAbandoned(): Promise<void> {
-  const abandoned = RECORD_PLACES.flatMap(abandonedIn);
+  const abandoned = RECORD_FOLDERS.flatMap(abandonedIn);
   const written = writtenTo(abandoned.map(({ folder }) => eventsIn(folder)));
   for (const { folder, recording } of abandoned) {
     if (written.has(eventsIn(folder))) continue;

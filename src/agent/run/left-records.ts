@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { RECORD_PLACES } from '../../control/record-places.ts';
-import { type ProcessId, stillRuns } from '../../jobs/found/process-id.ts';
+import { RECORD_FOLDERS } from '../../control/record-folders.ts';
+import { type ProcessId, stillRuns } from '../../jobs/on-node/process-id.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { readJson } from '../../recording/folder/record-file.ts';
 import type { Records } from '../../sources/scope.ts';
@@ -22,7 +22,7 @@ function isOwnPlace(file: string): boolean {
   const uid = process.geteuid!();
   const folder = path.dirname(file);
   const isNamed = path.basename(folder).startsWith(`tacho-${uid}-`) && path.basename(file) === 'events';
-  if (!isNamed || !RECORD_PLACES.includes(path.dirname(folder))) return false;
+  if (!isNamed || !RECORD_FOLDERS.includes(path.dirname(folder))) return false;
   const found = fs.lstatSync(folder, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === uid && (found.mode & 0o077) === 0;
 }

@@ -8,9 +8,9 @@ import { warn } from '../../base/warn.ts';
 import { beginEverywhere } from '../../control/begin-everywhere.ts';
 import {
   agentRecords,
+  commonLogLines,
   firstSamples,
-  keptWords,
-  sameWords,
+  keptLogLines,
   startAgents,
   stopAgents,
   whyMissing,
@@ -20,8 +20,8 @@ import { takeOwnUse } from '../../control/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../../control/preload.ts';
 import { runningJob } from '../../control/running-job.ts';
 import { isTooFew, notEverywhere, withoutScheduler } from '../../control/start.ts';
-import { countMemoryKills } from '../../jobs/found/memory-kills.ts';
-import { findScope } from '../../jobs/found/scope.ts';
+import { countMemoryKills } from '../../jobs/on-node/memory-kills.ts';
+import { findScope } from '../../jobs/on-node/scope.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../../jobs/schedulers/job-facts.ts';
 import { isThisNode } from '../../jobs/schedulers/local.ts';
 import { taskOf } from '../../jobs/schedulers/slurm-task.ts';
@@ -285,10 +285,10 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
     throw notEverywhere({ recording: folder, job, missing }, options.allowMissing);
   }
   if (missing.length > 0) {
-    job.not_recorded = keptWords(missing);
+    job.not_recorded = keptLogLines(missing);
     saveJob(folder, job);
   }
-  for (const { nodes, many, words } of sameWords(missing)) {
+  for (const { nodes, many, words } of commonLogLines(missing)) {
     say(
       many ? `nodes ${nodes} are not recorded` : `node ${nodes} is not recorded`,
       words.join(' / ') || 'its agent has not written a sample',

@@ -1,7 +1,7 @@
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stated } from '../../base/stated.ts';
-import { jobName, type NodeJobEnd } from '../../jobs/found/job-file.ts';
+import { jobName, type NodeJobEnd } from '../../jobs/on-node/job-file.ts';
 import { schedulerNamed } from '../../jobs/schedulers/job-facts.ts';
 import { KILLED } from '../../recording/folder/agent-record.ts';
 import { newestWrite } from '../../recording/folder/alive.ts';
@@ -13,7 +13,7 @@ import { replaceJson } from '../../recording/folder/replace.ts';
 import { takeOver } from '../run/adopt-records.ts';
 import type { Common } from './common.ts';
 import { outcome } from './job-description.ts';
-import { type JobMarks, leftMarks } from './job-marks.ts';
+import { abandonedMarks, type JobMarks } from './job-marks.ts';
 
 /**
  * Closes a recording that an agent before this one has left, and whose job (or day) is over. Whoever is killed meanwhile
@@ -96,7 +96,7 @@ function plain({ reason, ...told }: Pick<Job, 'state'> & Partial<Job>): Partial<
 /** Where the job said something of itself when nobody listened any more. */
 function leftBehind(folder: string, job: Job, { marks, node, clock }: Common): JobMarks | undefined {
   if (marks === undefined || job.uid < 0) return undefined;
-  return leftMarks({
+  return abandonedMarks({
     name: path.join(marks.folder, `job-${jobName(job)}`),
     users: marks.users,
     job,

@@ -13,7 +13,7 @@ import type { Turns } from '../loop/turns.ts';
 import type { RecordAside } from '../run/record-aside.ts';
 import type { JobRecords } from './job-records.ts';
 import type { SharedSources } from './shared-sources.ts';
-import type { UserPlaces } from './user-places.ts';
+import type { UserFolders } from './user-folders.ts';
 
 /** What all recordings of a service have in common. */
 export interface Common {
@@ -41,7 +41,7 @@ export interface Common {
   /** The service ends: nobody waits for anything any more. */
   ending: AbortSignal;
   /** Where jobs leave marks and annotations (src/agent/service/job-marks.ts), and where users find what is theirs; undefined: nowhere. */
-  marks?: { folder: string; users: UserPlaces };
+  marks?: { folder: string; users: UserFolders };
 }
 
 /** What all agents of a service have alike. */

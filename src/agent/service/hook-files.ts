@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, reason } from '../../base/fault.ts';
-import { type NodeJob, type NodeJobEnd, parseEndFile, parseJobFile, readJobText } from '../../jobs/found/job-file.ts';
+import { type NodeJob, type NodeJobEnd, parseEndFile, parseJobFile, readJobText } from '../../jobs/on-node/job-file.ts';
 
 export interface HookFilesOptions {
   /** Where job files come in. */

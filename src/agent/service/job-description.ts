@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stated } from '../../base/stated.ts';
 import { VERSION } from '../../base/version.ts';
-import type { NodeJob, NodeJobEnd } from '../../jobs/found/job-file.ts';
+import type { NodeJob, NodeJobEnd } from '../../jobs/on-node/job-file.ts';
 import { keptEnvironment } from '../../jobs/schedulers/environment.ts';
 import { schedulerNamed } from '../../jobs/schedulers/job-facts.ts';
 import { type Ending, type SchedulerFacts, signalName, type Tell } from '../../jobs/schedulers/scheduler.ts';

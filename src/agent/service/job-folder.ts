@@ -1,5 +1,5 @@
 import * as path from 'node:path';
-import { jobName, type NodeJob } from '../../jobs/found/job-file.ts';
+import { jobName, type NodeJob } from '../../jobs/on-node/job-file.ts';
 import { readJob } from '../../recording/folder/open.ts';
 
 export interface JobFolder {

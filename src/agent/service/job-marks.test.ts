@@ -9,9 +9,9 @@ import { endPhase, writeMarks } from '../../control/mark.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
-import { jobMarks, leftMarks, type MarksOptions } from './job-marks.ts';
-import { removePlace, tidyPlaces } from './marks-place.ts';
-import { userPlaces } from './user-places.ts';
+import { abandonedMarks, jobMarks, type MarksOptions } from './job-marks.ts';
+import { removeMarksFolder, tidyMarksFolders } from './marks-folder.ts';
+import { userFolders } from './user-folders.ts';
 
 const ENV = { SLURMD_NODENAME: 'c1' };
 const NOW = 1_700_000_100_000_000;
@@ -23,8 +23,8 @@ function setUp(t: TestContext, more: Partial<MarksOptions> = {}) {
   testRecording(folder, 'job-17', job, testAgent('c1'));
   const recording = path.join(folder, 'job-17');
   const name = path.join(folder, 'marks/jobs/job-17');
-  const users = userPlaces(path.join(folder, 'users'));
-  t.after(() => removePlace(name));
+  const users = userFolders(path.join(folder, 'users'));
+  t.after(() => removeMarksFolder(name));
   const options = { name, users, recording, node: 'c1', now: () => NOW, ...more };
   return {
     folder,
@@ -37,7 +37,7 @@ function setUp(t: TestContext, more: Partial<MarksOptions> = {}) {
     job,
     recording,
     open: () => jobMarks({ ...options, job }),
-    left: (of: Job) => leftMarks({ ...options, job: of }),
+    left: (of: Job) => abandonedMarks({ ...options, job: of }),
     taken(): string[] {
       const { rows, texts, numbers } = readTable(openRecording(recording).nodes[0]!, 'marker');
       const cell = (column: string, row: number) => texts.get(column)!.values[texts.get(column)!.codes[row]!];
@@ -122,7 +122,7 @@ test('links lead nowhere, and what is removed is what is there', async (t) => {
   marks.takeMarks();
   assert.deepEqual(taken(), []);
   const before = fs.readdirSync(other);
-  await tidyPlaces(path.dirname(name), set.users, () => false, assert.fail);
+  await tidyMarksFolders(path.dirname(name), set.users, () => false, assert.fail);
   assert.deepEqual(fs.readdirSync(path.dirname(name)), []);
   assert.ok(!fs.existsSync(path.dirname(place)));
   assert.deepEqual(fs.readdirSync(other), before);
@@ -173,7 +173,7 @@ test('what a user leaves, however deep, is removed, and nothing else', async (t)
   const failed: string[] = [];
   // one of these is no place at all
   fs.symlinkSync('/etc', path.join(parent, 'job-1'));
-  await tidyPlaces(
+  await tidyMarksFolders(
     parent,
     set.users,
     () => false,
@@ -193,7 +193,7 @@ test('the place does not lie where job files come in, and of an agent that was k
   const around = path.dirname(place);
   assert.equal(fs.statSync(around).mode & 0o777, 0o711);
   fs.unlinkSync(name);
-  await tidyPlaces(path.dirname(name), set.users, () => true, assert.fail);
+  await tidyMarksFolders(path.dirname(name), set.users, () => true, assert.fail);
   assert.ok(!fs.existsSync(around));
   marks.close();
 });

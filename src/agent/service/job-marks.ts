@@ -10,8 +10,8 @@ import { replaceJson } from '../../recording/folder/replace.ts';
 import { openOwned } from '../../recording/live/owned-file.ts';
 import { markersOf } from '../../recording/read/markers.ts';
 import { markerTable } from '../../sources/own/marker.ts';
-import { makePlace, marksFolder, removePlace, shownName } from './marks-place.ts';
-import type { UserPlaces } from './user-places.ts';
+import { makeMarksFolder, marksFolder, removeMarksFolder, shownName } from './marks-folder.ts';
+import type { UserFolders } from './user-folders.ts';
 
 /** So much is read at a time: one second's worth for any job that has phases. */
 const TURN_BYTES = 64 << 10;
@@ -27,7 +27,7 @@ const SLACK_US = 60e6;
 export interface MarksOptions {
   /** The name of the place, in a folder of ours; and where its user finds it. */
   name: string;
-  users: UserPlaces;
+  users: UserFolders;
   job: Job;
   recording: string;
   node: string;
@@ -45,13 +45,13 @@ export function jobMarks(options: MarksOptions): JobMarks {
   const there = marksFolder(name);
   // an agent that was killed has left it, for this run of the id or for another one
   const left = there !== undefined && isOf(there, job) ? there : undefined;
-  const place = left ?? makePlace(name, job.uid, (folder) => fill(folder, options));
+  const place = left ?? makeMarksFolder(name, job.uid, (folder) => fill(folder, options));
   users.show(job.uid, shownName(name), (link) => fs.symlinkSync(place, link));
   return new JobMarks(place, options);
 }
 
 /** What a job left for an agent that was killed; undefined: nothing, or it is another run's. */
-export function leftMarks(options: MarksOptions): JobMarks | undefined {
+export function abandonedMarks(options: MarksOptions): JobMarks | undefined {
   const there = marksFolder(options.name);
   return there !== undefined && isOf(there, options.job) ? new JobMarks(there, options) : undefined;
 }
@@ -183,7 +183,7 @@ export class JobMarks {
     const { users, name } = this.options;
     this.close();
     users.hide(shownName(name));
-    return removePlace(name);
+    return removeMarksFolder(name);
   }
 }
 

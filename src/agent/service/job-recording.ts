@@ -5,9 +5,9 @@ import { reason } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
 import { libraryOf } from '../../control/preload.ts';
 import { READABLE, whyPrivate } from '../../control/private-path.ts';
-import { type CgroupJob, isOlderThan } from '../../jobs/found/cgroup-jobs.ts';
-import { jobName, type NodeJob, type NodeJobEnd } from '../../jobs/found/job-file.ts';
-import { allowance, jobScope } from '../../jobs/found/scope.ts';
+import { type CgroupJob, isOlderThan } from '../../jobs/on-node/cgroup-jobs.ts';
+import { jobName, type NodeJob, type NodeJobEnd } from '../../jobs/on-node/job-file.ts';
+import { allowance, jobScope } from '../../jobs/on-node/scope.ts';
 import { saveJob } from '../../recording/folder/create.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
@@ -23,11 +23,11 @@ import { TOO_MANY_MARKS } from '../../sources/too-much.ts';
 import { Agent } from '../loop/agent.ts';
 import { prepared } from '../loop/prepared.ts';
 import { type Common, inCommon, readAgent } from './common.ts';
+import { earlierTotals } from './earlier-totals.ts';
 import { goesOn, newJob, outcome, schedulerQuestions } from './job-description.ts';
 import { type JobMarks, jobMarks } from './job-marks.ts';
 import { type Remembered, rememberProcesses } from './left-running.ts';
 import { ProcessTotals } from './process-totals.ts';
-import { totalsBefore } from './totals-before.ts';
 
 const MARKS_MS = 1000;
 /** What a job's user has left may take long to remove: nobody waits longer for it. */
@@ -84,7 +84,7 @@ export class JobRecording {
       intervalSeconds: this.job.interval_seconds,
     });
     this.remembered = rememberProcesses(PROCESSES, this.host);
-    this.totals = new ProcessTotals(this.host, old === undefined ? undefined : (totalsBefore(nodePath) ?? 'unknown'));
+    this.totals = new ProcessTotals(this.host, old === undefined ? undefined : (earlierTotals(nodePath) ?? 'unknown'));
     this.own = sources
       .filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind) && common.isWanted(kind.table.name))
       .map((kind) => (kind === PROCESSES ? this.totals.watch(this.remembered.kind) : kind));

@@ -8,7 +8,7 @@ import { testJob } from '../../../test/made/spool.ts';
 import { hooks } from '../../control/slurm-hooks.ts';
 import { jobMarks } from './job-marks.ts';
 import { jobRecords as jobRecordsAt } from './job-records.ts';
-import { userPlaces } from './user-places.ts';
+import { userFolders } from './user-folders.ts';
 
 const uid = process.getuid!();
 
@@ -32,7 +32,7 @@ function setUp(t: TestContext) {
     assert.equal(spawnSync('/bin/sh', ['-s'], { env, input: hooks().prolog }).status, 0);
   };
   const users = path.join(folder, 'users');
-  const jobRecords = () => jobRecordsAt(pointers, userPlaces(users));
+  const jobRecords = () => jobRecordsAt(pointers, userFolders(users));
   /** What a task finds. */
   const shown = (name: string, owner = uid): string | undefined => {
     const file = path.join(users, String(owner), 'jobs', `${name}.records`);
@@ -95,7 +95,7 @@ test('nobody else learns whose jobs are here, by listing or by asking for one id
   const job = testJob('17', { uid: ada });
   const name = path.join(folder, 'marks/jobs/job-17');
   const marks = jobMarks({
-    ...{ name, users: userPlaces(users), job, recording: path.join(folder, 'job-17') },
+    ...{ name, users: userFolders(users), job, recording: path.join(folder, 'job-17') },
     ...{ node: 'c1', now: () => 1 },
   });
   t.after(() => marks.remove());

@@ -5,7 +5,7 @@ import { reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { noteReader, planRecords, readsFor, removeAbandoned } from '../../control/preload.ts';
 import type { Records } from '../../sources/scope.ts';
-import type { UserPlaces } from './user-places.ts';
+import type { UserFolders } from './user-folders.ts';
 
 export type JobRecords = ReturnType<typeof jobRecords>;
 
@@ -18,7 +18,7 @@ const PLACE = /^\/(?:dev\/shm|tmp)\/tacho-[\w.+-]+\/events(?:-[\w-]+)?$/;
  * user has a copy (packaging/slurm/task-prolog.sh). A prolog that sees this agent running makes all, so that no task has to
  * wait for the agent.
  */
-export function jobRecords(pointers: string, users: UserPlaces) {
+export function jobRecords(pointers: string, users: UserFolders) {
   makeFolder(pointers, 0o700);
   fs.chmodSync(pointers, 0o700);
   const agent = path.join(pointers, '.agent');

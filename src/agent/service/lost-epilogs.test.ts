@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testJob } from '../../../test/made/spool.ts';
-import type { NodeJobEnd } from '../../jobs/found/job-file.ts';
+import type { NodeJobEnd } from '../../jobs/on-node/job-file.ts';
 import type { Ending } from '../../jobs/schedulers/scheduler.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import { lostEpilogs } from './lost-epilogs.ts';

@@ -1,4 +1,4 @@
-import type { NodeJobEnd } from '../../jobs/found/job-file.ts';
+import type { NodeJobEnd } from '../../jobs/on-node/job-file.ts';
 import type { Ending } from '../../jobs/schedulers/scheduler.ts';
 import type { Job } from '../../recording/folder/job.ts';
 

@@ -15,7 +15,7 @@ export const SINK_SETTINGS = [
   ...VICTORIA_SETTINGS,
 ] as const satisfies readonly SettingKey[];
 
-export interface SinkPlace {
+export interface SinkContext {
   config: Config;
   spool: string;
   node: string;
@@ -24,13 +24,13 @@ export interface SinkPlace {
 }
 
 /** Makes a sink when the configuration asks for one; only then is its code loaded. */
-type MakeSink = (place: SinkPlace) => Promise<Sink | undefined>;
+type MakeSink = (place: SinkContext) => Promise<Sink | undefined>;
 
 const SINKS: readonly MakeSink[] = [hub, kafka, victoria];
 
 /** What takes samples out of the spool, as the configuration has it; undefined: nothing does, and recordings stay. */
 export async function makeOutlet(
-  place: Omit<SinkPlace, 'streams'>,
+  place: Omit<SinkContext, 'streams'>,
   roll: () => void,
 ): Promise<(Outlet & { readonly sinks: readonly Sink[] }) | undefined> {
   const { config, spool, say } = place;
@@ -78,20 +78,20 @@ export function troubles(
   };
 }
 
-async function hub({ config, spool, node, streams, say }: SinkPlace): Promise<Sink | undefined> {
+async function hub({ config, spool, node, streams, say }: SinkContext): Promise<Sink | undefined> {
   if (config['hub.addresses'].length === 0) return undefined;
   const { hubOptions } = await import('../../sinks/hub/settings.ts');
   const { HubSink } = await import('../../sinks/hub/sink.ts');
   return new HubSink({ ...(await hubOptions(config, say)), spool, streams, node });
 }
 
-async function kafka({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
+async function kafka({ config, spool, streams }: SinkContext): Promise<Sink | undefined> {
   if (config['kafka.brokers'].length === 0) return undefined;
   const { KafkaSink } = await import('../../sinks/kafka/sink.ts');
   return new KafkaSink({ ...kafkaOptions(config), folder: spool, streams });
 }
 
-async function victoria({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
+async function victoria({ config, spool, streams }: SinkContext): Promise<Sink | undefined> {
   const options = victoriaOptions(config);
   if (options === undefined) return undefined;
   const { VictoriaSink } = await import('../../sinks/victoria/sink.ts');

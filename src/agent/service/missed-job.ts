@@ -1,7 +1,7 @@
 import * as path from 'node:path';
 import { makeFolder } from '../../base/folder.ts';
 import { VERSION } from '../../base/version.ts';
-import type { NodeJob, NodeJobEnd } from '../../jobs/found/job-file.ts';
+import type { NodeJob, NodeJobEnd } from '../../jobs/on-node/job-file.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { saveJob } from '../../recording/folder/create.ts';
 import { FORMAT } from '../../recording/folder/job.ts';

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { frozen } from '../../../test/frozen.ts';
-import { cgroupJobs } from '../../jobs/found/cgroup-jobs.ts';
+import { cgroupJobs } from '../../jobs/on-node/cgroup-jobs.ts';
 import { endedCgroups } from './ended-cgroups.ts';
 import { NodeJobs } from './node-jobs.ts';
 

@@ -1,7 +1,7 @@
 import * as path from 'node:path';
 import { reason } from '../../base/fault.ts';
-import type { CgroupJob, CgroupJobs } from '../../jobs/found/cgroup-jobs.ts';
-import { jobName, type NodeJob, type NodeJobEnd } from '../../jobs/found/job-file.ts';
+import type { CgroupJob, CgroupJobs } from '../../jobs/on-node/cgroup-jobs.ts';
+import { jobName, type NodeJob, type NodeJobEnd } from '../../jobs/on-node/job-file.ts';
 import { type EndedCgroups, endedCgroups } from './ended-cgroups.ts';
 import { type HookFile, HookFiles, type HookFilesOptions } from './hook-files.ts';
 

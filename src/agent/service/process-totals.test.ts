@@ -10,8 +10,8 @@ import type { Scope } from '../../sources/scope.ts';
 import type { SourceKind } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import type { Table } from '../../table/table.ts';
+import { type EarlierTotals, earlierTotals } from './earlier-totals.ts';
 import { ProcessTotals } from './process-totals.ts';
-import { type TotalsBefore, totalsBefore } from './totals-before.ts';
 
 const MEGABYTE = 2 ** 20;
 const SECOND = 1_000_000;
@@ -27,7 +27,7 @@ interface Row {
 }
 
 /** What an agent would read at its ticks. */
-function machine(t: TestContext, before?: TotalsBefore | 'unknown') {
+function machine(t: TestContext, before?: EarlierTotals | 'unknown') {
   const { host } = frozen(t, { '/proc/stat': `btime ${BOOT}\n`, '/proc/uptime': '' });
   const totals = new ProcessTotals(host, before);
   const at = (seconds: number): number => (BOOT + seconds) * SECOND;
@@ -183,7 +183,7 @@ test('the next agent counts on from where the one before has come: what was used
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-totals-'));
   t.after(() => fs.rmSync(folder, { recursive: true }));
   const write = (name: string, text: string): void => fs.writeFileSync(path.join(folder, name), text);
-  assert.equal(totalsBefore(folder), undefined);
+  assert.equal(earlierTotals(folder), undefined);
   const at = (BOOT + 15) * SECOND;
   const [total, torn] = [`${at},4100000,${40 * MEGABYTE},\n`, `${at + SECOND},41`];
   write('process_total.csv', `time,cpu_us,peak_bytes,told_peak_bytes\n${at - SECOND},3000000,,\n${total}${torn}`);
@@ -194,7 +194,7 @@ test('the next agent counts on from where the one before has come: what was used
     `${at},8,${start},,10`,
   ];
   write('process.csv', `time,pid,start,command,user_ms,system_ms\n${rows.join('\n')}`);
-  const left = totalsBefore(folder)!;
+  const left = earlierTotals(folder)!;
   const processes = new Map([['7', { start, used_us: 4_000_000, children_us: 0 }]]);
   assert.deepEqual(left, { cpu_us: 4_100_000, peak_bytes: 40 * MEGABYTE, time: at, processes });
   const sum = (pid: string, start: number, ms: number): number => {

@@ -8,7 +8,7 @@ import { processEndTable, processStartTable } from '../../sources/records/tables
 import type { Totals } from '../../sources/scope.ts';
 import { type SourceKind, watched } from '../../sources/source.ts';
 import type { Frame } from '../../table/frame.ts';
-import type { TotalsBefore } from './totals-before.ts';
+import type { EarlierTotals } from './earlier-totals.ts';
 
 /** So long one that has ended is kept: what is said of it comes by two ways, which may differ by a tick. */
 const KEPT_MICROSECONDS = 60e6;
@@ -43,7 +43,7 @@ interface Seen {
 /** Adds up what the processes of a job use, by samples and by what they record of themselves. */
 export class ProcessTotals implements Totals {
   private readonly boot: number;
-  private readonly left: TotalsBefore | undefined;
+  private readonly left: EarlierTotals | undefined;
   private readonly known = new Map<string, Seen>();
   private cpu: number;
   private peak: number;
@@ -58,7 +58,7 @@ export class ProcessTotals implements Totals {
    * `before`: what an agent before this one had added up, which is gone on with; 'unknown': there was one, and what the
    * processes that live now have used is in its rows.
    */
-  constructor(host: Host, before?: TotalsBefore | 'unknown') {
+  constructor(host: Host, before?: EarlierTotals | 'unknown') {
     this.boot = bootMilliseconds(host);
     this.left = before === 'unknown' ? undefined : before;
     this.first = before !== undefined;

@@ -6,10 +6,10 @@ import { stated } from '../../base/stated.ts';
 import { trouble } from '../../base/trouble.ts';
 import { libraryOf, tryLibraryHere } from '../../control/preload.ts';
 import { whyPrivate } from '../../control/private-path.ts';
-import { type CgroupJob, cgroupJobs } from '../../jobs/found/cgroup-jobs.ts';
-import type { NodeJob, NodeJobEnd } from '../../jobs/found/job-file.ts';
-import { type ProcessId, processId, stillRuns } from '../../jobs/found/process-id.ts';
-import { usersFolder } from '../../jobs/found/user-jobs.ts';
+import { type CgroupJob, cgroupJobs } from '../../jobs/on-node/cgroup-jobs.ts';
+import type { NodeJob, NodeJobEnd } from '../../jobs/on-node/job-file.ts';
+import { type ProcessId, processId, stillRuns } from '../../jobs/on-node/process-id.ts';
+import { usersFolder } from '../../jobs/on-node/user-jobs.ts';
 import type { Run } from '../../jobs/schedulers/command.ts';
 import { schedulerNamed, schedulerRunner } from '../../jobs/schedulers/job-facts.ts';
 import type { Job } from '../../recording/folder/job.ts';
@@ -36,11 +36,11 @@ import { cgroupJobFolder, jobFolder } from './job-folder.ts';
 import { JobRecording } from './job-recording.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
 import { lostEpilogs } from './lost-epilogs.ts';
-import { tidyPlaces } from './marks-place.ts';
+import { tidyMarksFolders } from './marks-folder.ts';
 import { recordMissed } from './missed-job.ts';
 import { NodeJobs } from './node-jobs.ts';
 import { sharedSources } from './shared-sources.ts';
-import { type UserPlaces, userPlaces } from './user-places.ts';
+import { type UserFolders, userFolders } from './user-folders.ts';
 
 /** What takes recordings out of the spool: src/sinks/spool/spool.ts. */
 export interface Outlet {
@@ -117,7 +117,7 @@ export class Service {
     this.folders = takeFolders(spool, beside);
     const host = new Host(root);
     keepBootTime(host, path.join(spool, '.boot.json'));
-    this.marks = { folder: path.join(beside, 'marks/jobs'), users: userPlaces(usersFolder(options.jobs)) };
+    this.marks = { folder: path.join(beside, 'marks/jobs'), users: userFolders(usersFolder(options.jobs)) };
     this.common = this.inCommon(host, beside);
     this.fleet = recordFleet(spool, options.idleIntervalSeconds, this.common);
     this.watch = this.watchJobs(host);
@@ -345,7 +345,7 @@ export class Service {
     const { folder, users } = this.marks;
     this.common.records?.tidy([...this.jobs.keys()].map((name) => `job-${name}`));
     const isWanted = (name: string): boolean => this.jobs.has(name.replace(/^job-/, ''));
-    await tidyPlaces(folder, users, isWanted, (name, error) =>
+    await tidyMarksFolders(folder, users, isWanted, (name, error) =>
       this.options.say(`${folder}: ${name} cannot be removed: ${reason(error)}`),
     );
   }
@@ -372,7 +372,7 @@ function oneAfterTheOther(say: (line: string) => void): (work: () => void) => vo
 function openRecords(
   folder: string,
   say: (line: string) => void,
-  users: UserPlaces,
+  users: UserFolders,
   isWanted: (table: string) => boolean,
 ): JobRecords | undefined {
   if (!RECORD_KINDS.some((kind) => isWanted(kind.table.name))) return undefined;

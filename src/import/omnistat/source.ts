@@ -5,7 +5,7 @@ import { EVER } from '../../query/store/client.ts';
 import type { StoredSeries } from '../../query/store/export-lines.ts';
 import { quoted } from '../../query/store/selector.ts';
 import { isDataFolder } from '../victoria/data-folder.ts';
-import { openPlace } from '../victoria/import.ts';
+import { openSource } from '../victoria/import.ts';
 import { parseOmnistatCsv } from './csv.ts';
 
 /** Names of what Omnistat stores. */
@@ -34,7 +34,7 @@ export async function openOmnistat(place: string, scratch: string): Promise<Omni
 }
 
 async function openDatabase(place: string, scratch: string): Promise<OmnistatSource> {
-  const { store, close } = await openPlace(place, scratch);
+  const { store, close } = await openSource(place, scratch);
   return {
     close,
     async *samples({ name, instance, from, to }) {

@@ -36,7 +36,7 @@ export async function importVictoria(place: string, options: VictoriaOptions): P
   if (options.jobs !== undefined && options.jobs.length > 0 && options.match !== undefined) {
     throw usage('either --job or --match', '--job names jobs that Tacho pushed; --match takes any series');
   }
-  const { store, close } = await openPlace(place, options.folder);
+  const { store, close } = await openSource(place, options.folder);
   try {
     if (options.match !== undefined) return [await importOthers(store, place, options.match, options)];
     const ids = options.jobs ?? [];
@@ -50,7 +50,7 @@ export async function importVictoria(place: string, options: VictoriaOptions): P
 }
 
 /** A store by its address, or over a copy of its data folder. */
-export async function openPlace(place: string, scratch: string): Promise<OpenedFolder> {
+export async function openSource(place: string, scratch: string): Promise<OpenedFolder> {
   if (/^https?:\/\//.test(place)) return { store: openStore(place), close: async () => {} };
   if (!fs.existsSync(place)) {
     throw usage(

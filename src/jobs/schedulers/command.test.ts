@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../test/made/eventually.ts';
-import { processId, stillRuns } from '../found/process-id.ts';
+import { processId, stillRuns } from '../on-node/process-id.ts';
 import { runner } from './command.ts';
 
 test("a scheduler's command is marked as none of the job's processes", async () => {

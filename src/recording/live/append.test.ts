@@ -8,8 +8,8 @@ import { zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Frame } from '../../table/frame.ts';
 import { counter, gauge, type Table, text } from '../../table/table.ts';
+import { alreadyWritten } from './already-written.ts';
 import { TableWriter } from './append.ts';
-import { writtenBefore } from './written-before.ts';
 
 const table: Table = {
   name: 'sample',
@@ -277,10 +277,10 @@ test('rows whose texts have newlines are told apart as rows, wherever the end of
   for (let n = 0; n < 9; n++) first.append(rows(n));
   await first.close();
   const { size } = fs.statSync(first.file);
-  const all = [...writtenBefore(first.file, 1)].slice(1);
+  const all = [...alreadyWritten(first.file, 1)].slice(1);
   assert.equal(all.length, 9);
   for (let tail = 1; tail < size; tail++) {
-    const found = [...writtenBefore(first.file, 1, tail)];
+    const found = [...alreadyWritten(first.file, 1, tail)];
     assert.deepEqual(found, all.slice(all.length - found.length), `the last ${tail} bytes`);
   }
   const next = new TableWriter(place, events, { plain: true });

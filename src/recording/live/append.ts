@@ -6,8 +6,8 @@ import { sampling } from '../../base/sampling.ts';
 import type { Frame } from '../../table/frame.ts';
 import { header, type Table } from '../../table/table.ts';
 import { liveName, parsePart, partName } from '../folder/part-name.ts';
+import { alreadyWritten, takeOut } from './already-written.ts';
 import { CsvText } from './csv-write.ts';
-import { takeOut, writtenBefore } from './written-before.ts';
 
 export interface WriterOptions {
   /** Start a new part after so many bytes (default 64 MiB) or seconds (default 600). */
@@ -89,7 +89,7 @@ export class TableWriter {
       fs.rmSync(this.file, { force: true });
       return;
     }
-    if (table.events === true) this.before = writtenBefore(this.file, table.keys.length);
+    if (table.events === true) this.before = alreadyWritten(this.file, table.keys.length);
     try {
       this.setAside();
     } catch (error) {

@@ -13,9 +13,9 @@ import { invalidValueText } from '../../folder/shape.ts';
 import { Rows } from '../../read/rows.ts';
 import { SMALL_BYTES } from '../statistics-file.ts';
 import { MOST_PART_BYTES, unpackFile, unpackWhole } from '../unpack.ts';
+import { ColumnValues, type Stretch, type Wanting } from './column-values.ts';
 import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
 import { Codec, Encoding, MAGIC, PACKED_TABLE_KEY, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
-import { Places, type Stretch, type Wanting } from './places.ts';
 import { type Needed, type ReadStruct, ThriftReader } from './thrift.ts';
 import { Within } from './within.ts';
 
@@ -311,7 +311,7 @@ function readNumbers(
 ): void {
   const integer = column.type === Type.INT64;
   if (!integer && column.type !== Type.DOUBLE) throw new Error(`column ${column.name} has a type Tacho does not write`);
-  const places = new Places(into, start, stretches);
+  const places = new ColumnValues(into, start, stretches);
   for (const chunk of column.chunks)
     for (const { page, dictionary } of numberPages(fd, column, chunk, places)) {
       const own = places.room(page.rows);
@@ -349,7 +349,7 @@ function readTexts(
   start: number,
   stretches?: readonly Stretch[],
 ): void {
-  const places = new Places(into.codes, start, stretches);
+  const places = new ColumnValues(into.codes, start, stretches);
   for (const chunk of column.chunks) {
     let codes = new Uint32Array(0);
     const takeDictionary = (page: Buffer, count: number): void => {

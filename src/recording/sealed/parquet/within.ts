@@ -1,6 +1,6 @@
 import { inBlocks } from '../../../base/blocks.ts';
+import type { Stretch } from './column-values.ts';
 import { DeltaBlocks } from './decode.ts';
-import type { Stretch } from './places.ts';
 
 /** Collects the rows of a file whose times lie between two moments, both included, and those times. */
 export class Within {

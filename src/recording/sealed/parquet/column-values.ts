@@ -27,7 +27,7 @@ const ofNumbers = new Room((rows) => new Float64Array(rows));
 const ofCodes = new Room((rows) => new Uint32Array(rows));
 
 /** Where the values of a column go, a page at a time: all of them, or those of some stretches, one behind the other. */
-export class Places<T extends Float64Array | Uint32Array> implements Wanting {
+export class ColumnValues<T extends Float64Array | Uint32Array> implements Wanting {
   readonly #into: T;
   readonly #stretches: readonly Stretch[] | undefined;
   /** The next place to fill, the next row of the file, and the first stretch that does not end before it. */

@@ -3,20 +3,20 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
-import { USER_JOBS } from '../../jobs/found/user-jobs.ts';
+import { USER_JOBS } from '../../jobs/on-node/user-jobs.ts';
 
 /**
  * What a user's jobs find by their ids, users/UID/jobs/NAME. The outer folder belongs to the user, and nobody else gets
  * through it: who asks for one id after the other learns nothing. The inner one is ours, so that only we make names there.
  * What lies there is for users: whatever they do to it, an agent never goes by it.
  */
-export interface UserPlaces {
+export interface UserFolders {
   /** `make` makes it, by the name that it is given. Throws when it cannot be made, or the user has moved the folder away. */
   show(uid: number, name: string, make: (file: string) => void): void;
   hide(name: string): void;
 }
 
-export function userPlaces(users: string): UserPlaces {
+export function userFolders(users: string): UserFolders {
   /** Works in the folder that was looked at, whatever has its name by now. */
   function within(user: string, work: (folder: string) => void): void {
     const folder = path.join(users, user, USER_JOBS);

@@ -11,7 +11,7 @@ const COMMA = 44;
  * The last rows of a file of an agent that was killed: what it has not noted as read comes to the next one once more, but
  * the next one may know less about it. Events with keys are told apart by these and their time, others by all they say.
  */
-export function writtenBefore(file: string, keys: number, tail = TAIL): Set<string> {
+export function alreadyWritten(file: string, keys: number, tail = TAIL): Set<string> {
   const fd = fs.openSync(file, 'r');
   try {
     const { size } = fs.fstatSync(fd);

@@ -1,6 +1,6 @@
 import * as path from 'node:path';
 
-/** The folder in that of a user which has a name for each job (src/agent/service/user-places.ts). */
+/** The folder in that of a user which has a name for each job (src/agent/service/user-folders.ts). */
 export const USER_JOBS = 'jobs';
 
 /** Beside the job files: a folder for each user. */

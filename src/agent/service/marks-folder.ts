@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { isWritable, makeFolder, namesIn } from '../../base/folder.ts';
 import { removeForeign } from './remove-foreign.ts';
-import type { UserPlaces } from './user-places.ts';
+import type { UserFolders } from './user-folders.ts';
 
 /**
  * A folder of a job's user, by the job's name in a folder of ours. What users write there must not fill the file system
@@ -34,7 +34,7 @@ function isOwn(target: string, name: string): boolean {
 const above = (name: string): string => path.dirname(path.dirname(path.resolve(name)));
 
 /** Makes a folder for a name, as `fill` wants it, then gives it to its user. What was there by this name goes. */
-export function makePlace(name: string, uid: number, fill: (folder: string) => void): string {
+export function makeMarksFolder(name: string, uid: number, fill: (folder: string) => void): string {
   makeFolder(above(name), 0o711);
   fs.chmodSync(above(name), 0o711);
   makeFolder(path.dirname(name), 0o700);
@@ -51,12 +51,12 @@ export function makePlace(name: string, uid: number, fill: (folder: string) => v
   fill(folder);
   if (uid !== process.getuid!()) fs.lchownSync(folder, uid, -1);
   fs.symlinkSync(folder, name);
-  if (before !== undefined) void removePlace(before).catch(() => {});
+  if (before !== undefined) void removeMarksFolder(before).catch(() => {});
   return folder;
 }
 
 /** Removes what a name leads to, and the name. */
-export async function removePlace(name: string): Promise<void> {
+export async function removeMarksFolder(name: string): Promise<void> {
   const stat = fs.lstatSync(name, { throwIfNoEntry: false });
   if (stat === undefined) return;
   if (stat.isSymbolicLink()) {
@@ -73,9 +73,9 @@ async function removeAround(around: string): Promise<void> {
 }
 
 /** Removes all places but those that are wanted, and those that an agent which was killed has left without a name. One that cannot be removed keeps no other. */
-export async function tidyPlaces(
+export async function tidyMarksFolders(
   parent: string,
-  users: UserPlaces,
+  users: UserFolders,
   isWanted: (name: string) => boolean,
   failed: (name: string, error: unknown) => void,
 ): Promise<void> {
@@ -84,7 +84,7 @@ export async function tidyPlaces(
   for (const name of namesIn(parent)) {
     if (isWanted(name)) continue;
     users.hide(shownName(name));
-    await attempt(name, removePlace(path.join(parent, name)));
+    await attempt(name, removeMarksFolder(path.join(parent, name)));
   }
   for (const places of [PLACES, path.dirname(path.resolve(parent))]) {
     for (const name of namesIn(places)) {

@@ -6,7 +6,7 @@ import { processTable } from '../../sources/process/table.ts';
 import type { NameIn, Table } from '../../table/table.ts';
 
 /** What an agent that was here before had added up of a job's processes when it wrote its last row. */
-export interface TotalsBefore {
+export interface EarlierTotals {
   cpu_us: number;
   peak_bytes: number;
   /** When that was, epoch microseconds. */
@@ -19,10 +19,10 @@ export interface TotalsBefore {
 const TAIL = 8 << 20;
 
 /** Undefined: it has left no row of its sums, or they are not in the live part any more. */
-export function totalsBefore(folder: string): TotalsBefore | undefined {
+export function earlierTotals(folder: string): EarlierTotals | undefined {
   const sums = [...rowsOf(folder, processTotalTable)].at(-1);
   if (sums === undefined) return undefined;
-  const processes: TotalsBefore['processes'] = new Map();
+  const processes: EarlierTotals['processes'] = new Map();
   for (const row of rowsOf(folder, processTable)) {
     const [used_us, children_us] = [
       (Number(row.get('user_ms')) + Number(row.get('system_ms'))) * 1000,
