@@ -55,7 +55,7 @@ test('every benchmark that a decision rests on is there', () => {
 test('every test that the threat model names is there', () => {
   const root = path.join(import.meta.dirname, '..');
   const page = fs.readFileSync(path.join(root, 'test/threats.md'), 'utf8');
-  const named = [...page.matchAll(/\| `([\w/-]+\.test\.ts)`(?:: (.+?))? \|$/gm)];
+  const named = [...page.matchAll(/\| `([\w/-]+\.test\.ts)`(?:: (.+?))? +\|$/gm)];
   assert.ok(named.length > 15, `${named.length} rows`);
   for (const [, file, name = ''] of named) {
     const plain = (text: string): string => text.replaceAll('\\', '').replaceAll('’', "'");
