@@ -60,6 +60,7 @@ export const PACKAGES = {
   javac: 'default-jdk-headless',
   go: 'golang-go',
   tclsh: 'tcl',
+  pgbench: 'postgresql',
 } as const;
 
 export interface Recording {

@@ -89,29 +89,10 @@ const cases: readonly Cause[] = [
     must: [],
   },
   {
-    name: 'goroutine that does it all',
-    what: 'a Go program in a batch job of four CPUs whose goroutines wait for one that does all the work',
-    needs: ['go', 'slurm'],
-    script: go(
-      'package main',
-      'import ("fmt"; "time")',
-      'func main() {',
-      '  tasks := make(chan int); done := make(chan int)',
-      '  for w := 0; w < 8; w++ { go func() { s := 0; for t := range tasks { s += t }; done <- s }() }',
-      '  end := time.Now().Add(9 * time.Second); x := 0',
-      '  for i := 0; time.Now().Before(end); i++ { for j := 0; j < 20000000; j++ { x += j ^ i }; tasks <- x }',
-      '  close(tasks); fmt.Println(<-done)',
-      '}',
-    ),
-    recorded: { slurm: ['-c4', '-t5'] },
-    must: ['cpu-serial'],
-    may: ['time-limit', 'memory-unused', 'slow-start', 'short-processes'],
-  },
-  {
     name: 'pgbench of a small table',
     what: 'a PostgreSQL server that the script starts, two clients that query it, and an orderly end',
     healthy: true,
-    needs: ['root'],
+    needs: ['root', 'pgbench'],
     script: [
       'pg=$(ls -d /usr/lib/postgresql/*/bin | tail -1); here=$PWD; chmod 755 . ; mkdir db && chown nobody db',
       'as() { setpriv --reuid nobody --regid nogroup --clear-groups env HOME=$here/db "$@"; }',
@@ -176,16 +157,6 @@ const cases: readonly Cause[] = [
     healthy: true,
     script: `perl -e 'use Fcntl ":flock"; for (1..2) { next if fork; for (1..150) { open my $q, ">>", "queue"; flock $q, LOCK_EX; print $q "x\\n"; close $q; my $x = 0; $x += sqrt $_ for 1..600000 } exit } 1 while wait > 0'`,
     must: [],
-  },
-  {
-    name: 'BLAS with eight threads on two CPUs',
-    what: 'four C programs that multiply matrices with OpenBLAS, each with as many threads as its author had cores',
-    needs: ['cc'],
-    script:
-      `echo 'void cblas_dgemm(int,int,int,int,int,int,double,const double*,int,const double*,int,double,double*,int);\n#include <stdlib.h>\nint main() { int n = 700; double *a = calloc(n*n,8), *b = calloc(n*n,8), *c = calloc(n*n,8); for (int i = 0; i < 60; i++) cblas_dgemm(101,111,111,n,n,n,1,a,n,b,n,0,c,n); }' >b.c` +
-      '; cc -O1 -o b b.c -lopenblas -lpthread; export OPENBLAS_NUM_THREADS=4; for i in 1 2 3 4; do ./b & done; wait',
-    must: ['cpu-oversubscribed'],
-    may: ['thread-imbalance', 'lock-contention'],
   },
   {
     name: 'ranks with more threads than CPUs',
