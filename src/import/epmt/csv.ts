@@ -21,25 +21,8 @@ const MOST_THREADS = 2 ** 32;
 export function readCsv(file: DataFile, rows: ProcessRows): void {
   const { name } = file;
   const bytes = textBytes(file);
-  let line = 1;
-  let at = 0;
-  let tags = '';
-  // comments, then the header
-  for (;;) {
-    const found = lineAt(bytes, at);
-    if (found === undefined) {
-      if (line === 1 || bytes.length === 0) throw corrupted(name, 1, 'it is empty');
-      throw corrupted(name, line - 1, 'no header came');
-    }
-    if (found.text !== '' && !found.text.startsWith('#')) break;
-    if (tags === '' && line === 1) tags = found.text.slice(1).trim();
-    at = found.next;
-    line++;
-  }
-  const { text, next } = lineAt(bytes, at)!;
-  const header = text.split(',');
-  usableHeader(header, NEEDED, name, line);
-  at = next;
+  const { header, tags, ...begin } = readHeader(bytes, name);
+  let { line, at } = begin;
 
   rows.files.push(name);
   const firstThread = rows.threads;
@@ -64,7 +47,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
 
   while (at < bytes.length) {
     line++;
-    const begin = at;
+    const rowStart = at;
     if (bytes[at] === NEWLINE || (bytes[at] === RETURN && bytes[at + 1] === NEWLINE)) {
       at += bytes[at] === NEWLINE ? 1 : 2;
       continue;
@@ -97,7 +80,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
         targets[c]![row] = negative ? -value : value;
         if (byte === RETURN && bytes[at + 1] === NEWLINE) byte = bytes[++at]!;
         if ((byte !== COMMA && byte !== NEWLINE) || (negative && at === from)) {
-          const found = cells(bytes, begin);
+          const found = cells(bytes, rowStart);
           if (found !== width) throw corrupted(name, line, columnsText(found, width));
           throw corrupted(name, line, `${header[c]} is no whole number: ${cellAt(bytes, negative ? from - 1 : from)}`);
         }
@@ -115,7 +98,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
         text.codes[rows.processes] = lastCode[c]!;
       }
       if ((byte === NEWLINE) === (c === width - 1)) at++;
-      else throw corrupted(name, line, columnsText(cells(bytes, begin), width));
+      else throw corrupted(name, line, columnsText(cells(bytes, rowStart), width));
     }
 
     for (const c of times) if (Number.isNaN(targets[c]![row])) throw corrupted(name, line, `${header[c]} is empty`);
@@ -142,6 +125,34 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   rows.fillMissing(firstThread, new Set(header));
   if (!header.includes('tags')) rows.texts.get('tags')!.codes.fill(0, firstProcess, rows.processes);
   if (tags !== '') giveTags(rows, firstProcess, tags);
+}
+
+interface Header {
+  header: string[];
+  /** Of processes that have none. */
+  tags: string;
+  /** The line that it is in, and where the next one begins. */
+  line: number;
+  at: number;
+}
+
+/** Comments, then the header. */
+function readHeader(bytes: Buffer, name: string): Header {
+  let tags = '';
+  for (let [line, at] = [1, 0]; ; line++) {
+    const found = lineAt(bytes, at);
+    if (found === undefined) {
+      if (line === 1 || bytes.length === 0) throw corrupted(name, 1, 'it is empty');
+      throw corrupted(name, line - 1, 'no header came');
+    }
+    at = found.next;
+    if (found.text !== '' && !found.text.startsWith('#')) {
+      const header = found.text.split(',');
+      usableHeader(header, NEEDED, name, line);
+      return { header, tags, line, at };
+    }
+    if (tags === '' && line === 1) tags = found.text.slice(1).trim();
+  }
 }
 
 const columnsText = (found: number, width: number): string => `it has ${found} columns, the header has ${width}`;
