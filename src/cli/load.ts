@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts';
 import { formatMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
-import { LOAD_STEPS, type LoadRow, type LoadStep, together } from '../history/ask/load.ts';
+import { LOAD_STEPS, type LoadRow, type LoadStep, SUMMED_COLUMNS, together } from '../history/ask/load.ts';
 import { periodOf } from './history.ts';
 import { type FilterOptions, historyPlaces, nodesOf, periodOptions, withHistory } from './history-options.ts';
 
@@ -28,14 +28,7 @@ const COLUMNS = [
   'memory_used_max_bytes',
   'gpus',
   'gpu_use',
-  'gpu_memory_used_bytes',
-  'gpu_memory_total_bytes',
-  'gpus_failed',
-  'energy_joules',
-  'read_bytes',
-  'written_bytes',
-  'network_in_bytes',
-  'network_out_bytes',
+  ...SUMMED_COLUMNS,
   'jobs',
   'cpus_allocated',
 ];

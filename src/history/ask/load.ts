@@ -159,12 +159,8 @@ export function together(rows: readonly LoadRow[]): LoadRow[] {
   });
 }
 
-const ADDED = [
-  'cpus',
-  'load_mean',
-  'memory_total_bytes',
-  'memory_used_mean_bytes',
-  'gpus',
+/** Of several nodes these add up; they follow each other in a row. */
+export const SUMMED_COLUMNS = [
   'gpu_memory_used_bytes',
   'gpu_memory_total_bytes',
   'gpus_failed',
@@ -173,5 +169,14 @@ const ADDED = [
   'written_bytes',
   'network_in_bytes',
   'network_out_bytes',
+] as const;
+
+const ADDED = [
+  'cpus',
+  'load_mean',
+  'memory_total_bytes',
+  'memory_used_mean_bytes',
+  'gpus',
+  ...SUMMED_COLUMNS,
   'cpus_allocated',
 ] as const;
