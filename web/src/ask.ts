@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Report } from '../../src/judge/report-schema.ts';
 import type {
   ChartData,
@@ -56,21 +56,47 @@ export async function ask<T>(path: string, signal?: AbortSignal, body?: object):
   throw new Error([problem.title ?? `status ${answer.status}`, problem.detail].filter(Boolean).join(': '));
 }
 
-/** Asks when the path changes; until the new answer is there the last one stays. */
+/**
+ * Asks when the path or `again` changes; until the new answer is there the last one stays. While an answer is under way it is
+ * not asked for again, but once after it: samples that come faster than answers would else keep all of them from being shown.
+ */
 export function useAnswer<T>(path: string | undefined, again: unknown = 0): Asked<T> {
   const [asked, set] = useState<Asked<T>>({ state: 'waiting' });
+  const asking = useRef<{ again: unknown; next(): void }>(undefined);
   useEffect(() => {
     if (path === undefined) return undefined;
     const stop = new AbortController();
-    set((before) => ({ state: 'waiting', ...lastOf(before) }));
-    ask<T>(path, stop.signal).then(
-      (value) => set({ state: 'here', value }),
-      (error: Error) => {
-        if (!stop.signal.aborted) set((before) => ({ state: 'failed', why: error.message, ...lastOf(before) }));
-      },
-    );
-    return () => stop.abort();
-  }, [path, again]);
+    let [isUnderWay, isDue] = [false, false];
+    const next = (): void => {
+      isDue = isUnderWay;
+      if (isUnderWay) return;
+      isUnderWay = true;
+      set((before) => ({ state: 'waiting', ...lastOf(before) }));
+      ask<T>(path, stop.signal)
+        .then(
+          (value): Asked<T> => ({ state: 'here', value }),
+          (error: Error): Asked<T> => ({ state: 'failed', why: error.message }),
+        )
+        .then((answer) => {
+          isUnderWay = false;
+          if (stop.signal.aborted) return;
+          set((before) => (answer.state === 'here' ? answer : { ...answer, ...lastOf(before) }));
+          if (isDue) next();
+        });
+    };
+    asking.current = { again, next };
+    next();
+    return () => {
+      stop.abort();
+      asking.current = undefined;
+    };
+  }, [path]);
+  useEffect(() => {
+    const now = asking.current;
+    if (now === undefined || now.again === again) return;
+    now.again = again;
+    now.next();
+  }, [again]);
   return asked;
 }
 
