@@ -5,8 +5,8 @@ import type { Finding } from '../../src/judge/report-schema.ts';
 import { reportSchema } from '../../src/judge/report-schema.ts';
 import { rules } from '../../src/judge/rules/index.ts';
 import type { Material } from '../../src/query/material.ts';
-import { verdict } from '../../src/show/report/head.ts';
 import { reportJson } from '../../src/show/report/json.ts';
+import { verdict } from '../../src/show/report/verdict.ts';
 import { finding, ids, outcome, single } from '../made/findings.ts';
 import { type Told, testJob, testSet } from '../made/processes.ts';
 import {

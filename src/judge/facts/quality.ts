@@ -6,6 +6,7 @@ import { columnOf, largest, type Material, type NodeMaterial, sum } from '../../
 import { agentTable, loadavgTable, meminfoTable } from '../../sources/tables.ts';
 import { isTooMuch } from '../../sources/too-much.ts';
 import type { Grade, NodeReport, QualityReport } from '../report-schema.ts';
+import { isShort, MOST_OF_JOB } from '../use/partly-recorded.ts';
 import { isLate } from '../use/unrecorded-time.ts';
 import { lostOf } from './lost.ts';
 import { sampled } from './nodes.ts';
@@ -17,9 +18,7 @@ const GRADES: readonly [Grade, number][] = [
 ];
 
 /** Less than this part of the job's time does not speak for all of it. */
-export const MOST_OF_JOB = 0.9;
-
-/** Ticks of a node: rows of a table that has one row a tick, else what the agent counted; of a part, what was sampled in it. */
+export /** Ticks of a node: rows of a table that has one row a tick, else what the agent counted; of a part, what was sampled in it. */
 function ticksOf({ tables, agent }: NodeMaterial, isPart: boolean): number {
   const rows = [agentTable, loadavgTable, meminfoTable].map(({ name }) => tables.get(name)?.rows ?? 0);
   const counted = greatest(rows);
@@ -40,10 +39,6 @@ function writtenShare({ nodes, range }: Material, { lost_samples: lost }: Qualit
 
 /** Not "100 %" of what is not whole. */
 const wholePercent = (share: number): number => Math.floor(share * 100) / 100;
-
-/** Whether much of a job that lasted was not recorded. */
-export const isShort = ({ job_share: share = 1 }: QualityReport, wall: number, interval: number): boolean =>
-  wall > interval * 10 && share < MOST_OF_JOB;
 
 export function qualityOf(material: Material, nodes: readonly NodeReport[], wall: number): QualityReport {
   const agents = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [n.agent]));

@@ -1,8 +1,8 @@
 import { formatDuration } from '../../base/duration.ts';
 import { count, figure, percent } from '../../base/readable.ts';
 import { agentTable } from '../../sources/tables.ts';
-import { isShort } from '../facts/quality.ts';
 import type { Evidence, Facts } from '../report-schema.ts';
+import { isShort } from '../use/partly-recorded.ts';
 import { high, surenessCap } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
 import { named, rule } from './shared/rule.ts';

@@ -1,6 +1,5 @@
 import { known, largest } from '../../query/material.ts';
-import { isShort } from '../facts/quality.ts';
-import type { GpuReport, NodeReport, Report } from '../report-schema.ts';
+import type { GpuReport, NodeReport } from '../report-schema.ts';
 
 /** Means over nodes and cards that were not all seen for the same time: each counts for as long as it was. */
 
@@ -37,7 +36,3 @@ export function comparable<T>(all: readonly T[], seconds: (one: T) => number | u
 
 /** Why nodes that were recorded for different times are not compared. */
 export const UNLIKE_TIMES = 'the nodes were recorded for different times, and what each did when is not compared';
-
-/** Whether what the judge says is not of the whole job, or of the whole part of it that was asked for. */
-export const isPartlyRecorded = ({ quality, summary, job }: Pick<Report, 'quality' | 'summary' | 'job'>): boolean =>
-  quality.grade !== 'A' || isShort(quality, summary.wall_seconds, job.interval_seconds);

@@ -5,8 +5,6 @@ import { count, figure, listed, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import { isSchedulersId, isStepId } from '../../jobs/on-node/of-job.ts';
 import type { Report, Unmeasured } from '../../judge/report-schema.ts';
-import { TOO_SHORT } from '../../judge/rules/shared/rule.ts';
-import { isPartlyRecorded } from '../../judge/use/recorded-time.ts';
 
 /** What stands above and below the tables in every form of the report. */
 
@@ -82,29 +80,6 @@ function gpuWords(report: Report): string {
 function until(start: number, end: number): string {
   const [from, to] = [formatMoment(start), formatMoment(end)];
   return from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to;
-}
-
-/** The verdict in one line. */
-export function verdict(report: Report): string {
-  const ended = report.job.state === 'cancelled' ? report.findings.find((f) => f.id === 'job-failed') : undefined;
-  return ended === undefined ? judged(report) : `${ended.text}. ${judged(report, ' else')}`;
-}
-
-function judged(report: Report, else_ = ''): string {
-  const { findings, checks } = report;
-  const told = findings.filter((f) => f.severity !== 'info');
-  const unmeasurable = checks.filter((c) => c.outcome === 'unmeasurable').length;
-  const worst = told[0];
-  if (worst !== undefined) {
-    const more = told.length - 1;
-    return `${worst.text}${more === 0 ? '' : `, and ${more === 1 ? 'one more finding' : `${more} more findings`}`}.`;
-  }
-  const fine = checks.filter((c) => c.outcome === 'fine').length;
-  const waste = checks.some(({ why }) => why?.includes(TOO_SHORT)) ? `; ${TOO_SHORT}` : '';
-  const blind = (checks: string): string => (unmeasurable === 0 ? '' : `; ${checks} could not be made`);
-  if (isPartlyRecorded(report))
-    return `Judged only what was seen: ${count(fine, 'check')} found nothing${else_} wrong${waste}${blind(figure(unmeasurable))}.`;
-  return `Nothing${else_} wrong found by ${count(fine, 'check')}${waste}${blind(count(unmeasurable, 'check'))}.`;
 }
 
 /** What recording cost and how complete it is. */

@@ -7,12 +7,13 @@ import { printable } from '../terminal/text-table.ts';
 import { curveEnds, maximumText, nameOf } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
 import { curvePicture, gpuMap, meterBar, phasePicture } from './drawings.ts';
-import { about, endingInText, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
+import { about, endingInText, footer, memoryLines, requestText, title, unmeasuredLines } from './head.ts';
 import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, manyRows } from './several.ts';
 import { STYLE } from './style.ts';
+import { verdict } from './verdict.ts';
 
 /** What takes the place of the report where scripts run. */
 export interface InteractivePage {

@@ -5,11 +5,12 @@ import { foldRows } from '../terminal/fold-rows.ts';
 import { cut, pad, printable, textWidth } from '../terminal/text-table.ts';
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
-import { about, endingInText, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
+import { about, endingInText, footer, memoryLines, requestText, title, unmeasuredLines } from './head.ts';
 import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
 import { jobRow, severalRows } from './several.ts';
+import { verdict } from './verdict.ts';
 
 /** The report for an issue, a wiki or a notebook. */
 export function reportMarkdown(reports: readonly Report[]): string {

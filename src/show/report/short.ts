@@ -3,9 +3,10 @@ import { count, percent } from '../../base/readable.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { paint } from '../terminal/paint.ts';
 import { cut, cutCommand, pad, printable, textWidth } from '../terminal/text-table.ts';
-import { endingInText, title, verdict } from './head.ts';
+import { endingInText, title } from './head.ts';
 import { meters } from './meters.ts';
 import type { TextOptions } from './text.ts';
+import { verdict } from './verdict.ts';
 
 const WIDTH = 80;
 

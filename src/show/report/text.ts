@@ -8,7 +8,7 @@ import { type Paint, paint } from '../terminal/paint.ts';
 import { cut, cutCommand, pad, printable, textTable, textWidth, wrap } from '../terminal/text-table.ts';
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
-import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines, verdict } from './head.ts';
+import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines } from './head.ts';
 import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { PackedTexts } from './packed-texts.ts';
 import { rankPart } from './rank-rows.ts';
@@ -29,6 +29,7 @@ import {
   recordsText,
 } from './rows.ts';
 import { type JobRow, jobRow, manyRows, severalRows } from './several.ts';
+import { verdict } from './verdict.ts';
 
 export interface TextOptions {
   /** Where it is going to be written: colours and lines follow from it. */

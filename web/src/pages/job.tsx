@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { verdict } from '../../../src/show/report/verdict.ts';
 import { here, link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobSpans, latest, type Report, type TableColumns, useAnswer } from '../ask.ts';
 import { Cursor, type Range } from '../charts/chart.tsx';
@@ -21,7 +22,7 @@ import { Ranks } from '../parts/ranks.tsx';
 import { RecordingFacts } from '../parts/recording.tsx';
 import { Share } from '../parts/share.tsx';
 import { Spans } from '../parts/spans.tsx';
-import { bytes, count, duration, moment, zone } from '../value-text.ts';
+import { bytes, count, digits, duration, moment, zone } from '../value-text.ts';
 
 /** A chart that was asked for by a finding, and what it is to show. */
 interface Asked extends Shown {
@@ -297,9 +298,7 @@ function Head({ report }: { report: Report }) {
         {moment(job.start)} {job.end === undefined ? '' : `to ${moment(job.end)}`} {zone()} ·{' '}
         {duration(summary.wall_seconds)} · {facts.join(' · ')}
       </p>
-      <p class={`verdict ${report.findings[0]?.severity ?? 'fine'}`}>
-        {report.findings[0]?.text ?? 'Nothing wrong was found.'}
-      </p>
+      <p class={`verdict ${report.findings[0]?.severity ?? 'fine'}`}>{report.findings[0]?.text ?? verdict(report)}</p>
     </header>
   );
 }
@@ -332,7 +331,7 @@ function Meters({ report }: { report: Report }) {
             text={
               s.gpu_utilization === undefined
                 ? 'not measured'
-                : `${(s.gpu_utilization * s.gpus).toFixed(1)} of ${s.gpus} GPUs on average`
+                : `${digits(s.gpu_utilization * s.gpus)} of ${count(s.gpus, 'GPU')} on average`
             }
           />
           <Meter
@@ -359,7 +358,7 @@ function Meters({ report }: { report: Report }) {
 }
 
 function cpuText({ summary: s }: Report): string {
-  if (s.cpus_busy !== undefined && s.cpus !== undefined) return `${s.cpus_busy.toFixed(1)} of ${s.cpus} CPUs`;
+  if (s.cpus_busy !== undefined && s.cpus !== undefined) return `${digits(s.cpus_busy)} of ${count(s.cpus, 'CPU')}`;
   return s.cpu_seconds === undefined ? 'not measured' : `${duration(s.cpu_seconds)} of CPU time`;
 }
 

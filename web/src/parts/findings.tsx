@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { verdict } from '../../../src/show/report/verdict.ts';
 import type { Report } from '../ask.ts';
 
 const SIGNS = { critical: '✖', warning: '▲', advice: '●', info: 'ℹ' } as const;
@@ -14,13 +15,14 @@ interface Props {
 }
 
 /** What the rules found, each with its evidence and advice; evidence that was measured is shown on its chart. */
-export function Findings({ report: { findings }, canShow, onShow }: Props) {
+export function Findings({ report, canShow, onShow }: Props) {
+  const { findings } = report;
   const [all, setAll] = useState(false);
   const shown = all ? findings : findings.slice(0, FIRST);
   return (
     <section class="findings" aria-label="Findings">
       <h2>Findings</h2>
-      {findings.length === 0 && <p class="faint">Nothing wrong was found.</p>}
+      {findings.length === 0 && <p class="faint">{verdict(report)}</p>}
       {shown.map((one) => (
         <details key={one.id + one.text} class={one.severity}>
           <summary>

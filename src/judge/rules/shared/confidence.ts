@@ -1,6 +1,6 @@
 import { count, percent } from '../../../base/readable.ts';
-import { isShort } from '../../facts/quality.ts';
 import type { Confidence, Facts, Finding } from '../../report-schema.ts';
+import { isShort } from '../../use/partly-recorded.ts';
 import type { Sureness } from './rule.ts';
 
 /** So many samples of a series make its mean trustworthy; below, confidence is capped. */
