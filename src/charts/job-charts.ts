@@ -98,7 +98,7 @@ export const JOB_CHARTS: readonly JobChart[] = [
     MEMORY_IN_USE,
   ] },
   { id: 'memory-node', group: 'Memory', title: 'Memory in use on the nodes', help: 'Memory in use on each node, by everybody: what it has minus what is available.', about: ['meminfo.MemFree_bytes', 'vmstat.oom_kill'], unit: 'bytes', adds: true, sources: [MEMORY_IN_USE] },
-  { id: 'gpu', group: 'GPU', title: 'GPU use', help: 'Part of the time in which the GPU worked at anything at all.', unit: '%', key: 'gpu', top: 100, sources: gpu(gpuTable.col.utilization_percent) },
+  { id: 'gpu', group: 'GPU', title: 'GPU use', help: 'Part of the time in which the GPU worked at anything at all.', unit: '%', key: 'gpu', top: 100, heat: true, sources: gpu(gpuTable.col.utilization_percent) },
   { id: 'gpu-memory', group: 'GPU', title: 'GPU memory used', help: 'Memory of each GPU that is taken.', unit: 'bytes', key: 'gpu', adds: true, sources: gpu(gpuTable.col.memory_used_bytes) },
   { id: 'gpu-power', group: 'GPU', title: 'GPU power', help: 'Power of each GPU.', about: ['gpu.energy_mj'], unit: 'W', key: 'gpu', adds: true, sources: gpu(gpuTable.col.power_watts) },
   { id: 'gpu-temperature', group: 'GPU', title: 'GPU temperature', help: 'Temperature of each GPU.', unit: '°C', key: 'gpu', sources: gpu(gpuTable.col.temperature_celsius) },

@@ -68,19 +68,22 @@ export interface ChartLook {
   extent?: readonly [from: number, to: number];
   /** What is drawn from left to right: time since the start, percent of the job's time (a million to each), or dates. */
   across?: 'time' | 'progress' | 'date';
+  /** On a small screen: more room for what is drawn, less for what stands beside it. */
+  isNarrow?: boolean;
 }
 
 /** Room around what is drawn: whoever points at a chart needs to know where its time begins. */
 export const MARGINS = {
   lines: { left: 70, right: 26, top: 10, bottom: 24 },
   heat: { left: 110, right: 84, top: 50, bottom: 24 },
+  narrowHeat: { left: 70, right: 40, top: 50, bottom: 24 },
 } as const;
 
 /** A long label does not move what is drawn: the cursor of all charts stands at one place. */
 const FIXED = { outerBoundsMode: 'none' } as const;
 
-export const marginsOf = ({ as }: ChartData): (typeof MARGINS)['lines' | 'heat'] =>
-  as === 'heat' ? MARGINS.heat : MARGINS.lines;
+export const marginsOf = ({ as }: ChartData, isNarrow = false): (typeof MARGINS)[keyof typeof MARGINS] =>
+  as !== 'heat' ? MARGINS.lines : isNarrow ? MARGINS.narrowHeat : MARGINS.heat;
 
 /** The option of a chart, in the way that its data asks for. */
 export const chartOption = (data: ChartData, look: ChartLook): EChartsOption =>
@@ -250,14 +253,14 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
   const { theme } = look;
   const rows = data.series.map(seriesName);
   const steps = stepsOf(data);
-  const { left, right, top, bottom } = MARGINS.heat;
+  const { left, right, top, bottom } = marginsOf(data, look.isNarrow);
   const values: [number, number, number][] = [];
   for (const [y, { mean }] of data.series.entries())
     for (const [x, value] of mean.entries()) if (value !== null) values.push([x, y, value]);
   const [least, most] = heatScale(data);
   const times = timesOf(data, steps);
-  const means = data.series.map(({ mean }) => meanOf(mean));
-  const middle = [...means].filter((mean) => mean !== null).sort((a, b) => a - b)[Math.floor(means.length / 2)] ?? 0;
+  const means = rowMeans(data);
+  const unlike = unlikeRows(data);
   const colour = colourOf(theme, 0);
   const none = { axisTick: { show: false }, axisLine: { show: false }, splitLine: { show: false } };
   return {
@@ -265,7 +268,7 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
     grid: [
       { left, right, top, bottom, ...FIXED },
       { left, right, top: 6, height: top - 12, ...FIXED },
-      { width: right - 20, right: 10, top, bottom, ...FIXED },
+      { width: Math.round(right * 0.76), right: 10, top, bottom, ...FIXED },
     ],
     xAxis: [
       {
@@ -319,7 +322,9 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
         xAxisIndex: 1,
         yAxisIndex: 1,
         silent: true,
-        showSymbol: false,
+        showSymbol: isScarce(data.band?.mean ?? []),
+        symbolSize: 4,
+        itemStyle: { color: colour },
         lineStyle: { width: 1.2, color: colour },
         areaStyle: { color: colour, opacity: 0.15 },
         data: (data.band?.mean ?? []).map((value, i) => [times[i]!, value]),
@@ -330,16 +335,27 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
         xAxisIndex: 2,
         yAxisIndex: 2,
         barCategoryGap: '20%',
-        data: means.map((value) => ({
+        data: means.map((value, i) => ({
           value: value ?? Number.NaN,
-          itemStyle: {
-            color: Math.abs((value ?? middle) - middle) > UNLIKE * (most - least) ? colourOf(theme, 5) : colour,
-          },
+          itemStyle: { color: unlike[i] ? unlikeColour(theme) : colour },
         })),
       },
     ],
   };
 }
+
+const rowMeans = ({ series }: ChartData): (number | null)[] => series.map(({ mean }) => meanOf(mean));
+
+/** The rows of a heat map whose mean is unlike that of most. */
+export function unlikeRows(data: ChartData): boolean[] {
+  const means = rowMeans(data);
+  const known = means.filter((mean) => mean !== null).sort((a, b) => a - b);
+  const middle = known[Math.floor(known.length / 2)] ?? 0;
+  const [least, most] = heatScale(data);
+  return means.map((mean) => mean !== null && Math.abs(mean - middle) > UNLIKE * (most - least));
+}
+
+export const unlikeColour = (theme: ChartTheme): string => colourOf(theme, 5);
 
 /** The values of the darkest and of the brightest cell of a heat map. */
 export function heatScale({ series, unit }: ChartData): [least: number, most: number] {

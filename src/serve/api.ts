@@ -26,7 +26,7 @@ export const chartQuery = rangeQuery.extend({
     .enum(['lines', 'band', 'heat'])
     .optional()
     .describe(
-      'lines: every series. band: least, mean and greatest of all series. heat: the mean of every series. Not given: lines for up to 12 series, else band.',
+      'lines: every series. band: least, mean and greatest of all series. heat: the mean of every series; a single one is sent as lines. Not given: lines for up to 12 series, else band.',
     ),
   empty: z
     .enum(['allowed'])

@@ -35,6 +35,12 @@ test('a job with ranks: threads of a process, each rank over time, and a chart w
   );
   assert.equal((await get(`/api/jobs/${id}/threads?process=${data.length}`)).statusCode, 404);
 
+  // a heat map needs several rows
+  for (const [node, as] of [
+    ['', 'heat'],
+    ['&node=node02', 'lines'],
+  ])
+    assert.equal((await get(`/api/jobs/${id}/charts/cpu?as=heat${node}`)).json().as, as);
   const ranks = (await get(`/api/jobs/${id}/charts/ranks?as=heat`)).json();
   assert.deepEqual(
     ranks.series.map(({ node, key }: Record<string, string>) => [node, key]),

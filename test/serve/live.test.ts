@@ -40,7 +40,8 @@ test('a running job: samples are pushed, a silent node says since when, a server
   const { page, url, server } = await lookAt(t, [folder], { env });
   await page.getByText('train').first().click();
   const panel = page.locator('[data-chart=runnable]');
-  await panel.locator('h3', { hasText: 'peak 3 threads' }).waitFor();
+  // c2 was silent for half of the time: it is not counted as idle then
+  await panel.locator('h3', { hasText: 'mean 3 threads, peak 3 threads' }).waitFor();
   // however long all of this took
   await add('c1', [Date.now() * 1000], 3);
   await page.locator('tr', { hasText: /^c1recording/ }).waitFor();
@@ -66,4 +67,17 @@ test('a running job: samples are pushed, a silent node says since when, a server
   fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(ended));
   await page.locator('.state.completed').waitFor();
   assert.equal(await page.evaluate('globalThis.isSame'), true);
+});
+
+test('samples that come faster than answers do not keep charts from being drawn', { skip: whyNoBrowser }, async (t) => {
+  const { folder, add } = await runningJob();
+  const { page } = await lookAt(t, [folder], { env: { XDG_STATE_HOME: temporary() } });
+  await page.route(/charts\/runnable/, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    await route.continue().catch(() => undefined);
+  });
+  await page.getByText('train').first().click();
+  const timer = setInterval(() => void add('c1', [Date.now() * 1000], 5), 400);
+  t.after(() => clearInterval(timer));
+  await page.locator('[data-chart=runnable] h3', { hasText: 'peak 5 threads' }).waitFor({ timeout: 40_000 });
 });

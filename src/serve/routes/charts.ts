@@ -81,11 +81,11 @@ export function chartRoutes({ app, open }: Server): void {
           .header('content-disposition', `attachment; filename="${name}"`)
           .send(text as never);
       }
-      const { as, focus, focus_key: key } = query;
+      const { focus, focus_key: key } = query;
       const front = focus === undefined ? undefined : { node: focus, ...(key === undefined ? {} : { key }) };
       return reply
         .type('application/json')
-        .send(JSON.stringify(chartData.parse(makeChartData(drawing, as, front))) as never);
+        .send(JSON.stringify(chartData.parse(makeChartData(drawing, wayOf(drawing, query), front))) as never);
     },
   );
 }
@@ -119,14 +119,14 @@ function emptyData(material: Material, { id, title, unit }: JobChart, query: Que
   return { id, title, unit, scope: 'job', source: '', from, step: to - from, as: 'lines', count: 0, series: [] };
 }
 
-function fileOf(
-  { material }: OpenJob,
-  drawing: Drawing,
-  { as, download, theme }: Query,
-): Record<'text' | 'type', string> {
-  if (download === 'csv') return { text: chartCsv(drawing), type: 'text/csv; charset=utf-8' };
-  const data = makeChartData(drawing, as);
-  const look = { theme: theme === 'dark' ? DARK : LIGHT, start: material.job.start };
+/** A heat map is there to see who is unlike the others: a single series is a line. */
+const wayOf = ({ series }: Drawing, { as }: Query): Query['as'] =>
+  as === 'heat' && series.length === 1 ? undefined : as;
+
+function fileOf({ material }: OpenJob, drawing: Drawing, query: Query): Record<'text' | 'type', string> {
+  if (query.download === 'csv') return { text: chartCsv(drawing), type: 'text/csv; charset=utf-8' };
+  const data = makeChartData(drawing, wayOf(drawing, query));
+  const look = { theme: query.theme === 'dark' ? DARK : LIGHT, start: material.job.start };
   const height = data.as === 'heat' ? heatHeight(data.count) + 30 : SVG_HEIGHT;
   return { text: chartSvg(data, look, { width: SVG_WIDTH, height }), type: 'image/svg+xml' };
 }

@@ -45,6 +45,8 @@ export class Cursor {
   }
 }
 
+/** Phones. */
+const NARROW = 600;
 /** Shorter drags are clicks. */
 const LEAST_DRAG = 5;
 
@@ -60,7 +62,8 @@ export function Chart({ data, start, extent, bands, limit, across, height = 150,
   const chart = useRef<Drawn>(undefined);
   const [isReady, setReady] = useState(false);
   const theme = useTheme();
-  const { left, right, top, bottom } = marginsOf(data);
+  const isNarrow = innerWidth < NARROW;
+  const { left, right, top, bottom } = marginsOf(data, isNarrow);
   const [from, to] = extentOf(data, extent === undefined ? {} : { extent });
 
   useEffect(() => {
@@ -84,6 +87,7 @@ export function Chart({ data, start, extent, bands, limit, across, height = 150,
     const look = {
       theme,
       start,
+      isNarrow,
       ...(extent === undefined ? {} : { extent }),
       ...(bands === undefined ? {} : { bands }),
       ...(limit === undefined ? {} : { limit }),
@@ -92,7 +96,7 @@ export function Chart({ data, start, extent, bands, limit, across, height = 150,
     chart.current!.setOption(chartOption(data, look), true);
     performance.mark('chart drawn');
     if (picture !== undefined) picture.current = () => pngOf(chart.current!, theme);
-  }, [data, theme, bands, limit, start, extent?.[0], extent?.[1], across, isReady]);
+  }, [data, theme, bands, limit, start, extent?.[0], extent?.[1], across, isNarrow, isReady]);
 
   useEffect(() => {
     // paper has another width, and nothing is drawn again while a page is printed

@@ -1,5 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type ChartBand, colourOf, heatColours, heatScale, seriesName } from '../../../src/charts/option.ts';
+import { heatHeight } from '../../../src/charts/heat-height.ts';
+import {
+  type ChartBand,
+  colourOf,
+  heatColours,
+  heatScale,
+  seriesName,
+  unlikeColour,
+  unlikeRows,
+} from '../../../src/charts/option.ts';
 import { here, setQuery, useAddress } from '../address.ts';
 import { type ChartData, type ChartFacts, latest, useAnswer } from '../ask.ts';
 import { BASE } from '../base.ts';
@@ -49,10 +58,6 @@ function setWay(id: string, way: Way): void {
   setQuery({ drawn: [...ways].map((each) => each.join('~')).join(',') });
 }
 
-/** Rows of a heat map are not lower than this, and many of them are lower than few. */
-const heightOf = ({ as, count }: ChartData): number =>
-  as === 'heat' ? Math.min(700, Math.max(150, count * (count > 24 ? 7 : 16) + 80)) : 150;
-
 /** A chart of a job with its title, the way it is drawn, and the data behind it. It is asked for when it comes into sight. */
 export function Panel({ job, facts, start, end, range, bands, shown, again, cursor, onRange }: Props) {
   const chosen = waysIn(useAddress().query).get(facts.id) ?? (facts.heat === true ? 'heat' : 'lines');
@@ -78,7 +83,8 @@ export function Panel({ job, facts, start, end, range, bands, shown, again, curs
   const isHeat = data?.as === 'heat';
   const [from, to] = [range?.from ?? start, range?.to ?? end];
   const extent = to === undefined ? {} : { extent: [from, to] as const };
-  const height = data === undefined ? 150 : heightOf(data);
+  const height = data?.as === 'heat' ? heatHeight(data.count) : 150;
+  const figures = data === undefined ? '' : summary(data, facts);
   const file = (kind: string): string =>
     `${BASE}${path.replace('points=400&empty=allowed', '')}&download=${kind}`.replace('?&', '?');
   const savePng = (): void => {
@@ -96,7 +102,7 @@ export function Panel({ job, facts, start, end, range, bands, shown, again, curs
     >
       <header>
         <h3 title={facts.help}>
-          {facts.title} <small>{data === undefined ? '' : summary(data, facts)}</small>
+          {facts.title} <small title={figures}>{figures}</small>
         </h3>
         {(data?.count ?? 0) > 1 && (
           <div class="choice" role="group" aria-label={`How ${facts.title} is drawn`}>
@@ -166,13 +172,15 @@ function useSeen(element: { current: HTMLElement | null }): boolean {
 
 /** What the colours of a heat map mean. */
 export function HeatLegend({ data }: { data: ChartData }) {
+  const theme = useTheme();
   const [least, most] = heatScale(data);
   return (
     <p class="legend">
       {withUnit(least, data.unit)}
-      <span class="scale" style={{ background: `linear-gradient(90deg, ${heatColours(useTheme()).join(',')})` }} />
+      <span class="scale" style={{ background: `linear-gradient(90deg, ${heatColours(theme).join(',')})` }} />
       {withUnit(most, data.unit)}
       <span>above: mean of all rows; beside: mean of each row</span>
+      {unlikeRows(data).includes(true) && <Name colour={unlikeColour(theme)} text="unlike most rows" />}
     </p>
   );
 }
@@ -207,8 +215,9 @@ function summary({ band, unit, count, scope, limit }: ChartData, { adds, key }: 
   const what = key === undefined ? (count === 1 ? '' : `${count} nodes, `) : `${count} series, `;
   const whose = scope === 'node' ? ' (all on the node)' : '';
   const held = limit === undefined ? '' : `, limit ${withUnit(limit, unit)}${count > 1 ? ' each' : ''}`;
-  const sums = (band?.sum ?? []).filter((value) => value !== null);
-  const mean = sums.length === 0 ? 0 : sums.reduce((a, b) => a + b, 0) / sums.length / (adds === true ? 1 : count);
+  // of those that were measured: a node that fell silent is no node that did nothing
+  const means = (band?.mean ?? []).filter((value) => value !== null);
+  const mean = (means.reduce((a, b) => a + b, 0) / means.length) * (adds === true ? count : 1);
   const of = adds === true && count > 1 ? ' together' : '';
   return `${what}mean ${withUnit(mean, unit)}${of}, peak ${withUnit(most, unit)}${count > 1 ? ' of one' : ''}${held}${whose}`;
 }

@@ -233,10 +233,28 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
       ) : (
         <Table columns={columns} jobs={shown} query={query} sort={sort} selected={selected?.id} />
       )}
+      {jobs.length > 0 && <ColourLegend />}
       {selected !== undefined && <Strip key={selected.id} job={selected} />}
     </section>
   );
 }
+
+/** What the colours of cells mean. */
+const ColourLegend = () => (
+  <p class="legend cells">
+    use of what was asked for: <span data-heat="">low</span>
+    <span data-heat="" style={{ '--heat': '1' }}>
+      high
+    </span>
+    amount:{' '}
+    <span data-heat="amount" style={{ '--heat': '.15' }}>
+      small
+    </span>
+    <span data-heat="amount" style={{ '--heat': '1' }}>
+      large
+    </span>
+  </p>
+);
 
 /** What is asked for in the search box and above the columns. */
 function matching(query: URLSearchParams): (job: ListedJob) => boolean {
@@ -485,7 +503,7 @@ function Strip({ job }: { job: ListedJob }) {
         </button>
       </header>
       <div class="panels small">
-        {few.map((facts) => (
+        {few.map(({ heat: _, ...facts }) => (
           <Panel
             key={facts.id}
             job={job.id}
