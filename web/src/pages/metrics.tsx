@@ -43,14 +43,19 @@ export function MetricsPage({ query }: { query: URLSearchParams }) {
             {table} <small>{scope === 'job' ? "the job's part of the node" : 'the whole node'}</small>
           </h2>
           <p>
-            {help}
-            {keys.map((key) => ` ${key.name}: ${key.help}`).join('')}
+            {withCode(help)}
+            {keys.map(({ name, help: meaning }) => (
+              <span key={name}>
+                {' '}
+                <code>{name}</code>: {withCode(meaning)}
+              </span>
+            ))}
           </p>
           <div class="scroll" tabIndex={0} role="region" aria-label={`Columns of ${table}`}>
             <table class="figures">
               <thead>
                 <tr>
-                  {['Column', 'Unit', 'Kind', 'Prometheus', 'Meaning'].map((title) => (
+                  {['Column', 'Meaning', 'Unit', 'Kind', 'Prometheus'].map((title) => (
                     <th key={title} scope="col">
                       {title}
                     </th>
@@ -63,12 +68,12 @@ export function MetricsPage({ query }: { query: URLSearchParams }) {
                     <th scope="row">
                       <code>{name}</code>
                     </th>
+                    <td class="words">{withCode(meaning)}</td>
                     <td>{unit}</td>
                     <td>{kind}</td>
                     <td>
                       <code>{prometheus}</code>
                     </td>
-                    <td>{meaning}</td>
                   </tr>
                 ))}
               </tbody>
@@ -79,3 +84,6 @@ export function MetricsPage({ query }: { query: URLSearchParams }) {
     </article>
   );
 }
+
+/** Definitions put names between backticks. */
+const withCode = (text: string) => text.split('`').map((part, i) => (i % 2 === 0 ? part : <code>{part}</code>));

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { ask, type JobNotes, latest, type Report, useAnswer } from '../ask.ts';
-import { bytes, duration, moment } from '../value-text.ts';
+import { bytes, count, duration, moment } from '../value-text.ts';
 
 /** What is known of the job, and what people say of it. */
 export function Notes({ job, report }: { job: string; report: Report }) {
@@ -100,10 +100,10 @@ function NoteForm({ onSave }: { onSave(body: object): Promise<void> }) {
 function factsOf({ job, gpus }: Report): [string, string][] {
   const { asked } = job;
   const wanted = [
-    asked.nodes !== undefined && `${asked.nodes} nodes`,
-    asked.cpus !== undefined && `${asked.cpus} CPUs`,
+    asked.nodes !== undefined && count(asked.nodes, 'node'),
+    asked.cpus !== undefined && count(asked.cpus, 'CPU'),
     asked.memory_bytes !== undefined && bytes(asked.memory_bytes),
-    asked.gpus !== undefined && `${asked.gpus} GPUs`,
+    asked.gpus !== undefined && count(asked.gpus, 'GPU'),
     asked.time_limit_seconds !== undefined && duration(asked.time_limit_seconds),
   ].filter(Boolean);
   const waited = job.submit === undefined ? undefined : duration((job.start - job.submit) / 1e6);
