@@ -156,7 +156,7 @@ function useSeen(element: { current: HTMLElement | null }): boolean {
       (all) => {
         if (all.some(({ isIntersecting }) => isIntersecting)) set(true);
       },
-      { rootMargin: '800px' },
+      { rootMargin: '900px' },
     );
     watch.observe(element.current!);
     // on paper everything is seen
