@@ -121,7 +121,8 @@ test('a job shows the figures of its report, and zooms', { skip }, async (t) => 
     String(Math.round(report.summary.gpu_utilization! * 100)),
   );
   const gpu = page.locator('.panel', { has: page.locator('h3', { hasText: 'GPU use' }) });
-  await gpu.locator('canvas').waitFor();
+  // a heat map has several layers
+  await gpu.locator('canvas').first().waitFor();
   await gpu.scrollIntoViewIfNeeded();
   const box = (await gpu.locator('.chart').boundingBox())!;
   await page.mouse.move(box.x + 150, box.y + 60);
