@@ -10,7 +10,7 @@ export interface DatabaseOptions {
   config?: string;
 }
 
-/** Gives a verb `--db`: what is named are then jobs in a database, not recordings. `more`: other settings that it has flags for. */
+/** Gives a verb `--db`: its arguments are then jobs in a database, not recordings. `more`: other settings that it has flags for. */
 export function databaseOption(command: Command, more: readonly SettingKey[] = []): Command {
   return configFlags(command, ['db', ...more]).hook('postAction', closeDatabases);
 }

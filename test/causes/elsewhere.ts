@@ -13,7 +13,7 @@ export const elsewhere: readonly Cause[] = [
   },
   {
     name: 'one of two CPUs never used',
-    what: 'two busy threads that are bound to CPU 0 of a batch job with two CPUs, where nobody uses the other one',
+    what: 'two busy threads bound to CPU 0 of a batch job with two CPUs',
     needs: ['slurm', 'cc', 'taskset'],
     script: 'timeout 20 taskset -c 0 job spin 600 2; true',
     // the recorder would use the other one

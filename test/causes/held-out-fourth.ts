@@ -57,7 +57,7 @@ const cases: readonly Cause[] = [
   },
   {
     name: 'heap of Java that is full',
-    what: 'a Java program that keeps all it makes until its heap of 96 MiB is full, and ends with an OutOfMemoryError',
+    what: 'a Java program that fills its heap of 96 MiB and ends with an OutOfMemoryError',
     needs: ['javac'],
     script: java(
       '-Xmx96m',

@@ -4,7 +4,7 @@ import { stated } from '../../base/stated.ts';
 import type { JobState, Step } from '../../recording/folder/job.ts';
 import { type Ending, signalName, whole } from './scheduler.ts';
 
-/** Tacho's own step in a job has this name, so that it is told apart from the user's steps. */
+/** Tacho's own step in a job has this name, to tell it apart from the user's steps. */
 export const AGENT_STEP = 'tacho-agent';
 export const PUT_BACK = 'put back into the queue';
 

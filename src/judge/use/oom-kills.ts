@@ -10,7 +10,7 @@ export interface OomKills {
   kills: number;
   /** The job's, or anybody's on the node. */
   scope: 'job' | 'node';
-  /** cgroup: the job's own counter. records: its processes tell of their ends. vmstat: the node's counter. */
+  /** cgroup: the job's own counter. records: how its processes ended. vmstat: the node's counter. */
   source: 'cgroup' | 'records' | 'vmstat';
 }
 

@@ -60,7 +60,7 @@ export function createRecording(folder: string, job: Job, claimed = false): stri
 
 /**
  * A new recording in `folder`, or else in one called `name` in `parent`. Where that is taken, in the first of `run7-2`,
- * `run7-3`… that is not, which is said; `strict`: then it is refused. Returns its absolute path.
+ * `run7-3`… that is not, with a warning; `strict`: then it is refused. Returns its absolute path.
  */
 export function newRecording(
   job: Job,

@@ -309,7 +309,7 @@ export class MemberWatch {
 /** What Tacho starts for itself says so. */
 const isOwn = (host: Host, pid: number): boolean => processView(host).variable(pid, 'TACHO_OWN') !== undefined;
 
-/** PBS puts its server's name behind the number, which whoever tells of the job may leave out ("4711.server" and "4711"). */
+/** PBS puts its server's name behind the number, which others may leave out ("4711.server" and "4711"). */
 const isSameJob = (has: string, wanted: string): boolean => has === wanted || has.startsWith(`${wanted}.`);
 
 /** While a process becomes another program it has neither arguments nor environment for a moment, and none when it has ended. */
