@@ -1,38 +1,19 @@
 /*
  * What an agent does at every tick, in C: reading files of the kernel, taking numbers out of them, writing numbers as text.
+ * node-sampling.ticks.c does whole ticks with it.
  * Loaded into Node (process.dlopen). src/base/sampling.ts says what each function does, and does without where this is missing.
  * Calls of fs cost some ten microseconds each in a process that has slept for a second, and loops of JavaScript as much.
  */
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of Node's interface for such modules, which stays as it is: it is declared here, as machines have no headers of Node. */
-typedef struct napi_env_ *napi_env;
-typedef struct napi_value_ *napi_value;
-typedef struct napi_callback_info_ *napi_callback_info;
-typedef napi_value (*napi_callback)(napi_env, napi_callback_info);
-int napi_get_cb_info(napi_env, napi_callback_info, size_t *, napi_value *, napi_value *, void **);
-int napi_create_function(napi_env, const char *, size_t, napi_callback, void *, napi_value *);
-int napi_set_named_property(napi_env, napi_value, const char *, napi_value);
-int napi_get_value_int32(napi_env, napi_value, int32_t *);
-int napi_get_typedarray_info(napi_env, napi_value, int *, size_t *, void **, napi_value *, size_t *);
-int napi_create_int32(napi_env, int32_t, napi_value *);
+#include "node-sampling.h"
 
-enum { MOST_ARGUMENTS = 8 };
 static const double TWO_53 = 9007199254740992.0;
 
-/* The arguments of a call: whole numbers and typed arrays; a call that has others fails. */
-struct call {
-    napi_env env;
-    napi_value values[MOST_ARGUMENTS];
-    bool failed;
-};
-
-static struct call call_of(napi_env env, napi_callback_info info)
+struct call call_of(napi_env env, napi_callback_info info)
 {
     struct call call = { .env = env };
     size_t count = MOST_ARGUMENTS;
@@ -40,14 +21,14 @@ static struct call call_of(napi_env env, napi_callback_info info)
     return call;
 }
 
-static int32_t whole(struct call *call, int at)
+int32_t whole(struct call *call, int at)
 {
     int32_t value = 0;
     call->failed |= napi_get_value_int32(call->env, call->values[at], &value) != 0;
     return value;
 }
 
-static void *array(struct call *call, int at, size_t *length)
+void *array(struct call *call, int at, size_t *length)
 {
     void *data = NULL;
     size_t count = 0;
@@ -57,14 +38,14 @@ static void *array(struct call *call, int at, size_t *length)
     return data;
 }
 
-static napi_value number_of(napi_env env, int32_t value)
+napi_value number_of(napi_env env, int32_t value)
 {
     napi_value made = NULL;
     napi_create_int32(env, value, &made);
     return made;
 }
 
-static ssize_t read_at(int fd, char *bytes, size_t size, off_t at)
+ssize_t read_at(int fd, char *bytes, size_t size, off_t at)
 {
     ssize_t got;
     do
@@ -73,25 +54,29 @@ static ssize_t read_at(int fd, char *bytes, size_t size, off_t at)
     return got;
 }
 
-/* readFile(fd, bytes, single): its length, at most that of `bytes`; below 0: the error. */
-static napi_value read_file(napi_env env, napi_callback_info info)
+ssize_t read_whole(int fd, char *bytes, size_t size, bool single)
 {
-    struct call call = call_of(env, info);
-    size_t size = 0, used = 0;
-    int fd = whole(&call, 0);
-    char *bytes = array(&call, 1, &size);
-    int single = whole(&call, 2);
-    if (call.failed)
-        return number_of(env, -EINVAL);
+    size_t used = 0;
     while (used < size) {
         ssize_t got = read_at(fd, bytes + used, size - used, (off_t)used);
         if (got < 0)
-            return number_of(env, -errno);
+            return -errno;
         used += (size_t)got;
         if (got == 0 || single)
             break;
     }
-    return number_of(env, (int32_t)used);
+    return (ssize_t)used;
+}
+
+/* readFile(fd, bytes, single): its length, at most that of `bytes`; below 0: the error. */
+static napi_value read_file(napi_env env, napi_callback_info info)
+{
+    struct call call = call_of(env, info);
+    size_t size = 0;
+    int fd = whole(&call, 0);
+    char *bytes = array(&call, 1, &size);
+    int single = whole(&call, 2);
+    return number_of(env, call.failed ? -EINVAL : (int32_t)read_whole(fd, bytes, size, single != 0));
 }
 
 /* isRemoved(fd): 1: it has no name any more. */
@@ -155,7 +140,58 @@ static napi_value take_fields(napi_env env, napi_callback_info info)
     return number_of(env, p == end);
 }
 
-static char *put_whole(char *to, uint64_t value)
+bool take_numbers(const double *form, size_t length, const char *bytes, size_t end, double *numbers, size_t room)
+{
+    enum { TARGET = 3 };
+    const double *targets = form + 1;
+    size_t count = length == 0 ? 0 : (length - 1) / TARGET, token = 0;
+    if (length == 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        for (int which = 0; which < 2; which++) {
+            double place = targets[TARGET * i + which];
+            if (place >= 0 && place < (double)room)
+                numbers[(size_t)place] = 0;
+        }
+    }
+    uint32_t sum = 0;
+    for (size_t p = 0; p < end; token++) {
+        unsigned char c = 0;
+        /* how far numbers are apart says nothing: they are put in columns */
+        for (; p < end && ((c = (unsigned char)bytes[p]) < '0' || c > '9'); p++)
+            if (c != ' ' || p == 0 || bytes[p - 1] != ' ')
+                sum = sum * 31 + c;
+        if (p == end)
+            break;
+        double value = 0;
+        for (; p < end && (c = (unsigned char)bytes[p]) >= '0' && c <= '9'; p++)
+            value = value * 10 + (c - '0');
+        sum = sum * 31 + '0';
+        if (token >= count)
+            continue;
+        const double *target = targets + TARGET * token;
+        for (int which = 0; which < 2; which++)
+            if (target[which] >= 0 && target[which] < (double)room)
+                numbers[(size_t)target[which]] += target[2] < 0 ? value / -target[2] : value * target[2];
+    }
+    return sum == (uint32_t)form[0];
+}
+
+/* takeNumbers(form, bytes, end, numbers): 1 when the text has this form. */
+static napi_value take_numbers_of(napi_env env, napi_callback_info info)
+{
+    struct call call = call_of(env, info);
+    size_t length = 0, size = 0, room = 0;
+    const double *form = array(&call, 0, &length);
+    const char *bytes = array(&call, 1, &size);
+    int32_t end = whole(&call, 2);
+    double *numbers = array(&call, 3, &room);
+    if (call.failed || end < 0 || (size_t)end > size)
+        return number_of(env, 0);
+    return number_of(env, take_numbers(form, length, bytes, (size_t)end, numbers, room));
+}
+
+char *put_whole(char *to, uint64_t value)
 {
     char digits[20];
     int count = 0;
@@ -167,8 +203,7 @@ static char *put_whole(char *to, uint64_t value)
     return to;
 }
 
-/* What is no finite number is missing. NULL: it is too large for this. */
-static char *put_number(char *to, double value, int decimals)
+char *put_number(char *to, double value, int decimals)
 {
     if (!isfinite(value))
         return to;
@@ -212,8 +247,7 @@ static napi_value put_numbers(napi_env env, napi_callback_info info)
     const double *numbers = array(&call, 2, &room);
     int32_t from = whole(&call, 3);
     const uint8_t *decimals = array(&call, 4, &count);
-    /* the longest number has 16 digits, a sign and a point; with its comma */
-    if (call.failed || at < 0 || from < 0 || (size_t)from + count > room || (size_t)at + count * 26 > size)
+    if (call.failed || at < 0 || from < 0 || (size_t)from + count > room || (size_t)at + count * NUMBER_BYTES > size)
         return number_of(env, -1);
     char *to = bytes + at;
     for (size_t i = 0; i < count; i++) {
@@ -238,6 +272,30 @@ static double next_number(const char **at, const char *end)
     return value;
 }
 
+size_t schedules_that_changed(const int32_t *files, size_t count, double *counts, uint8_t *results)
+{
+    size_t changed = 0;
+    for (size_t i = 0; i < count; i++) {
+        char text[128];
+        double *last = counts + 3 * i;
+        ssize_t length = files[i] < 0 ? -1 : read_at(files[i], text, sizeof text, 0);
+        results[i] = 2;
+        if (length > 0) {
+            const char *at = text, *end = text + length;
+            double ran = next_number(&at, end), waited = next_number(&at, end), slices = next_number(&at, end);
+            /* a kernel that does not count says 0 0 0 */
+            if (slices != 0) {
+                results[i] = ran != last[0] || slices != last[2];
+                last[0] = ran;
+                last[1] = waited;
+                last[2] = slices;
+            }
+        }
+        changed += files[i] >= 0 && results[i] != 0;
+    }
+    return changed;
+}
+
 /*
  * lookAtSchedules(files, counts, results): of each file (a descriptor of /proc/PID/schedstat) its three numbers in `counts`;
  * the result is 0 when the first and the third are as they were, 1 when not, 2 when the file has to be read in another way.
@@ -251,27 +309,11 @@ static napi_value look_at_schedules(napi_env env, napi_callback_info info)
     uint8_t *results = array(&call, 2, &places);
     if (call.failed || room < 3 * count || places < count)
         return number_of(env, -EINVAL);
-    for (size_t i = 0; i < count; i++) {
-        char text[128];
-        double *known = counts + 3 * i;
-        ssize_t length = files[i] < 0 ? -1 : read_at(files[i], text, sizeof text, 0);
-        results[i] = 2;
-        if (length <= 0)
-            continue;
-        const char *at = text, *end = text + length;
-        double ran = next_number(&at, end), waited = next_number(&at, end), slices = next_number(&at, end);
-        /* a kernel that does not count says 0 0 0 */
-        if (slices == 0)
-            continue;
-        results[i] = ran != known[0] || slices != known[2];
-        known[0] = ran;
-        known[1] = waited;
-        known[2] = slices;
-    }
+    schedules_that_changed(files, count, counts, results);
     return number_of(env, 0);
 }
 
-static void add(napi_env env, napi_value exports, const char *name, napi_callback function)
+void add(napi_env env, napi_value exports, const char *name, napi_callback function)
 {
     napi_value made = NULL;
     if (napi_create_function(env, name, (size_t)-1, function, NULL, &made) == 0)
@@ -284,7 +326,9 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
     add(env, exports, "isRemoved", is_removed);
     add(env, exports, "writeFile", write_file);
     add(env, exports, "takeFields", take_fields);
+    add(env, exports, "takeNumbers", take_numbers_of);
     add(env, exports, "putNumbers", put_numbers);
     add(env, exports, "lookAtSchedules", look_at_schedules);
+    add_ticks(env, exports);
     return exports;
 }

@@ -1,7 +1,7 @@
 import { ours } from './ours.ts';
 
 /** What an agent does at every tick, in C (native/node-sampling.c). */
-export interface Sampling {
+export interface Sampling extends Ticks {
   /** Reads a file from its beginning; `single`: 1 for one that the kernel gives in one piece. The length, or −errno. */
   readFile(fd: number, bytes: Uint8Array, single: 0 | 1): number;
   /** 1: the file has no name any more. */
@@ -10,6 +10,8 @@ export interface Sampling {
   writeFile(fd: number, bytes: Uint8Array, from: number, to: number): number;
   /** Takes the numbers of a file's lines, six integers a line (src/sources/fields.ts); 0: its lines are not those. */
   takeFields(lines: Int32Array, bytes: Uint8Array, end: number, numbers: Float64Array, at: number): number;
+  /** Takes the numbers of a text that has this form (src/sources/form.ts); 0: it has another one. */
+  takeNumbers(form: Float64Array, bytes: Uint8Array, end: number, numbers: Float64Array): number;
   /** Writes a comma and a number for each of `decimals`; where the text ends, or −1: it could not. */
   putNumbers(bytes: Uint8Array, at: number, numbers: Float64Array, from: number, decimals: Uint8Array): number;
   /**
@@ -17,6 +19,51 @@ export interface Sampling {
    * counted, 1: it did, 2: it has to be looked at in another way.
    */
   lookAtSchedules(files: Int32Array, counts: Float64Array, results: Uint8Array): number;
+}
+
+/**
+ * Whole ticks in C (native/node-sampling.ticks.c), for one agent of this process. All return a number below 0 when they
+ * could not do it.
+ */
+interface Ticks {
+  /** Numbers that both sides share: what is to be done, what was done, and what each table was written. */
+  beginTicks(
+    settings: Float64Array,
+    state: Float64Array,
+    tallies: Float64Array,
+    wake: (now: number, due: number) => void,
+  ): number;
+  /** A table whose rows are these numbers; `texts`: what stands between time and numbers of each row, ended by 0. */
+  setTable(
+    index: number,
+    out: number,
+    numbers: Float64Array,
+    rows: number,
+    decimals: Uint8Array,
+    texts: Uint8Array,
+  ): number;
+  /** One more file of a table. */
+  setFile(index: number, fd: number, single: 0 | 1, form: Float64Array): number;
+  /** Where a table is written, −1: the agent's own. */
+  setOutput(index: number, out: number): number;
+  setOwn(
+    statm: number,
+    out: number,
+    numbers: Float64Array,
+    rows: number,
+    decimals: Uint8Array,
+    texts: Uint8Array,
+    places: Int32Array,
+  ): number;
+  /** Whose schedstat is looked at, and the file that has the newest process id; −1: nobody's. */
+  setProcesses(pids: number, files: Int32Array, counts: Float64Array, results: Uint8Array): number;
+  dropTables(): number;
+  /** Reads and writes all tables; how many it could not. */
+  sampleTables(): number;
+  /** Microseconds of the clock that never jumps. */
+  steady(): number;
+  armTicks(): number;
+  disarmTicks(): number;
 }
 
 let loaded: Sampling | null = null;

@@ -1,6 +1,7 @@
 import { sampling } from '../base/sampling.ts';
 import type { Column, Table } from '../table/table.ts';
 import { lineEnd } from './digits.ts';
+import { formOf } from './form.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
 /** A line of such a file. */
@@ -114,6 +115,16 @@ export function fieldsKind(
           const end = file.read();
           if (end <= 0) return;
           take(file.bytes, end, frame.numbers, frame.row() * frame.numberWidth, frame.numberWidth);
+        },
+        forms() {
+          const end = file.read();
+          if (end <= 0) return undefined;
+          const form = formOf(file.bytes.toString('latin1', 0, end), ({ line, index, count }) => {
+            const [field] = fieldNames(line);
+            const place = index === count - 1 && field !== undefined ? places.get(field.name) : undefined;
+            return place === undefined ? undefined : { place, factor: field!.kilobytes ? 1024 : 1 };
+          });
+          return [{ fd: file.fd, single: options.single === true, form }];
         },
         close: () => file.close(),
       };

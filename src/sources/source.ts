@@ -1,5 +1,6 @@
 import type { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
+import type { FormFile } from './form.ts';
 import type { Host } from './host.ts';
 import type { Scope } from './scope.ts';
 
@@ -8,6 +9,13 @@ export interface Source {
   /** The table as it is on this node (an open table has its real columns here). */
   readonly table: Table;
   read(frame: Frame): void;
+  /**
+   * The files that gave the frame's rows, where nothing but their numbers changes from tick to tick: C reads them until one
+   * of them looks otherwise. Undefined: `read` has to.
+   */
+  forms?(frame: Frame): readonly FormFile[] | undefined;
+  /** Whether the next ticks can do without `read`, and what has to stay as it is for that. */
+  rest?(): Rest | undefined;
   /** Sources of events: the last read has not taken everything; what is left is read soon. */
   behind?(): boolean;
   /** There is no time to read the rest. */
@@ -17,6 +25,26 @@ export interface Source {
   /** The next read is the last one: nothing may be kept back for later. */
   last?(): void;
   close(): void;
+}
+
+/** No source rests longer. */
+export const REST_SECONDS = 30;
+
+/** A source can rest while … */
+export interface Rest {
+  /** … it is not this time, in epoch microseconds, and … */
+  readonly until?: number;
+  /** … none of these processes runs and none is started: see Schedules. `pids`: the file with the newest process id. */
+  readonly processes?: RestingProcesses | undefined;
+}
+
+export interface RestingProcesses {
+  readonly pids: number;
+  readonly files: Int32Array;
+  readonly counts: Float64Array;
+  readonly results: Uint8Array;
+  /** C has looked at them for the next `read`. */
+  looked(): void;
 }
 
 /** What a file in this folder exports: the table's definition, and how to open it on a host. */

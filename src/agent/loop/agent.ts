@@ -25,8 +25,9 @@ import type { IsolatedSources } from '../isolated/isolated.ts';
 import type { RecordAside } from '../run/record-aside.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { memoryReader, usedCpu } from './own-cost.ts';
+import { QuietTicks } from './quiet-ticks.ts';
 import { Readers } from './readers.ts';
-import { type Ticker, ticker } from './ticker.ts';
+import { type Resting, type Ticker, ticker } from './ticker.ts';
 import { type Turns, turns } from './turns.ts';
 
 /** agent.json is renewed so often; samples tell more exactly that the agent lives. */
@@ -76,7 +77,7 @@ const MOST_AWAY = 100;
 
 /** One agent: samples its sources at every tick and appends the samples to the node's folder. */
 export class Agent {
-  readonly record: AgentRecord;
+  private readonly kept: AgentRecord;
   private readonly options: AgentOptions;
   private readonly clock: Clock;
   private readonly interval: number;
@@ -111,6 +112,10 @@ export class Agent {
   /** Then: when it took its last sample, as far as that is known. */
   private readonly atEnd: (() => void)[] = [];
   private readonly atTick: ((time: number) => void)[] = [];
+  /** Ticks that need no thought, in C. */
+  private readonly quiet: QuietTicks | undefined;
+  /** Of threads on the node: while more want to run, what is done at ticks needs thought. */
+  private mostRunnable = Number.POSITIVE_INFINITY;
   private readonly lastBefore: number | undefined;
 
   constructor(options: AgentOptions) {
@@ -130,9 +135,13 @@ export class Agent {
     if (options.prepare === undefined) makeFolder(options.folder, 0o700);
     this.leave = writesHere(options.folder);
     this.readers = new Readers(options.host, options.intervalSeconds, (table) => this.writer(table));
+    // who shares ticks or a clock has more to do at each
+    const isAlone = options.ticker === undefined && options.clock === undefined;
+    this.quiet = isAlone ? QuietTicks.open(this.clock, this.interval) : undefined;
+    if (this.quiet !== undefined) this.readers.readBy(this.quiet);
     this.own = new Frame(agentTable);
     this.ownWriter = this.writer(agentTable);
-    this.record = {
+    this.kept = {
       format: FORMAT,
       tacho: VERSION,
       node: options.node,
@@ -153,6 +162,12 @@ export class Agent {
       cost: { cpu_seconds: 0, max_rss_bytes: 0, bytes_written: 0 },
       ...goingOn(options.before),
     };
+  }
+
+  /** What it says of itself in agent.json. */
+  get record(): AgentRecord {
+    this.settle();
+    return this.kept;
   }
 
   /** Opens sources; what is not on this machine is left out, what cannot be read is noted. They join the next tick. */
@@ -184,6 +199,7 @@ export class Agent {
   /** Takes samples from an isolated source. */
   deliver(frame: Frame): void {
     if (this.ended) return;
+    this.settle();
     if (!this.record.tables.some((t) => t.name === frame.table.name)) {
       this.describe(frame.table);
       this.save();
@@ -194,11 +210,13 @@ export class Agent {
 
   /** Ends the current part of every table, so that it is compressed. */
   roll(): void {
+    this.settle();
     for (const writer of this.writers.values()) writer.roll();
   }
 
   /** The newest samples of every table, for who asks between ticks. */
   newest(): Frame[] {
+    this.settle();
     return [this.own, ...this.readers.frames, ...this.delivered.values()];
   }
 
@@ -234,7 +252,12 @@ export class Agent {
     this.tellAway(this.own.time);
     this.nextRecord = 0;
     if (rest === undefined) this.save();
-    this.endTicks = this.ticks.every(this.interval, (now, due) => this.tick(now, due));
+    const { quiet } = this;
+    this.endTicks = this.ticks.every(
+      this.interval,
+      (now, due) => this.tick(now, due),
+      quiet && { arm: (due, wake) => this.rest(quiet, due, wake), disarm: () => quiet.disarm() },
+    );
   }
 
   /** Ticks that nobody was there for are no ticks that an agent was too busy for. */
@@ -243,9 +266,44 @@ export class Agent {
     if (to - from > 2 * this.interval) this.record.away = [...(this.record.away ?? []), { from, to }].slice(-MOST_AWAY);
   }
 
-  /** Something to do at every tick, after its samples. */
-  onTick(work: (time: number) => void): void {
+  /** Something to do at every tick, after its samples; at few ticks is enough while no more threads want to run. */
+  onTick(work: (time: number) => void, mostRunnable = -1): void {
     this.atTick.push(work);
+    this.mostRunnable = Math.min(this.mostRunnable, mostRunnable);
+  }
+
+  /** Leaves the next ticks to C, if there is nothing to decide. */
+  private rest(quiet: QuietTicks, due: number, wake: Parameters<Resting['arm']>[1]): boolean {
+    const rest = this.readers.rest(this.own.time);
+    if (rest === undefined || this.isolated !== undefined || this.refusedBy !== undefined) return false;
+    this.settle();
+    const { own: frame, ownWriter: writer, mostRunnable } = this;
+    const until = Math.min(rest.until, this.nextSync, this.nextRecord);
+    const own = { frame, writer };
+    return quiet.arm({ ...this.written(), until, due, processes: rest.processes, own, mostRunnable }, wake);
+  }
+
+  /** Takes over what C has done. */
+  private settle(): void {
+    const work = this.quiet?.settle();
+    if (work === undefined) return;
+    const { kept: record } = this;
+    record.ticks += work.ticks;
+    record.last_sample = this.own.time = work.time;
+    record.cost.cpu_seconds = (work.cpu - this.cpuBefore) / 1e6;
+    record.cost.max_rss_bytes = Math.max(record.cost.max_rss_bytes, work.mostResident);
+    if (record.cost.max_own_bytes !== undefined)
+      record.cost.max_own_bytes = Math.max(record.cost.max_own_bytes, work.mostOwn);
+    this.tickMicroseconds = work.tickMicroseconds;
+  }
+
+  private written(): { bytes: number; rows: number } {
+    let [bytes, rows] = [0, 0];
+    for (const writer of this.writers.values()) {
+      bytes += writer.bytesWritten;
+      rows += writer.rowsWritten;
+    }
+    return { bytes, rows };
   }
 
   /** Something to do when this agent ends. */
@@ -255,7 +313,10 @@ export class Agent {
 
   /** Looks at the job's own tables once more, between ticks: what lives for less than an interval is seen at all. */
   glance(): void {
-    if (!this.ended) this.readers.glance(this.clock.now());
+    if (this.ended) return;
+    this.settle();
+    this.readers.glance(this.clock.now());
+    if (this.quiet !== undefined) this.ticks.again?.();
   }
 
   /** Takes the last sample, closes everything and says why. `patience`: a full disk is waited for, until this is aborted. */
@@ -264,6 +325,8 @@ export class Agent {
     for (const work of this.atEnd.splice(0)) work();
     this.atTick.length = 0;
     this.endTicks();
+    this.settle();
+    this.quiet?.close();
     const now = this.clock.now();
     if (patience === undefined || this.refusedBy === undefined) this.readers.last();
     // what there is to say is said at the end, which is near
@@ -289,6 +352,7 @@ export class Agent {
   }
 
   private tick(now: number, due: number): void {
+    this.settle();
     const late = Math.max(0, now - due);
     if (late > this.interval / 10) this.record.late_ticks++;
     if (late >= this.interval) {
@@ -353,14 +417,9 @@ export class Agent {
     const cpu = usedCpu() + (others?.cpu_us ?? 0);
     const { resident, own: alone } = this.ownMemory();
     const rss = resident + (others?.rss_bytes ?? 0);
-    let bytes = 0;
-    let rows = 0;
+    const { bytes, rows } = this.written();
     let waiting = 0;
-    for (const writer of this.writers.values()) {
-      bytes += writer.bytesWritten;
-      rows += writer.rowsWritten;
-      if (writer.trouble) waiting += writer.trouble.keptRows;
-    }
+    for (const { trouble } of this.writers.values()) waiting += trouble?.keptRows ?? 0;
     own.clear(time);
     own.row();
     const { numbers } = own;

@@ -3,9 +3,10 @@ import type { LostSamples } from '../../recording/folder/lost-samples.ts';
 import type { TableWriter } from '../../recording/live/append.ts';
 import type { Host } from '../../sources/host.ts';
 import type { Scope } from '../../sources/scope.ts';
-import { type Source, type SourceKind, Unavailable } from '../../sources/source.ts';
+import { type Rest, type Source, type SourceKind, Unavailable } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import type { Table } from '../../table/table.ts';
+import type { QuietTicks } from './quiet-ticks.ts';
 
 /** A source that failed so often in a row is asked only once a minute. */
 const PATIENCE = 10;
@@ -29,11 +30,17 @@ export class Readers {
   private readonly writerOf: (table: Table) => TableWriter;
   private readonly all: Reader[] = [];
   private leaving = false;
+  private quiet: QuietTicks | undefined;
 
   constructor(host: Host, intervalSeconds: number, writerOf: (table: Table) => TableWriter) {
     this.host = host;
     this.intervalSeconds = intervalSeconds;
     this.writerOf = writerOf;
+  }
+
+  /** C reads what it can. */
+  readBy(quiet: QuietTicks): void {
+    this.quiet = quiet;
   }
 
   /** The newest samples of each. */
@@ -44,6 +51,7 @@ export class Readers {
   /** Opens sources; what is not on this machine is left out, what cannot be read is noted. `opened` learns the others' tables. */
   open(kinds: readonly SourceKind[], scope: Scope, opened: (table: Table, every?: number) => void): void {
     const { host } = this;
+    this.quiet?.forget();
     for (const kind of kinds) {
       try {
         const source = kind.open(host, scope);
@@ -71,6 +79,7 @@ export class Readers {
 
   /** Closes sources, and reads them no more. */
   close(kinds: readonly SourceKind[]): void {
+    this.quiet?.forget();
     for (const reader of this.all.filter(({ kind }) => kinds.includes(kind))) {
       reader.source.close();
       this.all.splice(this.all.indexOf(reader), 1);
@@ -89,7 +98,26 @@ export class Readers {
 
   /** Reads those whose time has come, or `always` all. Of events that have gathered only a small part: see `catchUp`. */
   read(time: number, always: boolean): void {
-    this.round(time, (reader) => always || time >= reader.due);
+    this.quiet?.sample(time, always);
+    this.round(time, (reader) => (always || time >= reader.due) && this.quiet?.isDone(reader.source, time) !== true);
+  }
+
+  /** Until when nobody has to be read but those that C reads, and while which processes do not run; undefined: it has to. */
+  rest(time: number): (Rest & { until: number }) | undefined {
+    const planned = this.all.filter(({ source, every }) => every === 0 && source.forms !== undefined);
+    let isResting = this.quiet?.plan(planned, time) === true && !this.isBehind;
+    let until = Number.POSITIVE_INFINITY;
+    let processes: Rest['processes'];
+    for (const { source, due, every, failures } of this.all) {
+      if (every > 0) until = Math.min(until, due);
+      else if (source.forms === undefined) {
+        const rest = failures === 0 ? source.rest?.() : undefined;
+        isResting &&= rest !== undefined;
+        until = Math.min(until, rest?.until ?? until);
+        processes ??= rest?.processes;
+      }
+    }
+    return isResting ? { until, processes } : undefined;
   }
 
   /** Reads the job's own tables once more. */

@@ -4,13 +4,24 @@ import { type Clock, nextTick } from './clock.ts';
 export interface Ticker {
   /** Microseconds. */
   readonly offset?: number;
-  /** Microseconds between ticks. Returns how to end it. */
-  every(interval: number, tick: (now: number, due: number) => void): () => void;
+  /** Microseconds between ticks. Who ticks alone may `rest` meanwhile. Returns how to end it. */
+  every(interval: number, tick: (now: number, due: number) => void, rest?: Resting): () => void;
+  /** Something has changed for who rests. */
+  again?(): void;
+}
+
+/** Somebody else does the ticks while nothing happens. */
+export interface Resting {
+  /** False: not now. `wake` with the tick that he does not do, and its time if he has begun it. */
+  arm(due: number, wake: (due: number, begun: number | undefined) => void): boolean;
+  /** The tick that is due next, if he had it. */
+  disarm(): number | undefined;
 }
 
 interface Follower {
   readonly interval: number;
   readonly tick: (now: number, due: number) => void;
+  readonly rest: Resting | undefined;
   due: number;
 }
 
@@ -29,15 +40,21 @@ export function ticker(
     const now = clock.now();
     let due = Number.POSITIVE_INFINITY;
     for (const follower of followers) {
+      follower.due = follower.rest?.disarm() ?? follower.due;
       // further away than its next tick can be: the clock was set back meanwhile
       if (follower.due - now > follower.interval) follower.due = nextTick(now, follower.interval, offset);
       due = Math.min(due, follower.due);
     }
-    if (followers.size > 0) timer = setTimeout(fire, Math.max(0, (due - now) / 1000));
+    const [alone] = followers.size === 1 && Object.keys(around).length === 0 ? followers : [];
+    const isResting = alone?.rest?.arm(due, (due, begun) => {
+      alone.due = due;
+      fire(begun);
+    });
+    if (followers.size > 0 && isResting !== true) timer = setTimeout(fire, Math.max(0, (due - now) / 1000));
   };
 
-  const fire = (): void => {
-    const now = clock.now();
+  const fire = (begun?: number): void => {
+    const now = begun ?? clock.now();
     let called = false;
     around.before?.(now);
     for (const follower of [...followers]) {
@@ -60,14 +77,16 @@ export function ticker(
 
   return {
     offset,
-    every(interval, tick) {
-      const follower = { interval, tick, due: nextTick(clock.now(), interval, offset) };
+    every(interval, tick, rest) {
+      const follower = { interval, tick, rest, due: nextTick(clock.now(), interval, offset) };
       followers.add(follower);
       schedule();
       return () => {
+        rest?.disarm();
         followers.delete(follower);
         schedule();
       };
     },
+    again: schedule,
   };
 }

@@ -24,7 +24,7 @@ export function watchNeighbours(agent: Agent, host: Host, isOwn: (pid: number) =
   };
   agent.onTick((time) => {
     if (time >= next && (neighbours.isWatching || isCrowded(agent, cpus))) look(time);
-  });
+  }, cpus + 1);
   agent.onEnd(() => {
     const time = agent.record.last_sample ?? 0;
     if (neighbours.isWatching && time > last) look(time);

@@ -44,6 +44,8 @@ export class TableWriter {
   rowsWritten = 0;
   /** Set while the disk refuses samples, and for good when some had to be given up. */
   trouble: Trouble | undefined;
+  /** Called before the file is closed: who writes to `output` stops. */
+  onRelease: () => void = () => {};
 
   private readonly folder: string;
   private readonly table: Table;
@@ -106,8 +108,7 @@ export class TableWriter {
     }
     const { csv } = this;
     csv.length = 0;
-    if (this.fd >= 0 && this.isRemoved()) this.letGo();
-    if (this.fd >= 0 && (this.size > this.rollBytes || frame.time - this.since > this.rollSeconds * 1e6)) this.roll();
+    this.rollWhenDue(frame.time);
     if (this.fd < 0 && this.waiting.length === 0) this.since = frame.time;
     csv.frame(frame);
     const rows = frame.rows - this.dropKnown();
@@ -117,6 +118,25 @@ export class TableWriter {
       this.retry();
     } else if (this.write(csv.bytes, csv.length)) this.rowsWritten += rows;
     else this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), rows, frame.time);
+  }
+
+  /** A part that is long enough, or that somebody has taken away, is ended. */
+  rollWhenDue(time: number): void {
+    if (this.fd >= 0 && this.isRemoved()) this.letGo();
+    if (this.fd >= 0 && (this.size > this.rollBytes || time - this.since > this.rollSeconds * 1e6)) this.roll();
+  }
+
+  /** The file, for who appends whole rows to it and says so afterwards; −1: nobody may but this. */
+  get output(): number {
+    return this.waiting.length > 0 || this.before !== undefined || this.size === 0 ? -1 : this.fd;
+  }
+
+  /** Somebody else has appended rows to `output`. */
+  wrote(bytes: number, rows: number): void {
+    this.size += bytes;
+    this.bytesWritten += bytes;
+    this.rowsWritten += rows;
+    this.dirty = true;
   }
 
   private dropKnown(): number {
@@ -148,9 +168,14 @@ export class TableWriter {
   }
 
   private letGo(): void {
+    this.release();
+    this.size = 0;
+  }
+
+  private release(): void {
+    this.onRelease();
     fs.closeSync(this.fd);
     this.fd = -1;
-    this.size = 0;
   }
 
   /** Whoever took this agent for dead has sealed its file: what comes now belongs to a new one. */
@@ -173,9 +198,8 @@ export class TableWriter {
       } catch {
         // some file systems cannot; what was written is written
       }
-      fs.closeSync(this.fd);
+      this.release();
     }
-    this.fd = -1;
     await this.compressing;
   }
 
@@ -209,10 +233,7 @@ export class TableWriter {
           // then the torn line stays; readers skip it
         }
         // a file system that was aborted may come back by its name, not by what is open of it
-        if (this.size === 0 || AGAIN.includes(code(error) ?? '')) {
-          fs.closeSync(this.fd);
-          this.fd = -1;
-        }
+        if (this.size === 0 || AGAIN.includes(code(error) ?? '')) this.release();
       }
       return false;
     }

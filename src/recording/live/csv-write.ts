@@ -40,14 +40,17 @@ export class CsvText {
         if ('text' in span) this.nextText(texts[r * textWidth + span.text]!);
         else this.nextNumbers(numbers, r * numberWidth + span.from, span.decimals, span.exact);
       }
-      this.room(1);
-      this.bytes[this.length++] = 10;
+      this.nextByte(10);
     }
   }
 
-  private nextText(value: string): void {
+  nextByte(byte: number): void {
     this.room(1);
-    this.bytes[this.length++] = 44;
+    this.bytes[this.length++] = byte;
+  }
+
+  nextText(value: string): void {
+    this.nextByte(44);
     if (value !== '') this.text(value);
   }
 
@@ -178,4 +181,21 @@ function spansOf({ table, place }: Frame): Span[] {
   }
   end();
   return spans;
+}
+
+/**
+ * How C writes the rows of a frame: what stands between time and numbers of each, ended by 0, and the decimals of the
+ * numbers. Undefined: it cannot, where texts or exact numbers come after others.
+ */
+export function rowForm(frame: Frame): { texts: Buffer; decimals: Uint8Array } | undefined {
+  const { table, rows, texts, textWidth } = frame;
+  const spans = spansOf(frame);
+  const last = spans.pop();
+  if (last === undefined || 'text' in last || last.exact || !spans.every((span) => 'text' in span)) return undefined;
+  const words = new CsvText(null);
+  for (let row = 0; row < rows; row++) {
+    for (let i = 0; i < textWidth; i++) words.nextText(texts[row * textWidth + i]!);
+    words.nextByte(0);
+  }
+  return table.events === true ? undefined : { texts: words.bytes.subarray(0, words.length), decimals: last.decimals };
 }

@@ -1,5 +1,6 @@
 import { counter, defineTable, gauge } from '../../table/table.ts';
 import { lineEnd, number, scan } from '../digits.ts';
+import { formOf } from '../form.ts';
 import { type SourceKind, Unavailable } from '../source.ts';
 
 export const cpuTable = defineTable({
@@ -39,6 +40,16 @@ const { procs_running: RUNNING, procs_blocked: BLOCKED } = cpuTable.at;
 const TIMES = (
   ['user', 'nice', 'system', 'idle', 'iowait', 'irq', 'softirq', 'steal', 'guest', 'guest_nice'] as const
 ).map((name) => cpuTable.at[`${name}_ms`]);
+/** Neither idle nor waiting; guests are in user and nice already. */
+const IS_BUSY = TIMES.map((_, i) => i < 3 || (i > 4 && i < 8));
+/** Lines of the whole node, by their first word. */
+const WHOLE_NODE: Readonly<Record<string, number>> = {
+  ctxt: SWITCHES,
+  intr: INTERRUPTS,
+  processes: FORKS,
+  procs_running: RUNNING,
+  procs_blocked: BLOCKED,
+};
 const [SPACE, NEWLINE] = [32, 10];
 const [LETTER_B, LETTER_C, LETTER_I, LETTER_P, LETTER_R, LETTER_S] = [98, 99, 105, 112, 114, 115];
 
@@ -82,7 +93,7 @@ export const cpu: SourceKind = {
                 c = bytes[++p]!;
               }
               numbers[at + TIMES[i]!] = ticks * MS_PER_TICK;
-              if (i < 3 || (i > 4 && i < 8)) busy += ticks;
+              if (IS_BUSY[i]) busy += ticks;
             }
             numbers[at + BUSY] = busy * MS_PER_TICK;
             p = lineEnd(bytes, p, end);
@@ -105,6 +116,28 @@ export const cpu: SourceKind = {
             else if (bytes[start + 6] === LETTER_B) numbers[all + BLOCKED] = number(bytes, start, p);
           }
         }
+      },
+      forms(frame) {
+        const end = file.read();
+        if (end <= 0) return undefined;
+        const rows = new Map<string, number>();
+        for (let row = 0; row < frame.rows; row++) rows.set(frame.texts[row * frame.textWidth + CPU]!, row);
+        const all = rows.get('all');
+        if (all === undefined) return undefined;
+        const form = formOf(file.bytes.toString('latin1', 0, end), ({ line, index }) => {
+          const [, name] = /^cpu(\d*) /.exec(line) ?? [];
+          if (name === undefined) {
+            const place = index === 0 ? WHOLE_NODE[line.split(' ', 1)[0]!] : undefined;
+            return place === undefined ? undefined : { place: all * frame.numberWidth + place };
+          }
+          const at = rows.get(name || 'all')! * frame.numberWidth;
+          // the number of the CPU is one, too
+          const kind = name === '' ? index : index - 1;
+          const place = TIMES[kind];
+          if (place === undefined) return undefined;
+          return { place: at + place, also: IS_BUSY[kind] ? at + BUSY : undefined, factor: MS_PER_TICK };
+        });
+        return [{ fd: file.fd, single: true, form }];
       },
       close: () => file.close(),
     };

@@ -1,5 +1,6 @@
 import { counter, defineTable, gauge, text } from '../../table/table.ts';
 import { lineEnd, number, scan, spells } from '../digits.ts';
+import { formOf } from '../form.ts';
 import { type SourceKind, Unavailable } from '../source.ts';
 
 export const diskTable = defineTable({
@@ -114,6 +115,22 @@ export const disk: SourceKind = {
           p = stop + 1;
         }
         lines.length = n;
+      },
+      forms(frame) {
+        const end = file.read();
+        if (end <= 0) return undefined;
+        const rows = new Map<string, number>();
+        for (let row = 0; row < frame.rows; row++) rows.set(frame.texts[row * frame.textWidth + DISK]!, row);
+        const form = formOf(file.bytes.toString('latin1', 0, end), ({ line, index }) => {
+          const [head, name] = /^ *\d+ +\d+ (\S+)/.exec(line) ?? [];
+          const row = name === undefined ? undefined : rows.get(name);
+          if (row === undefined) return undefined;
+          // names have numbers, too
+          const value = index - head!.match(/\d+/g)!.length;
+          const place = PLACES[value];
+          return place === undefined ? undefined : { place: row * frame.numberWidth + place, factor: FACTORS[value]! };
+        });
+        return [{ fd: file.fd, single: false, form }];
       },
       close: () => file.close(),
     };

@@ -1,5 +1,6 @@
 import { defineTable, gauge } from '../../table/table.ts';
 import { decimal, number, scan } from '../digits.ts';
+import { formOf } from '../form.ts';
 import { type SourceKind, Unavailable } from '../source.ts';
 
 export const loadavgTable = defineTable({
@@ -36,6 +37,18 @@ export const loadavg: SourceKind = {
         numbers[at + LOAD15] = decimal(bytes, scan.at, end);
         numbers[at + RUNNABLE] = number(bytes, scan.at, end);
         numbers[at + THREADS] = number(bytes, scan.at, end);
+      },
+      forms() {
+        const end = file.read();
+        if (end < 0) return undefined;
+        // 0.52 0.58 0.59 1/389 1234
+        const wholes = [LOAD1, undefined, LOAD5, undefined, LOAD15, undefined, RUNNABLE, THREADS];
+        const form = formOf(file.bytes.toString('latin1', 0, end), ({ index }) => {
+          const place = wholes[index] ?? wholes[index - 1];
+          if (place === undefined || index >= wholes.length) return undefined;
+          return wholes[index] === undefined ? { place, divisor: 100 } : { place };
+        });
+        return [{ fd: file.fd, single: true, form }];
       },
       close: () => file.close(),
     };

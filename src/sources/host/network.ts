@@ -1,5 +1,6 @@
 import { counter, defineTable, gauge, type NumberName, text } from '../../table/table.ts';
 import { lineEnd, number, scan, spells } from '../digits.ts';
+import { formOf } from '../form.ts';
 import type { Host, KeptFile } from '../host.ts';
 import { type SourceKind, Unavailable } from '../source.ts';
 import { type NumberFile, numberFile } from './number-file.ts';
@@ -316,6 +317,17 @@ export const network: SourceKind = {
           frame.texts[row * frame.textWidth + CLASS] = adapter.class;
           frame.numbers[at + LINK] = adapter.link;
         }
+      },
+      forms(frame) {
+        const end = adapters.length > 0 ? -1 : (netdev?.read() ?? -1);
+        if (end <= 0) return undefined;
+        const rows = new Map(lines.map(({ name }, row) => [name, row]));
+        const form = formOf(host.bytes.toString('latin1', 0, end), ({ line, index, count }) => {
+          const row = rows.get(line.slice(0, Math.max(0, line.indexOf(':'))).trim());
+          const place = row === undefined ? undefined : NETDEV_PLACES[index - (count - NETDEV_PLACES.length)];
+          return place === undefined || place < 0 ? undefined : { place: row! * frame.numberWidth + place };
+        });
+        return [{ fd: netdev!.fd, single: false, form }];
       },
       close: () => {
         netdev?.close();

@@ -1,6 +1,7 @@
 import { code } from '../../base/fault.ts';
 import { counter, defineTable, gauge } from '../../table/table.ts';
 import { decimal, lineEnd, number, scan } from '../digits.ts';
+import { formOf } from '../form.ts';
 import type { KeptFile } from '../host.ts';
 import { type SourceKind, Unavailable } from '../source.ts';
 
@@ -77,6 +78,21 @@ export const pressure: SourceKind = {
             p = stop + 1;
           }
         }
+      },
+      forms(frame) {
+        if (frame.rows !== files.length) return undefined;
+        return files.map(({ file }, row) => {
+          const end = file.read();
+          // some avg10=0.12 avg60=0.05 avg300=0.01 total=123456: the names have numbers, too
+          const form = formOf(file.bytes.toString('latin1', 0, Math.max(0, end)), ({ line, index }) => {
+            const [avg10, avg60, total] = line.startsWith('some') ? SOME : FULL;
+            const at = row * frame.numberWidth;
+            if (index === 1 || index === 2) return { place: at + avg10, ...(index === 2 && { divisor: 100 }) };
+            if (index === 4 || index === 5) return { place: at + avg60, ...(index === 5 && { divisor: 100 }) };
+            return index === 9 ? { place: at + total } : undefined;
+          });
+          return { fd: file.fd, single: true, form };
+        });
       },
       close: () => {
         for (const { file } of files) file.close();

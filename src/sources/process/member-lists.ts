@@ -9,6 +9,8 @@ import type { ProcessView } from './view.ts';
 export interface Lister {
   /** Calls `visit` for each; false when nobody can have come since the last time, and nobody was visited. */
   list(visit: (pid: number) => void): boolean;
+  /** While nobody is started on the node nobody can come. */
+  readonly followsStarts: boolean;
   close(): void;
 }
 
@@ -27,6 +29,7 @@ export function listProcesses(view: ProcessView, counter: PidCounter, root?: num
         if (since === undefined || pid === since || counter.isAfter(pid, since)) visit(pid);
       return true;
     },
+    followsStarts: true,
     close: () => {},
   };
 }
@@ -87,6 +90,8 @@ export function listCgroup(host: Host, path: string): Lister {
       for (let i = 0; i < count; i++) visit(pids[i]!);
       return true;
     },
+    // processes are also moved between cgroups
+    followsStarts: false,
     close(): void {
       for (const file of kept.values()) file.close();
       kept.clear();

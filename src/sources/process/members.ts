@@ -113,6 +113,11 @@ export class MemberWatch {
     for (const entry of this.known.values()) if (entry.seen !== this.round) this.drop(entry);
   }
 
+  /** The file with the newest process id: while it stays the same nobody comes. −1: that cannot be told. */
+  get startsFile(): number {
+    return this.lister.followsStarts && this.unsettled.size + this.between.size === 0 ? this.counter.fd : -1;
+  }
+
   /** It has become another program: whose? Tacho's own is no member any more. */
   judgeAgain(pid: number): 'job' | 'own' | 'between' {
     const entry = this.known.get(pid);

@@ -29,6 +29,7 @@ export const processMemory: SourceKind = {
         frame.numbers[at + processMemoryTable.at.pss_bytes] = memory.pss_bytes;
         frame.numbers[at + processMemoryTable.at.shared_bytes] = memory.shared_bytes;
       },
+      rest: () => (Number.isNaN(memory.pss_bytes) ? {} : undefined),
       close() {},
     };
   },

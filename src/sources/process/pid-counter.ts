@@ -14,6 +14,7 @@ export function pidCounter(host: Host) {
   const file = ours ? host.tryKeep('/proc/loadavg', true) : undefined;
   let before = 0;
   let newest = 0;
+  let hasMoved = false;
   return {
     /** Processes or threads were started between the last two updates, or it cannot be told. */
     get moved(): boolean {
@@ -29,6 +30,11 @@ export function pidCounter(host: Host) {
       number(host.bytes, scan.at, end); // runnable
       number(host.bytes, scan.at, end); // existing
       newest = number(host.bytes, scan.at, end) || 0;
+      hasMoved ||= before > 0 && newest > 0 && before !== newest;
+    },
+    /** The file whose last number it is; −1: it never moved, as in containers that fake it. */
+    get fd(): number {
+      return hasMoved ? file!.fd : -1;
     },
     /** May this pid have been given between the last two updates? */
     passed(pid: number): boolean {

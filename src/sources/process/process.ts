@@ -8,7 +8,7 @@ import { pageBytes } from '../host/page-bytes.ts';
 import { userNames } from '../host/user-names.ts';
 import type { Host } from '../host.ts';
 import type { Scope } from '../scope.ts';
-import type { SourceKind } from '../source.ts';
+import { REST_SECONDS, type Rest, type SourceKind } from '../source.ts';
 import { DENIED, GONE, type ProcessFile, type ProcessFiles, processFiles } from './files.ts';
 import { type Member, MemberWatch } from './members.ts';
 import { type PidNamespaces, pidNamespaces } from './pid-namespaces.ts';
@@ -115,6 +115,9 @@ class ProcessReader {
   /** Had rows, and has none at this tick: without a last one nobody knew how long it lived since it changed. */
   private readonly gone: Watched[] = [];
   private changed = false;
+  /** What is due so soon is read now. */
+  private ahead = 0;
+  private mayRest = false;
   private readonly rounds: PssRounds<Watched> | undefined;
 
   constructor(host: Host, scope: Scope) {
@@ -139,6 +142,8 @@ class ProcessReader {
     const { time } = frame;
     this.members.update();
     this.schedules.look();
+    // a rest is near
+    this.ahead = this.mayRest && this.schedules.areIdle ? (REST_SECONDS - 1) * 1e6 : 0;
     this.rounds?.begin();
     for (const w of this.watched.values()) {
       w.row = NO_ROW;
@@ -147,7 +152,7 @@ class ProcessReader {
         continue;
       }
       this.rounds?.saw(w);
-      const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
+      const due = this.isDue(w, time);
       // what has ended has said so, even if nobody collects it
       if (!this.changed && (!due || w.state === ENDED)) continue;
       // commands may be long: they are said when they are new, and once a minute
@@ -164,6 +169,22 @@ class ProcessReader {
       w.state = GONE_STATE;
       this.write(frame, w, false);
     }
+  }
+
+  /** While none of the job's processes runs, or may be about to come, there is nothing to read. */
+  rest(): Rest | undefined {
+    const isBusy = this.gone.length > 0 || this.rounds?.isWorthwhile() === true;
+    const processes = isBusy ? undefined : this.schedules.resting(this.watched.size, this.members.startsFile);
+    this.mayRest = processes !== undefined;
+    if (processes === undefined) return undefined;
+    let until = Number.POSITIVE_INFINITY;
+    for (const { rowDue, state } of this.watched.values()) if (state !== ENDED) until = Math.min(until, rowDue);
+    return { processes, until };
+  }
+
+  /** What will be due before the next read is due now. */
+  private isDue({ rowDue }: Watched, time: number): boolean {
+    return time >= rowDue - this.ahead || rowDue - time > ROW_MICROSECONDS;
   }
 
   last(): void {
@@ -186,7 +207,7 @@ class ProcessReader {
   private look(w: Watched, time: number): boolean {
     const { stat } = this;
     this.changed = false;
-    const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
+    const due = this.isDue(w, time);
     const alone = w.numbers[at.threads] === 1;
     if (alone) {
       const ran = this.hasRun(w);
@@ -428,6 +449,7 @@ export const process: SourceKind = {
     return {
       table: processTable,
       read: (frame) => reader.read(frame),
+      rest: () => reader.rest(),
       last: () => reader.last(),
       close: () => reader.close(),
     };

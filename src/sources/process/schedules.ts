@@ -1,4 +1,5 @@
 import { sampling } from '../../base/sampling.ts';
+import type { RestingProcesses } from '../source.ts';
 
 /** What a look at one process' schedstat tells. */
 export const IDLE = 0;
@@ -14,6 +15,8 @@ export class Schedules {
   private results = new Uint8Array(64).fill(UNKNOWN);
   private readonly free: number[] = [];
   private used = 0;
+  private isLooked = false;
+  private given: RestingProcesses | undefined;
 
   /** A place for one more process. */
   take(): number {
@@ -37,9 +40,30 @@ export class Schedules {
     if (file < 0) this.results[place] = UNKNOWN;
   }
 
-  /** Looks at all. */
+  /** Looks at all, unless C has just done so. */
   look(): void {
-    this.native?.lookAtSchedules(this.files, this.counts, this.results);
+    if (!this.isLooked) this.native?.lookAtSchedules(this.files, this.counts, this.results);
+    this.isLooked = false;
+  }
+
+  /** For a look from C; undefined: not each of `processes` is looked at here. */
+  resting(processes: number, pids: number): RestingProcesses | undefined {
+    const { files, counts, results } = this;
+    let watched = 0;
+    for (let place = 0; place < this.used; place++) if (files[place]! >= 0) watched++;
+    if (watched !== processes || pids < 0) return undefined;
+    if (this.given?.files !== files || this.given.pids !== pids) {
+      const looked = (): void => {
+        this.isLooked = true;
+      };
+      this.given = { pids, files, counts, results, looked };
+    }
+    return this.given;
+  }
+
+  /** None of them ran. */
+  get areIdle(): boolean {
+    return this.results.every((result, place) => result === IDLE || this.files[place]! < 0);
   }
 
   result(place: number): number {

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent } from '../src/agent/loop/agent.ts';
+import { sampling } from '../src/base/sampling.ts';
+import { cpu } from '../src/sources/host/cpu.ts';
+import { loadavg } from '../src/sources/host/loadavg.ts';
+import { Host } from '../src/sources/host.ts';
+import { process as processes } from '../src/sources/process/process.ts';
+import type { SourceKind } from '../src/sources/source.ts';
+import { frozen, wholeNode } from './frozen.ts';
+import { eventually } from './made/eventually.ts';
+import { temporary } from './make-recording.ts';
+
+const skip = sampling() === null && 'there is no C compiler';
+const FACTS = { hostname: 'n', kernel: '6', architecture: 'x64', cpus: 2, memory_bytes: 1, gpus: [] };
+/** Column of a row of `process`. */
+const USER_MS = 10;
+const LOAD = '0.50 0.25 0.75 1/200 4321\n';
+const STAT = 'cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nctxt 11\nprocesses 12\n';
+
+/** Counts how often JavaScript reads. */
+function counted(kind: SourceKind, reads: { count: number }): SourceKind {
+  return {
+    ...kind,
+    isolated: false,
+    open(host, scope) {
+      const source = kind.open(host, scope);
+      const read: typeof source.read = (frame) => {
+        reads.count++;
+        source.read(frame);
+      };
+      return { ...source, read };
+    },
+  };
+}
+
+const rowsOf = (folder: string, table: string): string[][] =>
+  fs
+    .readFileSync(path.join(folder, `${table}.csv`), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(','));
+
+test('ticks at which only numbers change are done without JavaScript; what looks otherwise is read by it', {
+  skip,
+}, async (t) => {
+  const machine = frozen(t, { '/proc/loadavg': LOAD, '/proc/stat': STAT });
+  const folder = path.join(temporary(), 'node=n');
+  const agent = new Agent({ folder, node: 'n', host: machine.host, facts: { ...FACTS }, intervalSeconds: 0.1 });
+  const reads = { count: 0 };
+  agent.open([counted(loadavg, reads), counted(cpu, reads)], wholeNode);
+  t.after(() => agent.stop('test ended'));
+  agent.start();
+  await eventually('thirty ticks', () => agent.record.ticks >= 30);
+  const [ticks, byHand] = [agent.record.ticks, reads.count];
+  assert.ok(byHand < ticks, `JavaScript read ${byHand} times in ${ticks} ticks of two tables`);
+  machine.write('/proc/loadavg', '1.50 12.25 0.07 9/200 4321\n');
+  await eventually('a new load', () => rowsOf(folder, 'loadavg').at(-1)![1] === '1.5');
+  assert.deepEqual(rowsOf(folder, 'loadavg').at(-1)!.slice(1), ['1.5', '12.25', '0.07', '9', '200']);
+  assert.equal(reads.count, byHand);
+  machine.write('/proc/stat', STAT.replace('ctxt', 'cpu1 1 1 1 1 1 1 1 1 1 1\nctxt'));
+  await eventually('one more CPU', () => rowsOf(folder, 'cpu').at(-1)![1] === '1');
+  assert.ok(reads.count > byHand);
+  await agent.stop('stopped');
+
+  const { record } = agent;
+  const loads = rowsOf(folder, 'loadavg');
+  const own = rowsOf(folder, 'agent');
+  assert.equal(loads.length, record.ticks);
+  assert.equal(own.length, record.ticks);
+  assert.deepEqual(
+    loads.map(([time]) => time),
+    own.map(([time]) => time),
+  );
+  assert.ok(loads.every(([time], i) => i === 0 || Number(time) > Number(loads[i - 1]![0])));
+  assert.equal(record.last_sample, Number(own.at(-1)![0]));
+  // each row of the agent says what was written before it
+  const bytes = ['loadavg', 'cpu', 'agent'].reduce(
+    (sum, table) => sum + fs.statSync(path.join(folder, `${table}.csv`)).size,
+    0,
+  );
+  assert.equal(record.cost.bytes_written + Buffer.byteLength(`${own.at(-1)!.join()}\n`), bytes);
+  assert.equal(Number(own.at(-1)![4]), own.length - 1 + loads.length + rowsOf(folder, 'cpu').length);
+});
+
+test('an agent whose file was taken away begins a new one', { skip }, async (t) => {
+  const machine = frozen(t, { '/proc/loadavg': LOAD, '/proc/stat': STAT });
+  const folder = path.join(temporary(), 'node=n');
+  const agent = new Agent({ folder, node: 'n', host: machine.host, facts: { ...FACTS }, intervalSeconds: 0.1 });
+  agent.open([loadavg], wholeNode);
+  t.after(() => agent.stop('test ended'));
+  agent.start();
+  await eventually('five ticks', () => agent.record.ticks >= 5);
+  fs.renameSync(path.join(folder, 'loadavg.csv'), path.join(folder, 'sealed'));
+  fs.unlinkSync(path.join(folder, 'sealed'));
+  await eventually('a new file', () => fs.existsSync(path.join(folder, 'loadavg.csv')));
+  const { ticks } = agent.record;
+  await eventually('five more', () => agent.record.ticks >= ticks + 5);
+  await agent.stop('stopped');
+  assert.match(fs.readFileSync(path.join(folder, 'loadavg.csv'), 'utf8'), /^time,load1,/);
+  assert.ok(rowsOf(folder, 'loadavg').length >= 5);
+});
+
+test('processes: who begins to run after a rest has rows at once, who sleeps has none', { skip }, async (t) => {
+  const folder = path.join(temporary(), 'node=n');
+  const child = spawn('sh', ['-c', 'read line; while :; do :; done'], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  try {
+    const host = new Host();
+    const agent = new Agent({ folder, node: 'n', host, facts: { ...FACTS }, intervalSeconds: 0.1 });
+    agent.open([loadavg, processes], {
+      members: { by: 'tree', pid: child.pid! },
+      exclude: [process.pid],
+      redact: false,
+    });
+    t.after(() => agent.stop('test ended'));
+    agent.start();
+    await eventually('its row', () => rowsOf(folder, 'process').length > 0);
+    await sleep(1500);
+    const asleep = rowsOf(folder, 'process').length;
+    child.stdin.write('go\n');
+    const user = (): number => Number(rowsOf(folder, 'process').at(-1)![USER_MS]);
+    await eventually('CPU time', () => rowsOf(folder, 'process').length > asleep && user() >= 300);
+    await agent.stop('stopped');
+    assert.equal(rowsOf(folder, 'loadavg').length, agent.record.ticks);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
