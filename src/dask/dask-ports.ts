@@ -38,7 +38,10 @@ interface Listener {
   inode: string;
 }
 
-/** The sockets of this machine that somebody listens on. */
+/** How many sockets of TCP there are: while it stays the same nobody has begun to listen. Costs nothing. */
+export const socketCount = (): string => /^TCP: inuse \d+/m.exec(read('/proc/self/net/sockstat'))?.[0] ?? '';
+
+/** The sockets of this machine that somebody listens on. The kernel looks for them in a table of millions: it takes 10 ms. */
 export const listeningSockets = (): Set<string> => new Set(listeners('self').map(({ inode }) => inode));
 
 /** The TCP ports of this machine that a process listens on. */

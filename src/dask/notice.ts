@@ -4,15 +4,22 @@ import { reason } from '../base/fault.ts';
 import { inTime } from '../base/in-time.ts';
 import type { WriterOptions } from '../recording/live/append.ts';
 import { fromFile, parseScheduler, type SchedulerAddress } from './address.ts';
-import { type Attached, attach } from './attach.ts';
-import { Comm } from './comm.ts';
-import { descendants, hasDask, isPython, listeningPorts, listeningSockets, schedulerFiles } from './dask-ports.ts';
+import type { Attached } from './attach.ts';
+import {
+  descendants,
+  hasDask,
+  isPython,
+  listeningPorts,
+  listeningSockets,
+  schedulerFiles,
+  socketCount,
+} from './dask-ports.ts';
 
 /** A scheduler file may be written some time after the start of a process that names it: this old, in seconds. */
 const LOOKS = [0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300];
 const EVERY_MS = 500;
 /** Looking takes at most this part of the time, unless it would be rarer than every so many milliseconds. */
-const SHARE = 0.01;
+const SHARE = 0.002;
 const MOST_MS = 5000;
 /** So often an address is tried that does not say who it is: its process may be busy. */
 const TRIES = 5;
@@ -41,6 +48,7 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
   const tries = new Map<string, number>();
   const seen = new Map<number, { since: number; looks: number }>();
   let sockets = new Set<string>();
+  let count = '';
   let lookedMs = 0;
   let recording = Promise.resolve();
   let isOver = false;
@@ -48,12 +56,11 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
   async function look(): Promise<void> {
     const began = performance.now();
     const now = began / 1000;
-    const listening = listeningSockets();
+    const pids = descendants(options.pid);
     // a scheduler listens, whenever the program makes it
-    const isNew = [...listening].some((socket) => !sockets.has(socket)) || [...tries.values()].some((left) => left > 0);
-    sockets = listening;
+    const isNew = (pids.some(isPython) && hasNewSocket()) || [...tries.values()].some((left) => left > 0);
     const found = new Map<string, SchedulerAddress>();
-    for (const pid of descendants(options.pid)) {
+    for (const pid of pids) {
       const process = seen.get(pid) ?? { since: now, looks: 0 };
       seen.set(pid, process);
       const isDue = now - process.since >= (looks[process.looks] ?? Number.POSITIVE_INFINITY);
@@ -64,6 +71,15 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
     lookedMs = performance.now() - began;
     // the dashboard of a cluster never says hello
     await Promise.all([...found].map(([id, address]) => tryAddress(id, address)));
+  }
+
+  function hasNewSocket(): boolean {
+    const now = socketCount();
+    if (now === count && now !== '') return false;
+    count = now;
+    const before = sockets;
+    sockets = listeningSockets();
+    return [...sockets].some((socket) => !before.has(socket));
   }
 
   async function tryAddress(id: string, address: SchedulerAddress): Promise<void> {
@@ -83,6 +99,8 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
       options.say(`a second Dask cluster (${address.text}) is not recorded: one is recorded already`);
       return;
     }
+    // most commands have no cluster: the code for it is loaded when there is one
+    const { attach } = await import('./attach.ts');
     attached.push(
       await attach({
         given: address.text,
@@ -151,6 +169,7 @@ function candidates(pid: number): { id: string; address: SchedulerAddress }[] {
 /** What a server of Dask says that it is; undefined: it does not speak. They say hello first: nothing is sent before that. */
 async function serverType(address: SchedulerAddress): Promise<string | undefined> {
   try {
+    const { Comm } = await import('./comm.ts');
     const comm = await Comm.open(address, {}, { limitMs: 1500 });
     try {
       const identity = await inTime(5000, comm.ask('identity'));
