@@ -26,8 +26,22 @@ enum { UV_TIMER = 13 };
 enum { MOST_TABLES = 32, MOST_FILES = 8, BYTES = 1 << 18 };
 
 /* Places in `settings`, which JavaScript writes, and in `state`, which this writes. Times are epoch microseconds. */
-enum setting { INTERVAL, OFFSET, UNTIL, DUE, CLOCK_AHEAD, WALL_AHEAD, WALL_TOLERANCE, PAGE_BYTES, MOST_RUNNABLE, RUNNABLE, BYTES_BEFORE, ROWS_BEFORE, TIME, SETTINGS };
-enum state { TICKS, LAST_TIME, MOST_RESIDENT, MOST_OWN, TICK_US, CPU_US, LOOKED, LATE_US, STATES };
+enum setting {
+    INTERVAL,
+    UNTIL,
+    DUE,
+    CLOCK_AHEAD,
+    WALL_AHEAD,
+    WALL_TOLERANCE,
+    PAGE_BYTES,
+    MOST_RUNNABLE,
+    RUNNABLE,
+    BYTES_BEFORE,
+    ROWS_BEFORE,
+    TIME,
+    SETTINGS
+};
+enum state { TICKS, LAST_TIME, MOST_RESIDENT, MOST_OWN, TICK_US, CPU_US, LOOKED, STATES };
 /* Places of what the agent says of itself, in the order in which JavaScript gives them. */
 enum own { OWN_CPU, OWN_RSS, OWN_BYTES, OWN_ROWS, OWN_TICK, OWN_LATE, OWNS };
 /* What `tallies` has of each table; done: at this very tick. */
@@ -69,7 +83,7 @@ static struct {
     int own_places[OWNS], statm;
     struct shared schedules, counts, results;
     int pids;
-    bool has_processes, has_own;
+    bool has_processes;
 } engine;
 
 static char bytes[BYTES];
@@ -196,36 +210,34 @@ static bool is_anybody_active(void)
         return true;
     line[length] = 0;
     const char *newest = strrchr(line, ' ');
-    bool moved = newest == NULL || strncmp(newest, last, sizeof last) != 0;
-    if (newest != NULL) {
+    bool moved = newest == NULL || strncmp(newest, last, sizeof last - 1) != 0;
+    if (newest != NULL)
         strncpy(last, newest, sizeof last - 1);
-    }
-    size_t changed = schedules_that_changed(engine.schedules.data, engine.schedules.length, engine.counts.data, engine.results.data);
+    size_t changed = schedules_that_changed(engine.schedules.data, engine.schedules.length, engine.counts.data,
+                                            engine.results.data);
     state()[LOOKED] = 1;
     return moved || changed > 0;
 }
 
 static bool say_own_cost(double time, double late)
 {
-    double *numbers = engine.own.numbers.data, *said = state(), wrote = 0, written = settings()[BYTES_BEFORE], rows = settings()[ROWS_BEFORE];
+    double *numbers = engine.own.numbers.data, *said = state(), wrote = 0;
+    double written = settings()[BYTES_BEFORE], rows = settings()[ROWS_BEFORE], page = settings()[PAGE_BYTES];
     struct rusage used;
-    char line[128];
-    unsigned long size = 0, resident = 0, of_files = 0;
+    char line[128], *at = line;
     ssize_t length = read_at(engine.statm, line, sizeof line - 1, 0);
     if (length <= 0 || getrusage(RUSAGE_SELF, &used) != 0)
         return false;
     line[length] = 0;
-    char *at = line;
-    size = strtoul(at, &at, 10);
-    resident = strtoul(at, &at, 10);
-    of_files = strtoul(at, &at, 10);
-    (void)size;
-    double page = settings()[PAGE_BYTES];
+    /* its size, what of that is in memory, and what of that is of files */
+    strtoul(at, &at, 10);
+    unsigned long resident = strtoul(at, &at, 10), of_files = strtoul(at, &at, 10);
     for (int i = 0; i <= engine.table_count; i++) {
         written += tally(i)[WRITTEN_BYTES];
         rows += tally(i)[WRITTEN_ROWS];
     }
-    said[CPU_US] = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    said[CPU_US] = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 +
+                   (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
     said[MOST_RESIDENT] = fmax(said[MOST_RESIDENT], (double)resident * page);
     said[MOST_OWN] = fmax(said[MOST_OWN], ((double)resident - (double)of_files) * page);
     const double values[OWNS] = { said[CPU_US], (double)resident * page, written, rows, said[TICK_US], late };
@@ -260,7 +272,8 @@ static void schedule(void);
 static void tick(void *timer)
 {
     (void)timer;
-    double steady = microseconds(CLOCK_MONOTONIC), now = floor(steady + settings()[CLOCK_AHEAD]), due = settings()[DUE];
+    double steady = microseconds(CLOCK_MONOTONIC), due = settings()[DUE];
+    double now = floor(steady + settings()[CLOCK_AHEAD]);
     /* a little early: it is still to come */
     if (now < due) {
         schedule();
@@ -276,7 +289,9 @@ static void tick(void *timer)
     }
     int left = sample_tables(now);
     bool active = is_anybody_active();
-    double runnable = settings()[RUNNABLE] < 0 ? 0 : ((double *)engine.tables[0].numbers.data)[(int)settings()[RUNNABLE]];
+    double runnable = 0;
+    if (settings()[RUNNABLE] >= 0)
+        runnable = ((double *)engine.tables[0].numbers.data)[(int)settings()[RUNNABLE]];
     if (left > 0 || active || runnable > settings()[MOST_RUNNABLE] || !say_own_cost(now, late)) {
         wake(now, due);
         return;
@@ -310,7 +325,8 @@ static napi_value begin_ticks(napi_env env, napi_callback_info info)
     share(&call, 0, &engine.settings);
     share(&call, 1, &engine.state);
     share(&call, 2, &engine.tallies);
-    call.failed |= engine.settings.length < SETTINGS || engine.state.length < STATES || engine.tallies.length < TALLIES * (MOST_TABLES + 1);
+    call.failed |= engine.settings.length < SETTINGS || engine.state.length < STATES ||
+                   engine.tallies.length < TALLIES * (MOST_TABLES + 1);
     if (engine.wake != NULL)
         napi_delete_reference(env, engine.wake);
     call.failed |= napi_create_reference(env, call.values[3], 1, &engine.wake) != 0;

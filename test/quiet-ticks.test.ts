@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '../src/agent/loop/agent.ts';
+import { SETTING, STATE, TALLY } from '../src/agent/loop/quiet-ticks.ts';
 import { sampling } from '../src/base/sampling.ts';
 import { cpu } from '../src/sources/host/cpu.ts';
 import { loadavg } from '../src/sources/host/loadavg.ts';
@@ -132,4 +133,21 @@ test('processes: who begins to run after a rest has rows at once, who sleeps has
   } finally {
     child.kill('SIGKILL');
   }
+});
+
+test('C and JavaScript have the same places for what they share', () => {
+  const source = fs.readFileSync(path.join(import.meta.dirname, '../native/node-sampling.ticks.c'), 'utf8');
+  const places = (name: string): string[] =>
+    new RegExp(`enum ${name} \\{([^}]*)\\}`)
+      .exec(source)![1]!
+      .trim()
+      .split(/,\s*/)
+      // the last is their number
+      .slice(0, -1)
+      .map((word) => word.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()));
+  for (const [name, known] of Object.entries({ setting: SETTING, state: STATE, tally: TALLY }))
+    assert.deepEqual(
+      Object.entries(known),
+      [...places(name).entries()].map(([place, word]) => [word, place]),
+    );
 });

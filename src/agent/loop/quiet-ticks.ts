@@ -21,34 +21,33 @@ const DRIFT_MICROSECONDS = 2000;
 const MOST_TABLES = 32;
 
 /** As in native/node-sampling.ticks.c. */
-const SETTING = {
+export const SETTING = {
   interval: 0,
-  offset: 1,
-  until: 2,
-  due: 3,
-  clockAhead: 4,
-  wallAhead: 5,
-  wallTolerance: 6,
-  pageBytes: 7,
-  mostRunnable: 8,
-  runnable: 9,
-  bytesBefore: 10,
-  rowsBefore: 11,
-  time: 12,
+  until: 1,
+  due: 2,
+  clockAhead: 3,
+  wallAhead: 4,
+  wallTolerance: 5,
+  pageBytes: 6,
+  mostRunnable: 7,
+  runnable: 8,
+  bytesBefore: 9,
+  rowsBefore: 10,
+  time: 11,
 } as const;
 /** No table is looked at for threads that want to run. */
 const NOWHERE = -1;
-const STATE = {
+export const STATE = {
   ticks: 0,
   lastTime: 1,
   mostResident: 2,
   mostOwn: 3,
-  tickMicroseconds: 4,
-  cpu: 5,
+  tickUs: 4,
+  cpuUs: 5,
   looked: 6,
-  late: 7,
 } as const;
-const TALLY = { bytes: 0, rows: 1, done: 2, width: 3 } as const;
+export const TALLY = { writtenBytes: 0, writtenRows: 1, done: 2 } as const;
+const TALLIES = 3;
 const { at: AT } = agentTable;
 const OWN_PLACES = Int32Array.of(AT.cpu_us, AT.rss_bytes, AT.written_bytes, AT.written_rows, AT.tick_us, AT.late_us);
 
@@ -103,7 +102,7 @@ export class QuietTicks {
   private readonly interval: number;
   private readonly settings = new Float64Array(16);
   private readonly state = new Float64Array(16);
-  private readonly tallies = new Float64Array((MOST_TABLES + 1) * TALLY.width);
+  private readonly tallies = new Float64Array((MOST_TABLES + 1) * TALLIES);
   private readonly planned = new Map<Source, Planned>();
   private readonly statm: KeptFile;
   private processes: Rest['processes'];
@@ -174,17 +173,17 @@ export class QuietTicks {
   }
 
   private tally(index: number, of: number): number {
-    return this.tallies[index * TALLY.width + of]!;
+    return this.tallies[index * TALLIES + of]!;
   }
 
   /** What C wrote is counted by the writers; undefined: JavaScript has done all ticks itself. */
   settle(): QuietWork | undefined {
     const { state, tallies } = this;
     const count = (writer: TableWriter | undefined, index: number): boolean => {
-      const at = index * TALLY.width;
-      const [bytes, rows] = [tallies[at + TALLY.bytes]!, tallies[at + TALLY.rows]!];
+      const at = index * TALLIES;
+      const [bytes, rows] = [tallies[at + TALLY.writtenBytes]!, tallies[at + TALLY.writtenRows]!];
       if (rows > 0) writer?.wrote(bytes, rows);
-      tallies[at + TALLY.bytes] = tallies[at + TALLY.rows] = 0;
+      tallies[at + TALLY.writtenBytes] = tallies[at + TALLY.writtenRows] = 0;
       return rows > 0;
     };
     for (const { index, writer, frame } of this.planned.values())
@@ -195,10 +194,10 @@ export class QuietTicks {
     const work = {
       ticks,
       time: state[STATE.lastTime]!,
-      cpu: state[STATE.cpu]!,
+      cpu: state[STATE.cpuUs]!,
       mostResident: state[STATE.mostResident]!,
       mostOwn: state[STATE.mostOwn]!,
-      tickMicroseconds: state[STATE.tickMicroseconds]!,
+      tickMicroseconds: state[STATE.tickUs]!,
     };
     state[STATE.ticks] = state[STATE.mostResident] = state[STATE.mostOwn] = 0;
     return work;
