@@ -344,7 +344,8 @@ async function plotProcesses(paths: string[], found: readonly Recording[], optio
     async text() {
       const { timelineText } = await import('../show/process/timeline.ts');
       const hidden = members.length - rows.length;
-      return timelineText(set, rows, { by: 'process', width: pageWidth(), stream: process.stdout, hidden });
+      const all = 'tacho timeline --limit 0';
+      return timelineText(set, rows, { by: 'process', width: pageWidth(), stream: process.stdout, hidden, all });
     },
     async picture(width, theme) {
       const [{ optionSvg }, { ganttOption, laneColours }, { legendOf, withLegend }] = await Promise.all([

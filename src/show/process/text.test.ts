@@ -111,4 +111,6 @@ test('the time line of the longest', () => {
   assert.ok(lines.slice(0, 3).every((line) => textWidth(line) <= 60));
   assert.match(lines[1]!, /^10 sh job\.sh +#+ +1 min 30 s$/);
   assert.equal(lines[4], '2 more, shorter; --limit 0 shows all');
+  const elsewhere = timelineText(set, rows, { by: 'process', hidden: 2, all: 'tacho timeline --limit 0' }).split('\n');
+  assert.equal(elsewhere[4], '2 more, shorter; tacho timeline --limit 0 shows all', 'by the verb that has the flag');
 });

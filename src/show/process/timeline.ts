@@ -15,6 +15,8 @@ export interface TimelineTextOptions extends ProcessTextOptions {
   by: TimelineBy;
   /** Rows that are not shown. */
   hidden?: number;
+  /** What shows them, too (default: --limit 0). */
+  all?: string;
 }
 
 const MOST_NAME = 30;
@@ -59,7 +61,7 @@ export function timelineText(set: ProcessSet, rows: readonly TimelineRow[], opti
     lines.push(pen.dim(`from ${formatMoment(from)}, ${formatDuration((to - from) / 1e6)}`));
   }
   if ((options.hidden ?? 0) > 0)
-    lines.push(pen.dim(`${count(options.hidden!, 'more', 'more')}, shorter; --limit 0 shows all`));
+    lines.push(pen.dim(`${count(options.hidden!, 'more', 'more')}, shorter; ${options.all ?? '--limit 0'} shows all`));
   if (options.by !== 'process') lines.push(pen.dim('digits: processes at once; +: ten or more'));
   for (const note of notesOf(set)) lines.push(pen.dim(note));
   return `${lines.join('\n')}\n`;
