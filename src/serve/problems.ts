@@ -38,6 +38,11 @@ export function answerProblems(app: FastifyInstance): void {
   });
 }
 
+/** What the server refuses before any route or hook is asked: an address that cannot be read. */
+export function answerUnreadable(error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
+  say(request, reply, error.statusCode ?? 400, 'the address cannot be read: a % in it begins no character');
+}
+
 /** A browser that opens a page, not a script that asks. */
 export const isNavigation = ({ headers, method, url }: FastifyRequest): boolean =>
   method === 'GET' && !url.startsWith('/api/') && String(headers.accept ?? '').includes('text/html');

@@ -239,6 +239,19 @@ test('no parameter of any question leads out of the folders or to others', async
   );
 });
 
+test('an address that cannot be read is a problem like others, with the same headers', async () => {
+  for (const [url, status] of [
+    ['/api/jobs/%c0%ae%c0%ae', 400],
+    [`/api/jobs/${ids.get('1')}/charts/%zz/facts`, 400],
+  ] as const) {
+    const answer = await get(url);
+    assert.equal(answer.statusCode, status, url);
+    assert.match(String(answer.headers['content-type']), /^application\/problem\+json/, url);
+    assert.match(String(answer.headers['content-security-policy']), /^default-src 'none'/, url);
+    assert.match((answer.json() as { title: string }).title, /^the address cannot be read/, url);
+  }
+});
+
 test('a forged user header, and headers that proxies set, show nothing', async () => {
   for (const forged of [{ 'x-remote-user': 'bob' }, { 'x-remote-user': 'bob', 'x-forwarded-for': '192.0.2.7' }]) {
     const answer = await server.app.inject({ url: '/api/jobs', headers: forged, remoteAddress: '203.0.113.9' });
