@@ -35,6 +35,15 @@ test('the table of jobs finds, filters and sorts, and its address shows the same
   await page.getByLabel('Filter by Name').fill('');
   await page.getByLabel('Filter by CPU').fill('> 101');
   assert.deepEqual(await names(), []);
+  await page.getByLabel('Filter by CPU').fill('50 %..101 %');
+  assert.deepEqual(await names(), ['train-mixture-70b']);
+  // of what was asked for, or with a unit
+  for (const bound of ['> 10', '> 10 GiB', '10G..100 TiB']) {
+    await page.getByLabel('Filter by Memory').fill(bound);
+    assert.deepEqual(await names(), ['train-mixture-70b'], bound);
+  }
+  await page.getByLabel('Filter by Memory').fill('> 100 TiB');
+  assert.deepEqual(await names(), []);
   assert.deepEqual(complaints, []);
 });
 
@@ -424,7 +433,23 @@ test('the history of old jobs says until when; ids that begin alike, durations, 
   await page.getByLabel('Filter by Duration').fill('> 100');
   await page.waitForFunction("document.querySelectorAll('[role=rowgroup] [role=row]').length === 1");
   assert.deepEqual(await rows.locator('a').allTextContents(), ['job-1']);
-  await page.getByLabel('Filter by Duration').fill('');
+  // bounds are written as the cells are; every day begins in local time
+  const second = new Date((OLD + 86_400e6) / 1000);
+  const day = [second.getFullYear(), second.getMonth() + 1, second.getDate()];
+  const date = day.map((part) => String(part).padStart(2, '0')).join('-');
+  for (const [title, bound, left] of [
+    ['Duration', '> 1min 30s', ['job-1']],
+    ['Duration', '1 min..90s', ['job-0']],
+    ['Duration', '< soon', []],
+    ['Start', `> ${date}`, ['job-1']],
+    ['Start', `< ${date}`, ['job-0']],
+  ] as const) {
+    await page.getByLabel('Filter by Duration').fill('');
+    await page.getByLabel(`Filter by ${title}`).fill(bound);
+    // the link shows job-0 once more
+    assert.deepEqual([...new Set(await rows.locator('a').allTextContents())], left, `${title} ${bound}`);
+  }
+  await page.getByLabel('Filter by Start').fill('');
   await page.getByRole('link', { name: 'job-0' }).first().click();
   await page.getByLabel('Neighbours', { exact: true }).getByText('None of the jobs that are open here').waitFor();
   await page.getByRole('link', { name: 'History', exact: true }).click();

@@ -116,6 +116,7 @@ function Parts({ found: { parts, by, jobs } }: { found: Comparison }) {
       <h2>
         Differences by {by} <small>the greatest first</small>
       </h2>
+      <p class="faint">Each moment is divided among the processes that ran and did not wait for children.</p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of differences">
         <table class="figures">
           <thead>

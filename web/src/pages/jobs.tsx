@@ -1,4 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { parseDuration } from '../../../src/base/duration.ts';
+import { parseBytes } from '../../../src/base/size.ts';
 import type { ListedJob } from '../../../src/serve/api.ts';
 import { go, link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobList, latest, useAnswer } from '../ask.ts';
@@ -26,6 +28,10 @@ interface Column {
   /** 0 to 1: how good or bad a value is; the cell is coloured by it. */
   heat?(job: ListedJob): number | undefined;
   isNumber?: true;
+  /** What a filter of numbers may look like. */
+  hint?: string;
+  /** A job's value and a bound that somebody typed, in the same unit; NaN if it is none. */
+  against?(job: ListedJob, bound: string): [own: number | undefined, bound: number];
   /** Not shown where no job has a value. */
   isSparse?: true;
   /** Colours by amount: much is worth a look, it is neither good nor bad. */
@@ -42,7 +48,24 @@ const share = (name: string, title: string, of: (job: ListedJob) => number | und
   value: of,
   text: (job) => (of(job) === undefined ? '' : `${Math.round(of(job)! * 100)} %`),
   heat: of,
+  hint: '> 50 %',
+  against: (job, bound) => [of(job), Number(bound.replace('%', '')) / 100],
 });
+
+/** A bound as people write it, or NaN. */
+function read(parse: (text: string) => number, text: string): number {
+  try {
+    return parse(text);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Microseconds of "2026-03-02" or "2026-03-02 08:00", local time as in the table. */
+function parseMoment(text: string): number {
+  const [, day, time = '00:00'] = /^(\d{4}-\d\d-\d\d)(?:[t\s]+([\d:]+))?$/.exec(text) ?? [];
+  return day === undefined ? Number(text) : Date.parse(`${day}T${time}`) * 1000;
+}
 
 /** A column of words; it is not there where no job has any. */
 const word = (name: string, title: string, of: (job: ListedJob) => string | undefined): Column => ({
@@ -78,6 +101,8 @@ const COLUMNS: readonly Column[] = [
     value: ({ wall_seconds: s }) => s,
     text: ({ wall_seconds: s }) => (s === undefined ? '' : duration(s)),
     heat: ({ wall_seconds: s }) => amount(s, 1, 172_800),
+    hint: '> 10 min',
+    against: ({ wall_seconds: s }, bound) => [s, read(parseDuration, bound)],
     isAmount: true,
   },
   share('cpu', 'CPU', ({ cpu_use }) => cpu_use),
@@ -85,6 +110,10 @@ const COLUMNS: readonly Column[] = [
     ...share('memory', 'Memory', ({ memory_use }) => memory_use),
     text: (job) => (job.memory_peak_bytes === undefined ? '' : bytes(job.memory_peak_bytes)),
     width: 86,
+    hint: '> 4 GiB',
+    // the cell says bytes, its colour the share of what was asked for
+    against: ({ memory_peak_bytes: peak, memory_use: use }, bound) =>
+      /[a-z]/.test(bound) ? [peak, read(parseBytes, bound)] : [use, Number(bound.replace('%', '')) / 100],
   },
   { ...share('gpu', 'GPU', ({ gpu_use }) => gpu_use), isSparse: true },
   {
@@ -113,6 +142,8 @@ const COLUMNS: readonly Column[] = [
     isNumber: true,
     value: ({ start }) => start,
     text: ({ start }) => moment(start).slice(0, 16),
+    hint: '> 2026-03-01',
+    against: ({ start }, bound) => [start, parseMoment(bound)],
   },
   {
     name: 'nodes',
@@ -132,6 +163,8 @@ const COLUMNS: readonly Column[] = [
     value: ({ io_bytes }) => io_bytes,
     text: ({ io_bytes }) => (io_bytes === undefined ? '' : bytes(io_bytes)),
     heat: ({ io_bytes }) => amount(io_bytes, 1e6, 1e13),
+    hint: '> 1 GiB',
+    against: ({ io_bytes }, bound) => [io_bytes, read(parseBytes, bound)],
   },
   word('account', 'Account', ({ account }) => account),
   word('partition', 'Partition', ({ partition }) => partition),
@@ -283,16 +316,23 @@ const allText = (job: ListedJob): string =>
     .join(' ')
     .toLowerCase();
 
-/** "< 20", "> 90", "20..50" of numbers (percent where the cell is), else a part of the text. */
-function isWanted({ value, text, heat, isNumber, isAmount }: Column, job: ListedJob, wanted: string): boolean {
-  const bounds = /^(?:([<>]=?)\s*([\d.]+)|([\d.]+)\s*\.\.\s*([\d.]+))$/.exec(wanted);
-  if (isNumber === undefined || bounds === null) return text(job).toLowerCase().includes(wanted);
-  const own = Number(value(job) ?? Number.NaN) * (heat === undefined || isAmount ? 1 : 100);
-  const [, sign, limit, low, high] = bounds;
-  if (sign === undefined) return own >= Number(low) && own <= Number(high);
+/** "< 20", "> 2 h", "20..50", in the unit of the cell; else a part of the text. */
+function isWanted({ value, text, isNumber, against }: Column, job: ListedJob, wanted: string): boolean {
+  const [, sign, limit, low, high] = /^(?:([<>]=?)\s*(.+)|(.+?)\s*\.\.\s*(.+))$/.exec(wanted) ?? [];
+  const asked = (bound: string): [number, number] => {
+    const [own, edge] = against?.(job, bound) ?? [Number(value(job) ?? Number.NaN), Number(bound)];
+    return [own ?? Number.NaN, edge];
+  };
+  const first = asked(limit ?? low ?? '-');
+  const second = asked(high ?? limit ?? '-');
+  if (isNumber === undefined || Number.isNaN(first[1]) || Number.isNaN(second[1])) {
+    return text(job).toLowerCase().includes(wanted);
+  }
+  const [own, edge] = first;
+  if (sign === undefined) return own >= edge && second[0] <= second[1];
   return sign.startsWith('<')
-    ? own < Number(limit) || (sign === '<=' && own === Number(limit))
-    : own > Number(limit) || (sign === '>=' && own === Number(limit));
+    ? own < edge || (sign === '<=' && own === edge)
+    : own > edge || (sign === '>=' && own === edge);
 }
 
 function sorted(jobs: ListedJob[], sort: string): ListedJob[] {
@@ -351,7 +391,7 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
       style={{ '--columns': widths, '--least': `${least}px` }}
     >
       <div class="row titles" role="row">
-        {placed.map(({ name, title, isNumber }) => {
+        {placed.map(({ name, title, isNumber, hint }) => {
           const order = sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : 'none';
           return (
             <div key={name} role="columnheader" aria-sort={order} class={isNumber && 'number'}>
@@ -361,7 +401,7 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
               </button>
               <input
                 aria-label={`Filter by ${title}`}
-                placeholder={isNumber ? '> 0' : 'filter'}
+                placeholder={hint ?? (isNumber ? '> 0' : 'filter')}
                 value={query.get(name) ?? ''}
                 onInput={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
               />
