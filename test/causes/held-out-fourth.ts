@@ -64,7 +64,7 @@ const cases: readonly Cause[] = [
       'import java.util.*;',
       'public class Main { public static void main(String[] a) throws Exception {',
       '  List<byte[]> kept = new ArrayList<>();',
-      '  while (true) { kept.add(new byte[1 << 19]); Thread.sleep(15); }',
+      '  for (int i = 0; i < 1000; i++) { kept.add(new byte[1 << 19]); Thread.sleep(15); }',
       '} }',
     ),
     must: ['job-failed'],
