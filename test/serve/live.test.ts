@@ -77,7 +77,14 @@ test('samples that come faster than answers do not keep charts from being drawn'
     await route.continue().catch(() => undefined);
   });
   await page.getByText('train').first().click();
-  const timer = setInterval(() => void add('c1', [Date.now() * 1000], 5), 400);
-  t.after(() => clearInterval(timer));
+  let added = Promise.resolve();
+  const timer = setInterval(() => {
+    added = added.then(() => add('c1', [Date.now() * 1000], 5));
+  }, 400);
+  // the last of them needs its folder
+  t.after(() => {
+    clearInterval(timer);
+    return added;
+  });
   await page.locator('[data-chart=runnable] h3', { hasText: 'peak 5 threads' }).waitFor({ timeout: 40_000 });
 });
