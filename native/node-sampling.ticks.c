@@ -290,7 +290,7 @@ static void tick(void *timer)
     int left = sample_tables(now);
     bool active = is_anybody_active();
     double runnable = 0;
-    if (settings()[RUNNABLE] >= 0)
+    if (settings()[RUNNABLE] >= 0 && engine.table_count > 0)
         runnable = ((double *)engine.tables[0].numbers.data)[(int)settings()[RUNNABLE]];
     if (left > 0 || active || runnable > settings()[MOST_RUNNABLE] || !say_own_cost(now, late)) {
         wake(now, due);

@@ -107,6 +107,24 @@ test('an agent whose file was taken away begins a new one', { skip }, async (t) 
   assert.ok(rowsOf(folder, 'loadavg').length >= 5);
 });
 
+test('a source that is opened while C does the ticks costs no sample', { skip }, async (t) => {
+  const machine = frozen(t, { '/proc/loadavg': LOAD, '/proc/stat': STAT });
+  const folder = path.join(temporary(), 'node=n');
+  const agent = new Agent({ folder, node: 'n', host: machine.host, facts: { ...FACTS }, intervalSeconds: 0.1 });
+  agent.open([loadavg], wholeNode);
+  t.after(() => agent.stop('test ended'));
+  agent.start();
+  await eventually('ten ticks', () => agent.record.ticks >= 10);
+  agent.open([cpu], wholeNode);
+  await eventually('ten rows of the new one', () => {
+    const file = path.join(folder, 'cpu.csv');
+    return fs.existsSync(file) && rowsOf(folder, 'cpu').length >= 20;
+  });
+  await agent.stop('stopped');
+  assert.equal(rowsOf(folder, 'loadavg').length, agent.record.ticks);
+  assert.equal(rowsOf(folder, 'agent').length, agent.record.ticks);
+});
+
 test('processes: who begins to run after a rest has rows at once, who sleeps has none', { skip }, async (t) => {
   const folder = path.join(temporary(), 'node=n');
   const child = spawn('sh', ['-c', 'read line; while :; do :; done'], {

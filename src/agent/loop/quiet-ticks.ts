@@ -142,10 +142,12 @@ export class QuietTicks {
 
   /** Sources were opened or closed: their files may be others now. */
   forget(): void {
-    this.settle();
+    this.countRows();
     this.native.dropTables();
     this.planned.clear();
     this.nextAwake = 0;
+    // whoever is armed has nothing left to read
+    this.settings[SETTING.until] = 0;
   }
 
   private called(now: number, due: number): void {
@@ -176,8 +178,8 @@ export class QuietTicks {
     return this.tallies[index * TALLIES + of]!;
   }
 
-  /** What C wrote is counted by the writers; undefined: JavaScript has done all ticks itself. */
-  settle(): QuietWork | undefined {
+  /** What C wrote is counted by the writers. */
+  private countRows(): void {
     const { state, tallies } = this;
     const count = (writer: TableWriter | undefined, index: number): boolean => {
       const at = index * TALLIES;
@@ -189,6 +191,12 @@ export class QuietTicks {
     for (const { index, writer, frame } of this.planned.values())
       if (count(writer, index)) frame.time = Math.max(frame.time, state[STATE.lastTime]!);
     count(this.own, this.planned.size);
+  }
+
+  /** What C did since the last time; undefined: JavaScript has done all ticks itself. */
+  settle(): QuietWork | undefined {
+    const { state } = this;
+    this.countRows();
     const ticks = state[STATE.ticks]!;
     if (ticks === 0) return undefined;
     const work = {
