@@ -45,6 +45,20 @@ napi_value number_of(napi_env env, int32_t value)
     return made;
 }
 
+void let_go(napi_env env, struct shared *shared)
+{
+    if (shared->reference != NULL)
+        napi_delete_reference(env, shared->reference);
+    *shared = (struct shared){ 0 };
+}
+
+void share(struct call *call, int at, struct shared *shared)
+{
+    let_go(call->env, shared);
+    shared->data = array(call, at, &shared->length);
+    call->failed |= napi_create_reference(call->env, call->values[at], 1, &shared->reference) != 0;
+}
+
 ssize_t read_at(int fd, char *bytes, size_t size, off_t at)
 {
     ssize_t got;
@@ -100,6 +114,20 @@ static napi_value write_file(napi_env env, napi_callback_info info)
         return number_of(env, -EINVAL);
     ssize_t written = write(fd, bytes + from, (size_t)(to - from));
     return number_of(env, written < 0 ? -errno : (int32_t)written);
+}
+
+bool append_whole(int fd, const char *bytes, size_t size)
+{
+    struct stat found;
+    if (fd < 0 || fstat(fd, &found) != 0 || found.st_nlink == 0)
+        return false;
+    ssize_t written = write(fd, bytes, size);
+    if (written == (ssize_t)size)
+        return true;
+    /* JavaScript tries again, and says why it cannot */
+    if (written > 0 && ftruncate(fd, found.st_size) != 0)
+        return false;
+    return false;
 }
 
 /* One line of a file with a name and a number in each. */
@@ -259,8 +287,7 @@ static napi_value put_numbers(napi_env env, napi_callback_info info)
     return number_of(env, (int32_t)(to - bytes));
 }
 
-/* The next number of a text; *at moves behind it. */
-static double next_number(const char **at, const char *end)
+double next_number(const char **at, const char *end)
 {
     const char *p = *at;
     double value = 0;
@@ -329,6 +356,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
     add(env, exports, "takeNumbers", take_numbers_of);
     add(env, exports, "putNumbers", put_numbers);
     add(env, exports, "lookAtSchedules", look_at_schedules);
+    add_processes(env, exports);
     add_ticks(env, exports);
     return exports;
 }

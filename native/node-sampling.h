@@ -48,6 +48,15 @@ void *array(struct call *call, int at, size_t *length);
 napi_value number_of(napi_env env, int32_t value);
 void add(napi_env env, napi_value exports, const char *name, napi_callback function);
 
+/* A typed array that is kept where it is. */
+struct shared {
+    napi_ref reference;
+    void *data;
+    size_t length;
+};
+void share(struct call *call, int at, struct shared *shared);
+void let_go(napi_env env, struct shared *shared);
+
 ssize_t read_at(int fd, char *bytes, size_t size, off_t at);
 /* Its length, at most `size`; below 0: the error. `single`: the kernel gives it in one piece. */
 ssize_t read_whole(int fd, char *bytes, size_t size, bool single);
@@ -59,9 +68,22 @@ char *put_number(char *to, double value, int decimals);
 /* The most bytes of a number: 16 digits, a sign, a point, and the comma before it. */
 enum { NUMBER_BYTES = 26 };
 
+/* The next number of a text; *at moves behind it. */
+double next_number(const char **at, const char *end);
+/* All of it, or nothing: never half a line. False: it was refused, or the file has been taken away. */
+bool append_whole(int fd, const char *bytes, size_t size);
+
 /* Looks at schedstat of many; how many of them have run, or have to be looked at in another way. */
 size_t schedules_that_changed(const int32_t *files, size_t count, double *counts, uint8_t *results);
 
+bool has_processes(void);
+/* Whether one was started on this node since the last look. */
+bool was_process_started(void);
+/* Reads those that ran, and writes their rows; false: JavaScript has to look at them, and nothing was written. */
+bool sample_processes(double time, double page, double *written, double *rows);
+void set_process_output(int out);
+
+void add_processes(napi_env env, napi_value exports);
 void add_ticks(napi_env env, napi_value exports);
 
 #endif

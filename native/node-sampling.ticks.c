@@ -1,7 +1,7 @@
 /*
  * Whole ticks in C, on Node's own loop and without waking JavaScript: an agent whose node does what it did a second ago
  * has nothing to decide. Its tables are read by forms that JavaScript has learned, and appended to its files. JavaScript is
- * called for whatever is not as it was (another text, a process that ran, a write that was refused, a tick that is late or
+ * called for whatever is not as it was (another text, a process that is another now, a write that was refused, a tick that is late or
  * a clock that was set), and every few ticks anyway. src/agent/loop/quiet-ticks.ts is the other half.
  */
 #include <errno.h>
@@ -47,12 +47,6 @@ enum own { OWN_CPU, OWN_RSS, OWN_BYTES, OWN_ROWS, OWN_TICK, OWN_LATE, OWNS };
 /* What `tallies` has of each table; done: at this very tick. */
 enum tally { WRITTEN_BYTES, WRITTEN_ROWS, DONE, TALLIES };
 
-struct shared {
-    napi_ref reference;
-    void *data;
-    size_t length;
-};
-
 struct file {
     int fd;
     bool single;
@@ -81,9 +75,6 @@ static struct {
     int table_count;
     struct table own;
     int own_places[OWNS], statm;
-    struct shared schedules, counts, results;
-    int pids;
-    bool has_processes;
 } engine;
 
 static char bytes[BYTES];
@@ -100,21 +91,6 @@ static double microseconds(clockid_t clock)
     return (double)now.tv_sec * 1e6 + (double)(now.tv_nsec / 1000);
 }
 
-static void let_go(struct shared *shared)
-{
-    if (shared->reference != NULL)
-        napi_delete_reference(engine.env, shared->reference);
-    *shared = (struct shared){ 0 };
-}
-
-/* Keeps a typed array where it is. */
-static void share(struct call *call, int at, struct shared *shared)
-{
-    let_go(shared);
-    shared->data = array(call, at, &shared->length);
-    call->failed |= napi_create_reference(call->env, call->values[at], 1, &shared->reference) != 0;
-}
-
 static void *copy(const void *data, size_t size)
 {
     void *made = malloc(size == 0 ? 1 : size);
@@ -129,17 +105,16 @@ static void empty(struct table *table)
         free(table->files[i].form);
     free(table->decimals);
     free(table->texts);
-    let_go(&table->numbers);
+    let_go(engine.env, &table->numbers);
     *table = (struct table){ .out = -1 };
 }
 
 /* Appends the rows of a table to its file; false: JavaScript has to. */
 static bool append(struct table *table, double time, double *written)
 {
-    struct stat found;
     const double *numbers = table->numbers.data;
     size_t most = (size_t)table->rows * ((size_t)table->width + 2) * NUMBER_BYTES + table->texts_length;
-    if (table->out < 0 || most > sizeof text || fstat(table->out, &found) != 0 || found.st_nlink == 0)
+    if (table->out < 0 || most > sizeof text)
         return false;
     char *to = text;
     const char *words = table->texts;
@@ -157,15 +132,8 @@ static bool append(struct table *table, double time, double *written)
             return false;
         *to++ = '\n';
     }
-    ssize_t wrote = write(table->out, text, (size_t)(to - text));
-    if (wrote == to - text) {
-        *written = (double)wrote;
-        return true;
-    }
-    /* never half a line: JavaScript tries again, and says why it cannot */
-    if (wrote > 0 && ftruncate(table->out, found.st_size) != 0)
-        return false;
-    return false;
+    *written = (double)(to - text);
+    return append_whole(table->out, text, (size_t)(to - text));
 }
 
 static bool read_table(struct table *table)
@@ -198,25 +166,19 @@ static int sample_tables(double time)
     return left;
 }
 
-/* Whether somebody was started on this node, or ran. The newest process id is the last number of /proc/loadavg. */
-static bool is_anybody_active(void)
+/* The processes of the job that ran; false: JavaScript has to look at them. */
+static bool sample_job(double time)
 {
-    char line[128];
-    static char last[32];
-    if (!engine.has_processes)
-        return false;
-    ssize_t length = read_at(engine.pids, line, sizeof line - 1, 0);
-    if (length <= 0)
+    double *of = tally(MOST_TABLES + 1), written = 0, rows = 0;
+    if (!has_processes())
         return true;
-    line[length] = 0;
-    const char *newest = strrchr(line, ' ');
-    bool moved = newest == NULL || strncmp(newest, last, sizeof last - 1) != 0;
-    if (newest != NULL)
-        strncpy(last, newest, sizeof last - 1);
-    size_t changed = schedules_that_changed(engine.schedules.data, engine.schedules.length, engine.counts.data,
-                                            engine.results.data);
+    bool done = sample_processes(time, settings()[PAGE_BYTES], &written, &rows);
     state()[LOOKED] = 1;
-    return moved || changed > 0;
+    if (done) {
+        of[WRITTEN_BYTES] += written;
+        of[WRITTEN_ROWS] += rows;
+    }
+    return done;
 }
 
 static bool say_own_cost(double time, double late)
@@ -232,7 +194,7 @@ static bool say_own_cost(double time, double late)
     /* its size, what of that is in memory, and what of that is of files */
     strtoul(at, &at, 10);
     unsigned long resident = strtoul(at, &at, 10), of_files = strtoul(at, &at, 10);
-    for (int i = 0; i <= engine.table_count; i++) {
+    for (int i = 0; i < MOST_TABLES + 2; i++) {
         written += tally(i)[WRITTEN_BYTES];
         rows += tally(i)[WRITTEN_ROWS];
     }
@@ -288,11 +250,11 @@ static void tick(void *timer)
         return;
     }
     int left = sample_tables(now);
-    bool active = is_anybody_active();
+    bool started = was_process_started();
     double runnable = 0;
     if (settings()[RUNNABLE] >= 0 && engine.table_count > 0)
         runnable = ((double *)engine.tables[0].numbers.data)[(int)settings()[RUNNABLE]];
-    if (left > 0 || active || runnable > settings()[MOST_RUNNABLE] || !say_own_cost(now, late)) {
+    if (left > 0 || started || runnable > settings()[MOST_RUNNABLE] || !sample_job(now) || !say_own_cost(now, late)) {
         wake(now, due);
         return;
     }
@@ -326,7 +288,7 @@ static napi_value begin_ticks(napi_env env, napi_callback_info info)
     share(&call, 1, &engine.state);
     share(&call, 2, &engine.tallies);
     call.failed |= engine.settings.length < SETTINGS || engine.state.length < STATES ||
-                   engine.tallies.length < TALLIES * (MOST_TABLES + 1);
+                   engine.tallies.length < TALLIES * (MOST_TABLES + 2);
     if (engine.wake != NULL)
         napi_delete_reference(env, engine.wake);
     call.failed |= napi_create_reference(env, call.values[3], 1, &engine.wake) != 0;
@@ -391,14 +353,17 @@ static napi_value set_file(napi_env env, napi_callback_info info)
     return number_of(env, 0);
 }
 
-/* setOutput(index, out): the table is written to another file from now on. */
+/* setOutput(index, out): the table is written to another file from now on. -1: the agent's own, -2: that of processes. */
 static napi_value set_output(napi_env env, napi_callback_info info)
 {
     struct call call = call_of(env, info);
     int index = whole(&call, 0), out = whole(&call, 1);
-    if (call.failed || index < -1 || index >= engine.table_count)
+    if (call.failed || index < -2 || index >= engine.table_count)
         return number_of(env, -EINVAL);
-    *(index < 0 ? &engine.own.out : &engine.tables[index].out) = out;
+    if (index == -2)
+        set_process_output(out);
+    else
+        *(index < 0 ? &engine.own.out : &engine.tables[index].out) = out;
     return number_of(env, 0);
 }
 
@@ -417,19 +382,6 @@ static napi_value set_own(napi_env env, napi_callback_info info)
         engine.own_places[i] = places[i];
     }
     return number_of(env, 0);
-}
-
-/* setProcesses(pids, files, counts, results): whose schedstat is looked at; no arrays: nobody's. */
-static napi_value set_processes(napi_env env, napi_callback_info info)
-{
-    struct call call = call_of(env, info);
-    engine.pids = whole(&call, 0);
-    engine.has_processes = engine.pids >= 0;
-    share(&call, 1, &engine.schedules);
-    share(&call, 2, &engine.counts);
-    share(&call, 3, &engine.results);
-    bool fits = engine.counts.length >= 3 * engine.schedules.length && engine.results.length >= engine.schedules.length;
-    return number_of(env, call.failed || !fits ? -EINVAL : 0);
 }
 
 /* dropTables(): forgets all tables. */
@@ -480,7 +432,6 @@ void add_ticks(napi_env env, napi_value exports)
     add(env, exports, "setFile", set_file);
     add(env, exports, "setOutput", set_output);
     add(env, exports, "setOwn", set_own);
-    add(env, exports, "setProcesses", set_processes);
     add(env, exports, "dropTables", drop_tables);
     add(env, exports, "sampleTables", sample_tables_now);
     add(env, exports, "steady", steady_now);

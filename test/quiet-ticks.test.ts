@@ -2,17 +2,21 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '../src/agent/loop/agent.ts';
 import { SETTING, STATE, TALLY } from '../src/agent/loop/quiet-ticks.ts';
+import { splitLine } from '../src/base/csv.ts';
 import { sampling } from '../src/base/sampling.ts';
 import { cpu } from '../src/sources/host/cpu.ts';
 import { loadavg } from '../src/sources/host/loadavg.ts';
 import { Host } from '../src/sources/host.ts';
 import { process as processes } from '../src/sources/process/process.ts';
+import { FACT } from '../src/sources/process/schedules.ts';
+import { processTable } from '../src/sources/process/table.ts';
 import type { SourceKind } from '../src/sources/source.ts';
 import { frozen, wholeNode } from './frozen.ts';
+import { type FrozenProcess, nodeFiles, processFiles } from './frozen-process.ts';
 import { eventually } from './made/eventually.ts';
 import { temporary } from './make-recording.ts';
 
@@ -24,7 +28,7 @@ const LOAD = '0.50 0.25 0.75 1/200 4321\n';
 const STAT = 'cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nctxt 11\nprocesses 12\n';
 
 /** Counts how often JavaScript reads. */
-function counted(kind: SourceKind, reads: { count: number }): SourceKind {
+function counted(kind: SourceKind, reads: { count: number; times?: number[] }): SourceKind {
   return {
     ...kind,
     isolated: false,
@@ -32,6 +36,7 @@ function counted(kind: SourceKind, reads: { count: number }): SourceKind {
       const source = kind.open(host, scope);
       const read: typeof source.read = (frame) => {
         reads.count++;
+        reads.times?.push(frame.time);
         source.read(frame);
       };
       return { ...source, read };
@@ -153,8 +158,151 @@ test('processes: who begins to run after a rest has rows at once, who sleeps has
   }
 });
 
+/** A machine with two processes, and an agent that records them. */
+async function twoProcesses(t: TestContext): Promise<{
+  agent: Agent;
+  folder: string;
+  reads: { count: number; times: number[] };
+  work(changed: Partial<FrozenProcess>): void;
+}> {
+  const files = Object.assign(nodeFiles(999), processFiles(WORK), processFiles({ pid: 101, name: 'idle' }));
+  const machine = frozen(t, files);
+  const folder = path.join(temporary(), 'node=n');
+  const agent = new Agent({ folder, node: 'n', host: machine.host, facts: { ...FACTS }, intervalSeconds: 0.1 });
+  const reads = { count: 0, times: [] };
+  agent.open([counted(processes, reads)], wholeNode);
+  t.after(() => agent.stop('test ended'));
+  agent.start();
+  // what tells of new processes has to have moved once
+  await sleep(300);
+  machine.write('/proc/loadavg', nodeFiles(1000)['/proc/loadavg']!);
+  const work = (changed: Partial<FrozenProcess>): void => {
+    const written = Object.entries(processFiles({ ...WORK, ...changed }));
+    // who sees that it ran has to find what it did
+    const order = (name: string): number => (name.endsWith('/schedstat') ? 1 : 0);
+    for (const [name, text] of written.sort(([a], [b]) => order(a) - order(b)))
+      fs.writeFileSync(machine.host.path(name), text, { flag: 'r+' });
+  };
+  let slices = 10;
+  // until JavaScript has looked at it twice, and not again
+  await eventually('quiet ticks', async () => {
+    work({ schedule: [2_800_000_000, 1_500_999_999, slices++] });
+    const { count } = reads;
+    const { ticks } = agent.record;
+    await sleep(400);
+    return reads.count === count && agent.record.ticks > ticks + 1;
+  });
+  return { agent, folder, reads, work };
+}
+
+const WORK: FrozenProcess = {
+  pid: 100,
+  parent: 7,
+  name: 'a, "b"',
+  command: ['work', 'hard'],
+  state: 'R',
+  user: 250,
+  system: 30,
+  rssPages: 1000,
+  minorFaults: 4321,
+  schedule: [2_800_000_000, 1_500_999_999, 40],
+  io: [1000, 2000, 4096, 8192],
+};
+const MORE: Partial<FrozenProcess> = {
+  parent: 1,
+  state: 'S',
+  user: 260,
+  system: 41,
+  rssPages: 1100,
+  minorFaults: 4400,
+  schedule: [2_910_000_000, 1_700_999_999, 47],
+  io: [1234, 2345, 8192, 9216],
+};
+
+test('processes that did more of the same are read by C: its rows are as those of JavaScript', { skip }, async (t) => {
+  const { agent, folder, reads, work } = await twoProcesses(t);
+  const linesOf = (file: string): string[] =>
+    fs.readFileSync(path.join(file, 'process.csv'), 'utf8').trimEnd().split('\n').slice(1);
+  // a tick that is late is JavaScript's: on a busy machine it takes several attempts
+  const written = await eventually('a row of C’s', async () => {
+    work({});
+    await sleep(300);
+    const before = linesOf(folder).length;
+    work(MORE);
+    await eventually('a row', () => linesOf(folder).length > before);
+    await sleep(300);
+    const rows = linesOf(folder).slice(before);
+    return rows.length === 1 && !reads.times.includes(Number.parseFloat(rows[0]!)) && rows[0]!;
+  });
+  const { count } = reads;
+  const columns = processTable.columns.map(({ name }) => name);
+  const cells = splitLine(written);
+  const row = Object.fromEntries(['time', 'pid', 'start', ...columns].map((name, i) => [name, cells[i]!]));
+  assert.equal(cells.length, columns.length + 3);
+  const expected = {
+    pid: '100',
+    name: 'a, "b"',
+    command: '',
+    user: 'ada',
+    state: 'S',
+    ppid: '1',
+    uid: '1000',
+    threads: '1',
+    user_ms: '2600',
+    system_ms: '410',
+    children_user_ms: '7770',
+    children_system_ms: '6660',
+    rss_bytes: String(1100 * 4096),
+    // of the status that was read before
+    rss_anon_bytes: String(1000 * 3 * 1024),
+    // more than that status said
+    rss_peak_bytes: String(1100 * 4096),
+    virtual_bytes: '8192000',
+    minor_faults: '4400',
+    major_faults: '2',
+    read_bytes: '8192',
+    written_bytes: '9216',
+    read_chars: '1234',
+    written_chars: '2345',
+    read_calls: '3',
+    write_calls: '4',
+    wait_ms: '1700',
+    cpu: '5',
+    pss_bytes: '',
+    cpu_limit_seconds: '',
+    allowed_cpus: '',
+  };
+  assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, row[name]])), expected);
+  assert.equal(agent.record.cost.bytes_written > 0, true);
+  // JavaScript goes on with what C has found
+  work({ ...MORE, threads: 2, user: 270, schedule: [2_990_000_000, 1_800_999_999, 50] });
+  await eventually('two threads', () => splitLine(linesOf(folder).at(-1)!)[9] === '2');
+  assert.ok(reads.count > count);
+  const [last] = linesOf(folder).slice(-1).map(splitLine);
+  assert.deepEqual([last![10], last![11]], ['2700', '410']);
+  await agent.stop('stopped');
+  const own = rowsOf(folder, 'agent').at(-1)!;
+  assert.equal(Number(own[4]), rowsOf(folder, 'agent').length - 1 + linesOf(folder).length);
+});
+
+for (const [what, changed] of [
+  ['has another name', { name: 'others' }],
+  ['is somebody else’s pid now', { start: 6000 }],
+  ['has ended', { state: 'Z' }],
+  ['has leapt in memory', { rssPages: 3000 }],
+] satisfies [string, Partial<FrozenProcess>][]) {
+  test(`a process that ${what} is looked at by JavaScript`, { skip }, async (t) => {
+    const { reads, work } = await twoProcesses(t);
+    const { count } = reads;
+    work({ ...MORE, ...changed });
+    await eventually('JavaScript', () => reads.count > count);
+  });
+}
+
 test('C and JavaScript have the same places for what they share', () => {
-  const source = fs.readFileSync(path.join(import.meta.dirname, '../native/node-sampling.ticks.c'), 'utf8');
+  const source = ['ticks', 'processes']
+    .map((name) => fs.readFileSync(path.join(import.meta.dirname, `../native/node-sampling.${name}.c`), 'utf8'))
+    .join();
   const places = (name: string): string[] =>
     new RegExp(`enum ${name} \\{([^}]*)\\}`)
       .exec(source)![1]!
@@ -163,7 +311,7 @@ test('C and JavaScript have the same places for what they share', () => {
       // the last is their number
       .slice(0, -1)
       .map((word) => word.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()));
-  for (const [name, known] of Object.entries({ setting: SETTING, state: STATE, tally: TALLY }))
+  for (const [name, known] of Object.entries({ setting: SETTING, state: STATE, tally: TALLY, fact: FACT }))
     assert.deepEqual(
       Object.entries(known),
       [...places(name).entries()].map(([place, word]) => [word, place]),

@@ -44,7 +44,7 @@ interface Ticks {
   ): number;
   /** One more file of a table. */
   setFile(index: number, fd: number, single: 0 | 1, form: Float64Array): number;
-  /** Where a table is written, −1: the agent's own. */
+  /** Where a table is written, −1: the agent's own, −2: that of processes. */
   setOutput(index: number, out: number): number;
   setOwn(
     statm: number,
@@ -57,6 +57,15 @@ interface Ticks {
   ): number;
   /** Whose schedstat is looked at, and the file that has the newest process id; −1: nobody's. */
   setProcesses(pids: number, files: Int32Array, counts: Float64Array, results: Uint8Array): number;
+  /** How C reads those of them that ran, and writes their rows (src/sources/process/schedules.ts). */
+  setProcessRows(
+    readable: Int32Array,
+    facts: Float64Array,
+    numbers: Float64Array,
+    texts: Uint8Array,
+    places: Int32Array,
+    decimals: Uint8Array,
+  ): number;
   dropTables(): number;
   /** Reads and writes all tables; how many it could not. */
   sampleTables(): number;

@@ -34,17 +34,30 @@ export const REST_SECONDS = 30;
 export interface Rest {
   /** … it is not this time, in epoch microseconds, and … */
   readonly until?: number;
-  /** … none of these processes runs and none is started: see Schedules. `pids`: the file with the newest process id. */
+  /** … none of these processes needs JavaScript and none is started: see Schedules. */
   readonly processes?: RestingProcesses | undefined;
 }
 
 export interface RestingProcesses {
+  /** The file with the newest process id. */
   readonly pids: number;
   readonly files: Int32Array;
   readonly counts: Float64Array;
   readonly results: Uint8Array;
+  readonly rows: ProcessRows;
   /** C has looked at them for the next `read`. */
   looked(): void;
+}
+
+/** What C has to know of processes to read those that ran, and to write their rows (native/node-sampling.processes.c). */
+export interface ProcessRows {
+  readonly readable: Int32Array;
+  readonly facts: Float64Array;
+  readonly numbers: Float64Array;
+  readonly texts: Uint8Array;
+  /** Where among the numbers of a row each one goes. */
+  readonly places: Int32Array;
+  readonly decimals: Uint8Array;
 }
 
 /** What a file in this folder exports: the table's definition, and how to open it on a host. */

@@ -280,7 +280,8 @@ export class Agent {
     const { own: frame, ownWriter: writer, mostRunnable } = this;
     const until = Math.min(rest.until, this.nextSync, this.nextRecord);
     const own = { frame, writer };
-    return quiet.arm({ ...this.written(), until, due, processes: rest.processes, own, mostRunnable }, wake);
+    const { processes, processWriter } = rest;
+    return quiet.arm({ ...this.written(), until, due, processes, processWriter, own, mostRunnable }, wake);
   }
 
   /** Takes over what C has done. */

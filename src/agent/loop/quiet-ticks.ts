@@ -5,7 +5,7 @@ import { loadavgTable } from '../../sources/host/loadavg.ts';
 import { pageBytes } from '../../sources/host/page-bytes.ts';
 import { Host, type KeptFile } from '../../sources/host.ts';
 import { agentTable } from '../../sources/own/agent.ts';
-import { REST_SECONDS, type Rest, type Source } from '../../sources/source.ts';
+import { type ProcessRows, REST_SECONDS, type Rest, type Source } from '../../sources/source.ts';
 import type { Frame } from '../../table/frame.ts';
 import type { Clock } from './clock.ts';
 
@@ -19,6 +19,10 @@ const LEARN_AGAIN_MICROSECONDS = 60e6;
 /** The wall clock may drift so far before JavaScript has to look. */
 const DRIFT_MICROSECONDS = 2000;
 const MOST_TABLES = 32;
+/** Tables that are no sources' tables, for setOutput, and where the rows of processes are counted. */
+const OWN_TABLE = -1;
+const PROCESSES = -2;
+const PROCESS_TALLY = MOST_TABLES + 1;
 
 /** As in native/node-sampling.ticks.c. */
 export const SETTING = {
@@ -82,6 +86,8 @@ export interface Quiet {
   until: number;
   due: number;
   processes: Rest['processes'];
+  /** Where the rows of processes go. */
+  processWriter: TableWriter | undefined;
   /** The agent's own table. */
   own: Pick<Sampled, 'frame' | 'writer'>;
   /** Of everything, so far. */
@@ -102,10 +108,11 @@ export class QuietTicks {
   private readonly interval: number;
   private readonly settings = new Float64Array(16);
   private readonly state = new Float64Array(16);
-  private readonly tallies = new Float64Array((MOST_TABLES + 1) * TALLIES);
+  private readonly tallies = new Float64Array((MOST_TABLES + 2) * TALLIES);
   private readonly planned = new Map<Source, Planned>();
   private readonly statm: KeptFile;
   private processes: Rest['processes'];
+  private processWriter: TableWriter | undefined;
   private own: Sampled['writer'] | undefined;
   private nextAwake = 0;
   private isArmed = false;
@@ -191,6 +198,7 @@ export class QuietTicks {
     for (const { index, writer, frame } of this.planned.values())
       if (count(writer, index)) frame.time = Math.max(frame.time, state[STATE.lastTime]!);
     count(this.own, this.planned.size);
+    count(this.processWriter, PROCESS_TALLY);
   }
 
   /** What C did since the last time; undefined: JavaScript has done all ticks itself. */
@@ -262,21 +270,25 @@ export class QuietTicks {
   /** Lets C do the ticks until something is not as it was; it then calls `wake`. False: it cannot. */
   arm(quiet: Quiet, wake: (due: number, sampled: number | undefined) => void): boolean {
     const { native, settings, planned } = this;
-    const { own, processes } = quiet;
+    const { own, processes, processWriter } = quiet;
     const form = rowForm(own.frame);
     if (form === undefined || own.writer.output < 0) return false;
     if (processes !== this.processes || processes === undefined) {
       const { pids, files, counts, results } = processes ?? NOBODY;
       if (native.setProcesses(pids, files, counts, results) < 0) return false;
+      if (processes !== undefined && !this.tellRows(processes.rows)) return false;
       this.processes = processes;
     }
+    if (processWriter !== undefined) processWriter.onRelease = () => void native.setOutput(PROCESSES, -1);
+    this.processWriter = processWriter;
+    native.setOutput(PROCESSES, processWriter?.output ?? -1);
     if (own.writer !== this.own) {
       const { frame, writer } = own;
-      writer.onRelease = () => void native.setOutput(-1, -1);
+      writer.onRelease = () => void native.setOutput(OWN_TABLE, -1);
       if (native.setOwn(this.statm.fd, -1, frame.numbers, 1, form.decimals, form.texts, OWN_PLACES) < 0) return false;
       this.own = writer;
     }
-    native.setOutput(-1, own.writer.output);
+    native.setOutput(OWN_TABLE, own.writer.output);
     const [loads] = planned.values();
     const isLoad = loads?.frame.table.name === loadavgTable.name;
     settings[SETTING.interval] = this.interval;
@@ -290,6 +302,10 @@ export class QuietTicks {
     this.wake = wake;
     this.isArmed = native.armTicks() === 0;
     return this.isArmed;
+  }
+
+  private tellRows({ readable, facts, numbers, texts, places, decimals }: ProcessRows): boolean {
+    return this.native.setProcessRows(readable, facts, numbers, texts, places, decimals) === 0;
   }
 
   /** The tick that was to be done next; undefined: it was JavaScript's anyhow. */

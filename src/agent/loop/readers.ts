@@ -103,21 +103,27 @@ export class Readers {
   }
 
   /** Until when nobody has to be read but those that C reads, and while which processes do not run; undefined: it has to. */
-  rest(time: number): (Rest & { until: number }) | undefined {
+  rest(time: number): (Rest & { until: number; processWriter: TableWriter | undefined }) | undefined {
     const planned = this.all.filter(({ source, every }) => every === 0 && source.forms !== undefined);
     let isResting = this.quiet?.plan(planned, time) === true && !this.isBehind;
     let until = Number.POSITIVE_INFINITY;
     let processes: Rest['processes'];
-    for (const { source, due, every, failures } of this.all) {
+    let processWriter: TableWriter | undefined;
+    for (const { source, writer, due, every, failures } of this.all) {
       if (every > 0) until = Math.min(until, due);
       else if (source.forms === undefined) {
         const rest = failures === 0 ? source.rest?.() : undefined;
         isResting &&= rest !== undefined;
         until = Math.min(until, rest?.until ?? until);
-        processes ??= rest?.processes;
+        if (rest?.processes === undefined) continue;
+        // C looks at those of one job
+        isResting &&= processes === undefined;
+        processes = rest.processes;
+        processWriter = writer;
+        writer.rollWhenDue(time);
       }
     }
-    return isResting ? { until, processes } : undefined;
+    return isResting ? { until, processes, processWriter } : undefined;
   }
 
   /** Reads the job's own tables once more. */

@@ -1,3 +1,4 @@
+import { cell } from '../../base/csv.ts';
 import { printable } from '../../base/printable.ts';
 import { shellText } from '../../base/shell-words.ts';
 import type { Frame } from '../../table/frame.ts';
@@ -13,7 +14,7 @@ import { DENIED, GONE, type ProcessFile, type ProcessFiles, processFiles } from 
 import { type Member, MemberWatch } from './members.ts';
 import { type PidNamespaces, pidNamespaces } from './pid-namespaces.ts';
 import { PssRounds } from './pss-rounds.ts';
-import { RAN, Schedules, UNKNOWN } from './schedules.ts';
+import { FACT, RAN, Schedules, UNKNOWN } from './schedules.ts';
 import { ENDED, ProcessStat, readStat, TICK_MS } from './stat.ts';
 import { processTable } from './table.ts';
 
@@ -23,6 +24,8 @@ const NUMBERS = processTable.columns.filter(({ type }) => type !== 'text').lengt
 const ROW_MICROSECONDS = 60e6;
 /** status is half of the cost of a process; most of it changes slowly. */
 const STATUS_MICROSECONDS = 10e6;
+/** While C reads what runs, statuses that are due so soon are read together, and rows that have to be written. */
+const TOGETHER_MICROSECONDS = { status: 5e6, row: 10e6 };
 /** CPUs that are new are looked at again so soon: hwloc binds an MPI program that starts to each CPU for a moment. */
 const AGAIN_MICROSECONDS = 0.9e6;
 /** It is read at once when the memory in RAM leapt by so much. */
@@ -41,6 +44,25 @@ const IO_DENIED = {
 
 const NO_ROW = -1;
 
+/** In the order of native/node-sampling.processes.c. */
+const PLACES = [
+  at.ppid,
+  at.threads,
+  at.user_ms,
+  at.system_ms,
+  at.children_user_ms,
+  at.children_system_ms,
+  at.rss_bytes,
+  at.virtual_bytes,
+  at.minor_faults,
+  at.major_faults,
+  at.cpu,
+  at.wait_ms,
+  at.rss_peak_bytes,
+  ...IO,
+];
+const ROW_FORM = { places: Int32Array.from(PLACES), decimals: new Uint8Array(NUMBERS) };
+
 /** A member and what was last seen of it. */
 class Watched {
   readonly pid: number;
@@ -55,7 +77,8 @@ class Watched {
   readonly status: ProcessFile;
   /** Where its schedstat is looked at with those of others. */
   readonly schedule: number;
-  readonly numbers = new Float64Array(NUMBERS).fill(Number.NaN);
+  /** Where C has them, too. */
+  numbers: Float64Array;
   name = '';
   nameHash = 0;
   command = '';
@@ -72,6 +95,11 @@ class Watched {
   /** Of the main thread, from schedstat: while they stand still it did not run. 0 slices: the kernel does not count. */
   ranNanoseconds = 0;
   slices = 0;
+  /** What C has of its texts. */
+  nameTold = '';
+  userTold = '';
+  isTold = false;
+  slicesAtStatus = 0;
   rssAtStatus = 0;
   statusDue = 0;
   rowDue = 0;
@@ -80,8 +108,9 @@ class Watched {
   /** Its row in this tick's frame; NO_ROW: none. */
   row = NO_ROW;
 
-  constructor({ pid, start }: Member, boot: number, files: ProcessFiles, schedule: number) {
-    this.schedule = schedule;
+  constructor({ pid, start }: Member, boot: number, files: ProcessFiles, schedules: Schedules) {
+    this.schedule = schedules.take();
+    this.numbers = schedules.numbersOf(this.schedule);
     this.pid = pid;
     this.start = start;
     this.pidText = String(pid);
@@ -108,7 +137,9 @@ class ProcessReader {
   private readonly userName: (uid: number) => string;
   private readonly spaces: PidNamespaces;
   private readonly stat = new ProcessStat();
-  private readonly schedules = new Schedules();
+  private readonly schedules = new Schedules(ROW_FORM, () => {
+    for (const w of this.watched.values()) w.numbers = this.schedules.numbersOf(w.schedule);
+  });
   private readonly io = new Float64Array(IO.length);
   private readonly watched = new Map<number, Watched>();
   private readonly members: MemberWatch;
@@ -130,7 +161,7 @@ class ProcessReader {
     this.spaces = pidNamespaces(host);
     this.members = new MemberWatch(host, scope, {
       appeared: (member) =>
-        void this.watched.set(member.pid, new Watched(member, this.boot, this.files, this.schedules.take())),
+        void this.watched.set(member.pid, new Watched(member, this.boot, this.files, this.schedules)),
       vanished: ({ pid }) => this.unwatch(pid),
     });
     // the kernel counts the memory of a cgroup that is the job's own
@@ -143,7 +174,7 @@ class ProcessReader {
     this.members.update();
     this.schedules.look();
     // a rest is near
-    this.ahead = this.mayRest && this.schedules.areIdle ? (REST_SECONDS - 1) * 1e6 : 0;
+    this.ahead = !this.mayRest ? 0 : this.schedules.areIdle ? (REST_SECONDS - 1) * 1e6 : TOGETHER_MICROSECONDS.row;
     this.rounds?.begin();
     for (const w of this.watched.values()) {
       w.row = NO_ROW;
@@ -171,7 +202,7 @@ class ProcessReader {
     }
   }
 
-  /** While none of the job's processes runs, or may be about to come, there is nothing to read. */
+  /** While none of the job's processes may be about to come, C reads those that run. */
   rest(): Rest | undefined {
     const isBusy = this.gone.length > 0 || this.rounds?.isWorthwhile() === true;
     const processes = isBusy ? undefined : this.schedules.resting(this.watched.size, this.members.startsFile);
@@ -209,11 +240,11 @@ class ProcessReader {
     this.changed = false;
     const due = this.isDue(w, time);
     const alone = w.numbers[at.threads] === 1;
-    if (alone) {
-      const ran = this.hasRun(w);
-      if (ran === GONE) return false;
-      if (ran === 0 && !due) return true;
-    }
+    const ran = alone ? this.hasRun(w) : RAN;
+    if (ran === GONE) return false;
+    const together = this.mayRest && w.slices !== w.slicesAtStatus ? TOGETHER_MICROSECONDS.status : 0;
+    const statusDue = time >= w.statusDue - together || w.statusDue - time > STATUS_MICROSECONDS;
+    if (ran === 0 && !due && !(statusDue && together > 0)) return true;
     let end = w.stat.read();
     // a stat that was cut off is no stat; a start of its own means that the pid is somebody else's now
     if (end < 0 || !readStat(this.host.bytes, end, stat) || stat.start !== w.start) return false;
@@ -226,7 +257,6 @@ class ProcessReader {
       numbers[at.system_ms] === stat.system * TICK_MS &&
       numbers[at.minor_faults] === stat.minorFaults &&
       numbers[at.rss_bytes] === rss;
-    const statusDue = time >= w.statusDue || w.statusDue - time > STATUS_MICROSECONDS;
     // what has become Tacho's own keeps the numbers that it had as the job's
     if (this.lookAtName(w, due || w.looks < 2)) return false;
     this.takeStat(w, rss);
@@ -241,6 +271,7 @@ class ProcessReader {
       if (end === GONE) return false;
       if (end > 0) this.readStatus(w, end);
       w.rssAtStatus = rss;
+      w.slicesAtStatus = w.slices;
       w.isSettled = w.allowed === allowed;
       // processes that were found together are spread over the ticks
       const later = STATUS_MICROSECONDS - (isSettled ? 0 : (w.pid % 10) * 1e6);
@@ -251,7 +282,29 @@ class ProcessReader {
     // a process that has ended but was not collected yet has no memory, and its status says nothing about it
     if (stat.virtualBytes === 0 && numbers[at.rss_anon_bytes]! > 0) for (const part of MEMORY) this.set(w, part, 0);
     if (!(numbers[at.rss_peak_bytes]! >= rss)) this.set(w, at.rss_peak_bytes, rss);
+    this.allow(w);
     return true;
+  }
+
+  /** Lets C read it by itself while it does the same as now. */
+  private allow(w: Watched): void {
+    const { schedules } = this;
+    const { schedule: place, name, user } = w;
+    const isPlain =
+      w.numbers[at.threads] === 1 && w.ioOfOthers === undefined && w.looks > 1 && w.isSettled && w.state !== ENDED;
+    if (isPlain && (!w.isTold || w.nameTold !== name || w.userTold !== user)) {
+      const words = [w.pidText, w.startText, name, '', user, ''];
+      w.isTold = schedules.setText(place, Buffer.from(words.map((word) => `,${cell(word)}`).join('')));
+      w.nameTold = name;
+      w.userTold = user;
+    }
+    const isAllowed = isPlain && w.isTold;
+    schedules.allow(place, isAllowed ? w.stat.fd : -1, isAllowed ? w.io.fd : -1);
+    schedules.setFact(place, FACT.start, w.start);
+    schedules.setFact(place, FACT.name, w.nameHash);
+    schedules.setFact(place, FACT.statusDue, w.statusDue);
+    schedules.setFact(place, FACT.statusRss, w.rssAtStatus);
+    schedules.setFact(place, FACT.state, w.state);
   }
 
   private takeStat(w: Watched, rss: number): void {
@@ -278,8 +331,11 @@ class ProcessReader {
     const { schedules } = this;
     const result = schedules.result(w.schedule);
     if (result === UNKNOWN) return this.lookAtSchedule(w);
-    if (result === RAN)
-      this.takeSchedule(w, schedules.ran(w.schedule), schedules.waited(w.schedule), schedules.slices(w.schedule));
+    // C may have read it since
+    w.state = schedules.fact(w.schedule, FACT.state);
+    w.ranNanoseconds = schedules.ran(w.schedule);
+    w.slices = schedules.slices(w.schedule);
+    if (result === RAN) this.set(w, at.wait_ms, Math.floor(schedules.waited(w.schedule) / 1e6));
     return result;
   }
 
@@ -437,6 +493,8 @@ class ProcessReader {
     if (w === undefined) return;
     this.watched.delete(pid);
     if (w.commandSaid !== undefined && w.state !== ENDED) this.gone.push(w);
+    // its last row is still to be written
+    w.numbers = w.numbers.slice();
     this.schedules.leave(w.schedule);
     w.close();
   }

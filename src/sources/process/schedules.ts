@@ -1,5 +1,5 @@
 import { sampling } from '../../base/sampling.ts';
-import type { RestingProcesses } from '../source.ts';
+import type { ProcessRows, RestingProcesses } from '../source.ts';
 
 /** What a look at one process' schedstat tells. */
 export const IDLE = 0;
@@ -7,29 +7,62 @@ export const RAN = 1;
 /** It was not looked at here. */
 export const UNKNOWN = 2;
 
-/** Looks at schedstat of all processes at once: most of them did not run since the last tick, and nothing else is read of them. */
+/** As in native/node-sampling.processes.c: what C has to know of a process to read it by itself. */
+export const FACT = { start: 0, name: 1, statusDue: 2, statusRss: 3, state: 4 } as const;
+const FACTS = 5;
+/** Files of a process that C reads: stat and io. */
+const READABLE = 2;
+/** Words of a row before its numbers. */
+const TEXT_BYTES = 192;
+
+/** How the rows of all processes look. */
+type RowForm = Pick<ProcessRows, 'places' | 'decimals'>;
+
+/**
+ * Looks at schedstat of all processes at once: most of them did not run since the last tick, and nothing else is read of them.
+ * Keeps their numbers where C has them, too.
+ */
 export class Schedules {
   private readonly native = sampling();
+  private readonly form: RowForm;
+  private readonly grown: () => void;
   private files = new Int32Array(64).fill(-1);
   private counts = new Float64Array(3 * 64);
   private results = new Uint8Array(64).fill(UNKNOWN);
+  private readable = new Int32Array(READABLE * 64).fill(-1);
+  private facts = new Float64Array(FACTS * 64);
+  private texts = Buffer.alloc(TEXT_BYTES * 64);
+  private numbers: Float64Array;
   private readonly free: number[] = [];
   private used = 0;
   private isLooked = false;
   private given: RestingProcesses | undefined;
 
+  /** `grown`: the numbers lie elsewhere now. */
+  constructor(form: RowForm, grown: () => void) {
+    this.form = form;
+    this.grown = grown;
+    this.numbers = new Float64Array(64 * form.decimals.length);
+  }
+
   /** A place for one more process. */
   take(): number {
     const place = this.free.pop() ?? this.used++;
     if (place === this.files.length) this.grow();
+    this.numbersOf(place).fill(Number.NaN);
     return place;
   }
 
   /** The process that had this place has gone. */
   leave(place: number): void {
-    this.files[place] = -1;
-    this.results[place] = UNKNOWN;
+    this.watch(place, -1, 0, 0);
+    this.readable.fill(-1, READABLE * place, READABLE * (place + 1));
     this.free.push(place);
+  }
+
+  numbersOf(place: number): Float64Array {
+    const width = this.form.decimals.length;
+    return this.numbers.subarray(place * width, (place + 1) * width);
   }
 
   /** From now on its schedstat is looked at; it has been found with these counts. −1: it is not. */
@@ -40,6 +73,28 @@ export class Schedules {
     if (file < 0) this.results[place] = UNKNOWN;
   }
 
+  /** C may read these files of it by itself; −1: it may not. */
+  allow(place: number, stat: number, io: number): void {
+    this.readable[READABLE * place] = stat;
+    this.readable[READABLE * place + 1] = io;
+  }
+
+  fact(place: number, which: number): number {
+    return this.facts[FACTS * place + which]!;
+  }
+
+  setFact(place: number, which: number, value: number): void {
+    this.facts[FACTS * place + which] = value;
+  }
+
+  /** What stands in its rows between the time and the letter of its state; false: there is no room for it. */
+  setText(place: number, text: Uint8Array): boolean {
+    if (text.length >= TEXT_BYTES) return false;
+    this.texts.set(text, TEXT_BYTES * place);
+    this.texts[TEXT_BYTES * place + text.length] = 0;
+    return true;
+  }
+
   /** Looks at all, unless C has just done so. */
   look(): void {
     if (!this.isLooked) this.native?.lookAtSchedules(this.files, this.counts, this.results);
@@ -48,7 +103,7 @@ export class Schedules {
 
   /** For a look from C; undefined: not each of `processes` is looked at here. */
   resting(processes: number, pids: number): RestingProcesses | undefined {
-    const { files, counts, results } = this;
+    const { files, counts, results, readable, facts, numbers, texts } = this;
     let watched = 0;
     for (let place = 0; place < this.used; place++) if (files[place]! >= 0) watched++;
     if (watched !== processes || pids < 0) return undefined;
@@ -56,7 +111,8 @@ export class Schedules {
       const looked = (): void => {
         this.isLooked = true;
       };
-      this.given = { pids, files, counts, results, looked };
+      const rows = { readable, facts, numbers, texts, ...this.form };
+      this.given = { pids, files, counts, results, rows, looked };
     }
     return this.given;
   }
@@ -86,13 +142,19 @@ export class Schedules {
   }
 
   private grow(): void {
-    const size = this.files.length;
-    const files = new Int32Array(2 * size).fill(-1);
-    const counts = new Float64Array(6 * size);
-    const results = new Uint8Array(2 * size).fill(UNKNOWN);
-    files.set(this.files);
-    counts.set(this.counts);
-    results.set(this.results);
-    [this.files, this.counts, this.results] = [files, counts, results];
+    const size = 2 * this.files.length;
+    this.files = copied(this.files, new Int32Array(size).fill(-1));
+    this.counts = copied(this.counts, new Float64Array(3 * size));
+    this.results = copied(this.results, new Uint8Array(size).fill(UNKNOWN));
+    this.readable = copied(this.readable, new Int32Array(READABLE * size).fill(-1));
+    this.facts = copied(this.facts, new Float64Array(FACTS * size));
+    this.texts = copied(this.texts, Buffer.alloc(TEXT_BYTES * size));
+    this.numbers = copied(this.numbers, new Float64Array(size * this.form.decimals.length));
+    this.grown();
   }
+}
+
+function copied<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
 }
