@@ -306,19 +306,19 @@ size_t schedules_that_changed(const int32_t *files, size_t count, double *counts
         char text[128];
         double *last = counts + 3 * i;
         ssize_t length = files[i] < 0 ? -1 : read_at(files[i], text, sizeof text, 0);
-        results[i] = 2;
+        results[i] = SCHEDULE_UNKNOWN;
         if (length > 0) {
             const char *at = text, *end = text + length;
             double ran = next_number(&at, end), waited = next_number(&at, end), slices = next_number(&at, end);
             /* a kernel that does not count says 0 0 0 */
             if (slices != 0) {
-                results[i] = ran != last[0] || slices != last[2];
+                results[i] = ran != last[0] || slices != last[2] ? SCHEDULE_RAN : SCHEDULE_IDLE;
                 last[0] = ran;
                 last[1] = waited;
                 last[2] = slices;
             }
         }
-        changed += files[i] >= 0 && results[i] != 0;
+        changed += files[i] >= 0 && results[i] != SCHEDULE_IDLE;
     }
     return changed;
 }

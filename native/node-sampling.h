@@ -73,6 +73,9 @@ double next_number(const char **at, const char *end);
 /* All of it, or nothing: never half a line. False: it was refused, or the file has been taken away. */
 bool append_whole(int fd, const char *bytes, size_t size);
 
+/* What a look at a process tells (src/sources/process/schedules.ts); done: its row of this tick is written. */
+enum schedule { SCHEDULE_IDLE, SCHEDULE_RAN, SCHEDULE_UNKNOWN, SCHEDULE_DONE };
+
 /* Looks at schedstat of many; how many of them have run, or have to be looked at in another way. */
 size_t schedules_that_changed(const int32_t *files, size_t count, double *counts, uint8_t *results);
 

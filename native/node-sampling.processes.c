@@ -1,7 +1,7 @@
 /*
  * Processes of a job that only did more of the same, in C: of each that ran since the last tick its stat and io are read and
- * its row is written. A process that is not as JavaScript knew it (another name, a second thread, an end, memory that leapt,
- * a status that is due) is JavaScript's, and so are all others of that tick.
+ * its row is written, with its status now and then. A process that is not as JavaScript knew it (another name, user or CPUs,
+ * a second thread, an end, a large one whose memory leapt) is JavaScript's, and so are all others of that tick.
  * src/sources/process/schedules.ts has what both sides share.
  */
 #include <errno.h>
@@ -11,10 +11,10 @@
 
 #include "node-sampling.h"
 
-enum { TEXT_BYTES = 192, STAT_BYTES = 1024, BYTES = 1 << 18 };
+enum { TEXT_BYTES = 192, PROC_BYTES = 8192, BYTES = 1 << 18 };
 /* What is known of each process. */
-enum fact { START, NAME, STATUS_DUE, STATUS_RSS, STATE, FACTS };
-enum readable { STAT, IO, READABLE };
+enum fact { START, NAME, STATUS_DUE, STATUS_RSS, STATE, ALLOWED, FACTS };
+enum readable { STAT, IO, STATUS, READABLE };
 /* Where among its numbers each one goes, as JavaScript gives them. */
 enum place {
     PPID,
@@ -31,8 +31,24 @@ enum place {
     WAIT_MS,
     RSS_PEAK,
     FIRST_IO,
-    PLACES = FIRST_IO + 6
+    FIRST_STATUS = FIRST_IO + 6,
+    PLACES = FIRST_STATUS + 8
 };
+/* Of /proc/PID/status, in the order of those places. Memory is in kB. */
+static const struct {
+    const char *word;
+    double factor;
+} STATUS_LINES[PLACES - FIRST_STATUS] = {
+    { "Uid:", 1 },
+    { "VmHWM:", 1024 },
+    { "RssAnon:", 1024 },
+    { "RssFile:", 1024 },
+    { "RssShmem:", 1024 },
+    { "VmSwap:", 1024 },
+    { "voluntary_ctxt_switches:", 1 },
+    { "nonvoluntary_ctxt_switches:", 1 },
+};
+static const char ALLOWED_LINE[] = "Cpus_allowed_list:";
 /* Of /proc/PID/stat, as proc(5) numbers them; the state is the third. */
 enum field {
     STAT_PARENT = 4,
@@ -51,8 +67,8 @@ enum field {
 };
 /* Linux tells user space about 100 ticks a second. */
 static const double TICK_MS = 10;
-/* As LEAP_BYTES and LEAP_PART of src/sources/process/process.ts. */
-static const double LEAP_BYTES = 1 << 20, LEAP_PART = 1.0 / 32;
+/* As LEAP_BYTES, LEAP_PART and STATUS_MICROSECONDS of src/sources/process/process.ts, LARGE_BYTES of pss-rounds.ts. */
+static const double LEAP_BYTES = 1 << 20, LEAP_PART = 1.0 / 32, STATUS_US = 10e6, LARGE_BYTES = 16 << 20;
 
 static struct {
     struct shared files, counts, results, readable, facts, numbers, texts;
@@ -64,7 +80,7 @@ static struct {
     int out;
     /* What was read at this tick, and the states; taken over when all of it is written. */
     double *found;
-    uint8_t *states;
+    uint8_t *states, *has_status;
     size_t room;
 } processes = { .newest = -1, .out = -1 };
 
@@ -91,6 +107,14 @@ bool was_process_started(void)
     return moved;
 }
 
+static int32_t hash_of(const char *from, const char *to)
+{
+    uint32_t hash = 0;
+    for (; from < to; from++)
+        hash = hash * 31 + (unsigned char)*from;
+    return (int32_t)hash;
+}
+
 struct stat_text {
     int32_t name;
     char state;
@@ -106,10 +130,7 @@ static bool parse_stat(const char *bytes, size_t length, struct stat_text *stat)
         close--;
     if (open == NULL || close <= open || end - close < 5)
         return false;
-    uint32_t hash = 0;
-    for (const char *p = open + 1; p < close; p++)
-        hash = hash * 31 + (unsigned char)*p;
-    stat->name = (int32_t)hash;
+    stat->name = hash_of(open + 1, close);
     stat->state = close[2];
     const char *p = close + 4;
     for (int field = STAT_PARENT; field < STAT_FIELDS; field++) {
@@ -126,15 +147,46 @@ static bool parse_stat(const char *bytes, size_t length, struct stat_text *stat)
     return true;
 }
 
+/* The status into `found`; false: the user or the CPUs are others now, or the file was cut off. */
+static bool read_status(int file, const double *known, double *found)
+{
+    char bytes[PROC_BYTES];
+    const int *at = processes.places + FIRST_STATUS;
+    ssize_t length = read_at(file, bytes, sizeof bytes, 0);
+    if (length <= 0 || (size_t)length == sizeof bytes)
+        return false;
+    const char *end = bytes + length, *stop;
+    double user = found[at[0]];
+    int32_t allowed = 0;
+    for (const char *line = bytes; line < end; line = stop + 1) {
+        stop = memchr(line, '\n', (size_t)(end - line));
+        if (stop == NULL)
+            return false;
+        if (strncmp(line, ALLOWED_LINE, sizeof ALLOWED_LINE - 1) == 0) {
+            allowed = hash_of(line + sizeof ALLOWED_LINE - 1, stop);
+            continue;
+        }
+        for (int i = 0; i < PLACES - FIRST_STATUS; i++) {
+            size_t size = strlen(STATUS_LINES[i].word);
+            if (strncmp(line, STATUS_LINES[i].word, size) != 0)
+                continue;
+            const char *p = line + size;
+            found[at[i]] = next_number(&p, stop) * STATUS_LINES[i].factor;
+            break;
+        }
+    }
+    return found[at[0]] == user && allowed == (int32_t)known[ALLOWED];
+}
+
 /* What the process has done, into `found`; false: JavaScript has to look. */
 static bool read_process(size_t i, double now, double page, double *found)
 {
-    char bytes[STAT_BYTES];
+    char bytes[PROC_BYTES];
     struct stat_text stat;
     const int32_t *files = (const int32_t *)processes.readable.data + READABLE * i;
     const double *known = (const double *)processes.facts.data + FACTS * i;
     const int *at = processes.places;
-    if (files[STAT] < 0 || files[IO] < 0 || now >= known[STATUS_DUE])
+    if (files[STAT] < 0 || files[IO] < 0 || files[STATUS] < 0)
         return false;
     ssize_t length = read_at(files[STAT], bytes, sizeof bytes, 0);
     if (length <= 0 || (size_t)length == sizeof bytes || !parse_stat(bytes, (size_t)length, &stat))
@@ -142,8 +194,11 @@ static bool read_process(size_t i, double now, double page, double *found)
     const double *fields = stat.fields;
     double rss = fields[STAT_RESIDENT] * page;
     if (stat.name != (int32_t)known[NAME] || fields[STAT_START] != known[START] || fields[STAT_THREADS] != 1 ||
-        fields[STAT_VIRTUAL] == 0 || stat.state == 'Z' || stat.state == 'X' ||
-        fabs(rss - known[STATUS_RSS]) > fmax(LEAP_BYTES, rss * LEAP_PART))
+        fields[STAT_VIRTUAL] == 0 || stat.state == 'Z' || stat.state == 'X')
+        return false;
+    bool leapt = fabs(rss - known[STATUS_RSS]) > fmax(LEAP_BYTES, rss * LEAP_PART);
+    /* what large ones share may have to be read now */
+    if (leapt && fmax(rss, known[STATUS_RSS]) >= LARGE_BYTES)
         return false;
     found[at[PPID]] = fields[STAT_PARENT];
     found[at[THREADS]] = fields[STAT_THREADS];
@@ -157,17 +212,23 @@ static bool read_process(size_t i, double now, double page, double *found)
     found[at[MAJOR_FAULTS]] = fields[STAT_MAJOR];
     found[at[CPU]] = fields[STAT_CPU];
     found[at[WAIT_MS]] = floor(((const double *)processes.counts.data)[3 * i + 1] / 1e6);
-    if (!(found[at[RSS_PEAK]] >= rss))
-        found[at[RSS_PEAK]] = rss;
     processes.states[i] = (uint8_t)stat.state;
 
     length = read_at(files[IO], bytes, sizeof bytes, 0);
     if (length <= 0 || (size_t)length == sizeof bytes)
         return false;
     const char *p = bytes, *end = bytes + length;
-    for (int part = FIRST_IO; part < PLACES; part++)
+    for (int part = FIRST_IO; part < FIRST_STATUS; part++)
         found[at[part]] = next_number(&p, end);
-    return p < end;
+    if (p == end)
+        return false;
+
+    processes.has_status[i] = leapt || now >= known[STATUS_DUE] || known[STATUS_DUE] - now > STATUS_US;
+    if (processes.has_status[i] && !read_status(files[STATUS], known, found))
+        return false;
+    if (!(found[at[RSS_PEAK]] >= rss))
+        found[at[RSS_PEAK]] = rss;
+    return true;
 }
 
 static bool has_changed(size_t i, const double *found)
@@ -216,10 +277,10 @@ bool sample_processes(double time, double page, double *written, double *rows)
         return false;
     for (size_t i = 0; i < count; i++) {
         double *found = processes.found + width * i;
-        if (files[i] < 0 || results[i] == 0)
+        if (files[i] < 0 || results[i] == SCHEDULE_IDLE)
             continue;
         memcpy(found, numbers + width * i, width * sizeof *found);
-        if (results[i] != 1 || !read_process(i, time, page, found))
+        if (results[i] != SCHEDULE_RAN || !read_process(i, time, page, found))
             return false;
         if (!has_changed(i, found))
             continue;
@@ -232,11 +293,16 @@ bool sample_processes(double time, double page, double *written, double *rows)
         return false;
     *written = (double)(to - text);
     for (size_t i = 0; i < count; i++) {
-        if (files[i] < 0 || results[i] == 0)
+        if (files[i] < 0 || results[i] == SCHEDULE_IDLE)
             continue;
         memcpy(numbers + width * i, processes.found + width * i, width * sizeof *numbers);
-        ((double *)processes.facts.data)[FACTS * i + STATE] = processes.states[i];
-        results[i] = 0;
+        double *known = (double *)processes.facts.data + FACTS * i;
+        known[STATE] = processes.states[i];
+        if (processes.has_status[i]) {
+            known[STATUS_DUE] = time + STATUS_US;
+            known[STATUS_RSS] = numbers[width * i + (size_t)processes.places[RSS]];
+        }
+        results[i] = SCHEDULE_DONE;
     }
     return true;
 }
@@ -282,10 +348,13 @@ static napi_value set_process_rows(napi_env env, napi_callback_info info)
     free(processes.decimals);
     free(processes.found);
     free(processes.states);
+    free(processes.has_status);
     processes.decimals = malloc(width);
     processes.found = calloc(width * count, sizeof *processes.found);
     processes.states = calloc(count, 1);
-    if (processes.decimals == NULL || processes.found == NULL || processes.states == NULL)
+    processes.has_status = calloc(count, 1);
+    if (processes.decimals == NULL || processes.found == NULL || processes.states == NULL ||
+        processes.has_status == NULL)
         return number_of(env, -ENOMEM);
     memcpy(processes.decimals, decimals, width);
     processes.width = width;

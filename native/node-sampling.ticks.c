@@ -254,7 +254,9 @@ static void tick(void *timer)
     double runnable = 0;
     if (settings()[RUNNABLE] >= 0 && engine.table_count > 0)
         runnable = ((double *)engine.tables[0].numbers.data)[(int)settings()[RUNNABLE]];
-    if (left > 0 || started || runnable > settings()[MOST_RUNNABLE] || !sample_job(now) || !say_own_cost(now, late)) {
+    /* those that it knows are read here even when somebody else was started */
+    bool done = sample_job(now);
+    if (left > 0 || started || !done || runnable > settings()[MOST_RUNNABLE] || !say_own_cost(now, late)) {
         wake(now, due);
         return;
     }

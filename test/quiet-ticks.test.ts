@@ -289,7 +289,7 @@ for (const [what, changed] of [
   ['has another name', { name: 'others' }],
   ['is somebody else’s pid now', { start: 6000 }],
   ['has ended', { state: 'Z' }],
-  ['has leapt in memory', { rssPages: 3000 }],
+  ['is large and has leapt in memory', { rssPages: 9000 }],
 ] satisfies [string, Partial<FrozenProcess>][]) {
   test(`a process that ${what} is looked at by JavaScript`, { skip }, async (t) => {
     const { reads, work } = await twoProcesses(t);
@@ -298,6 +298,26 @@ for (const [what, changed] of [
     await eventually('JavaScript', () => reads.count > count);
   });
 }
+
+test('a small process that leapt in memory: C reads its status, too', { skip }, async (t) => {
+  const { folder, reads, work } = await twoProcesses(t);
+  const last = (): string[] =>
+    splitLine(fs.readFileSync(path.join(folder, 'process.csv'), 'utf8').trimEnd().split('\n').at(-1)!);
+  const column = (name: string): number => 3 + processTable.columns.findIndex((each) => each.name === name);
+  const leap = { ...MORE, rssPages: 3000 };
+  await eventually('a row of C’s', async () => {
+    work({});
+    await sleep(300);
+    work(leap);
+    await eventually('its row', () => last()[column('rss_bytes')] === String(3000 * 4096));
+    return !reads.times.includes(Number(last()[0]));
+  });
+  const figures = ['rss_anon_bytes', 'rss_file_bytes', 'rss_peak_bytes', 'swap_bytes', 'voluntary_switches', 'uid'];
+  assert.deepEqual(
+    figures.map((name) => Number(last()[column(name)])),
+    [3000 * 3 * 1024, 3000 * 1024, 3000 * 4096 + 8 * 1024, 12 * 1024, 21, 1000],
+  );
+});
 
 test('C and JavaScript have the same places for what they share', () => {
   const source = ['ticks', 'processes']

@@ -6,14 +6,14 @@ const MADV_DONTNEED = 4;
 const START_MS = [5_000, 20_000];
 /** How often it is looked at again: now and then other parts are needed, for a moment. */
 const AGAIN_MS = 60_000;
-/** Giving back costs as much CPU time as half a minute of sampling: it waits until there is something to give. */
+/** Giving back costs as much CPU time as half a minute of sampling: it waits until there is something to give, … */
 const WORTH_BYTES = 16 * 2 ** 20;
-/** Of an agent that has more than this, half of that is worth it. */
+/** … and twice as many looks as the last time, at most so many. */
+const MOST_LOOKS = 64;
+/** Of an agent that has more than this, a quarter of that is worth it. */
 const ENOUGH_BYTES = 45e6;
 /** What is needed with every sample has come back by then. */
 const SETTLE_MS = 5_000;
-/** So many looks are left out when it did not help: then the memory is needed. */
-const IN_VAIN = 10;
 
 /**
  * Gives back, a while after the start and then whenever memory has grown, the parts of Node's own program file that are
@@ -22,19 +22,22 @@ const IN_VAIN = 10;
  */
 export function giveBackStart(): void {
   let least = 0;
-  let leaveOut = 0;
+  let looks = 0;
+  let enough = 1;
   const give = async () => {
     await giveBack();
     setTimeout(settle, SETTLE_MS).unref();
   };
   const isWorth = (now: number): boolean =>
-    least > 0 && now >= Math.max(least + WORTH_BYTES / 2, Math.min(least + WORTH_BYTES, ENOUGH_BYTES));
+    least > 0 && now >= Math.max(least + WORTH_BYTES / 4, Math.min(least + WORTH_BYTES, ENOUGH_BYTES));
   const look = () => {
-    if (leaveOut-- <= 0 && isWorth(process.memoryUsage.rss())) void give();
+    if (++looks < enough || !isWorth(process.memoryUsage.rss())) return;
+    looks = 0;
+    enough = Math.min(2 * enough, MOST_LOOKS);
+    void give();
   };
   const settle = () => {
     const now = process.memoryUsage.rss();
-    leaveOut = isWorth(now) ? IN_VAIN : 0;
     least = least > 0 ? Math.min(least, now) : now;
   };
   for (const after of START_MS) setTimeout(() => void give(), after).unref();

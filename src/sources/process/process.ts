@@ -14,7 +14,7 @@ import { DENIED, GONE, type ProcessFile, type ProcessFiles, processFiles } from 
 import { type Member, MemberWatch } from './members.ts';
 import { type PidNamespaces, pidNamespaces } from './pid-namespaces.ts';
 import { PssRounds } from './pss-rounds.ts';
-import { FACT, RAN, Schedules, UNKNOWN } from './schedules.ts';
+import { DONE, FACT, IDLE, RAN, Schedules, UNKNOWN } from './schedules.ts';
 import { ENDED, ProcessStat, readStat, TICK_MS } from './stat.ts';
 import { processTable } from './table.ts';
 
@@ -24,8 +24,8 @@ const NUMBERS = processTable.columns.filter(({ type }) => type !== 'text').lengt
 const ROW_MICROSECONDS = 60e6;
 /** status is half of the cost of a process; most of it changes slowly. */
 const STATUS_MICROSECONDS = 10e6;
-/** While C reads what runs, statuses that are due so soon are read together, and rows that have to be written. */
-const TOGETHER_MICROSECONDS = { status: 5e6, row: 10e6 };
+/** While C reads what runs, rows that are due so soon are written together. */
+const TOGETHER_MICROSECONDS = 10e6;
 /** CPUs that are new are looked at again so soon: hwloc binds an MPI program that starts to each CPU for a moment. */
 const AGAIN_MICROSECONDS = 0.9e6;
 /** It is read at once when the memory in RAM leapt by so much. */
@@ -35,6 +35,19 @@ const LONGEST_COMMAND = 4096;
 
 const IO = [at.read_chars, at.written_chars, at.read_calls, at.write_calls, at.read_bytes, at.written_bytes];
 const MEMORY = [at.rss_anon_bytes, at.rss_file_bytes, at.rss_shmem_bytes, at.swap_bytes];
+const STATUS_FIELDS = (
+  [
+    ['Uid:', at.uid, 1],
+    ['VmHWM:', at.rss_peak_bytes, 1024],
+    ['RssAnon:', at.rss_anon_bytes, 1024],
+    ['RssFile:', at.rss_file_bytes, 1024],
+    ['RssShmem:', at.rss_shmem_bytes, 1024],
+    ['VmSwap:', at.swap_bytes, 1024],
+    ['voluntary_ctxt_switches:', at.voluntary_switches, 1],
+    ['nonvoluntary_ctxt_switches:', at.involuntary_switches, 1],
+  ] as const
+).map(([word, place, factor]) => ({ word: Buffer.from(word), place, factor }));
+
 const IO_DENIED = {
   table: processTable.name,
   what: 'I/O of other users’ processes',
@@ -60,6 +73,7 @@ const PLACES = [
   at.wait_ms,
   at.rss_peak_bytes,
   ...IO,
+  ...STATUS_FIELDS.map(({ place }) => place),
 ];
 const ROW_FORM = { places: Int32Array.from(PLACES), decimals: new Uint8Array(NUMBERS) };
 
@@ -99,7 +113,6 @@ class Watched {
   nameTold = '';
   userTold = '';
   isTold = false;
-  slicesAtStatus = 0;
   rssAtStatus = 0;
   statusDue = 0;
   rowDue = 0;
@@ -174,7 +187,7 @@ class ProcessReader {
     this.members.update();
     this.schedules.look();
     // a rest is near
-    this.ahead = !this.mayRest ? 0 : this.schedules.areIdle ? (REST_SECONDS - 1) * 1e6 : TOGETHER_MICROSECONDS.row;
+    this.ahead = !this.mayRest ? 0 : this.schedules.areIdle ? (REST_SECONDS - 1) * 1e6 : TOGETHER_MICROSECONDS;
     this.rounds?.begin();
     for (const w of this.watched.values()) {
       w.row = NO_ROW;
@@ -183,7 +196,8 @@ class ProcessReader {
         continue;
       }
       this.rounds?.saw(w);
-      const due = this.isDue(w, time);
+      // a row of C's is enough for one tick
+      const due = this.isDue(w, time) && this.schedules.result(w.schedule) !== DONE;
       // what has ended has said so, even if nobody collects it
       if (!this.changed && (!due || w.state === ENDED)) continue;
       // commands may be long: they are said when they are new, and once a minute
@@ -242,9 +256,9 @@ class ProcessReader {
     const alone = w.numbers[at.threads] === 1;
     const ran = alone ? this.hasRun(w) : RAN;
     if (ran === GONE) return false;
-    const together = this.mayRest && w.slices !== w.slicesAtStatus ? TOGETHER_MICROSECONDS.status : 0;
-    const statusDue = time >= w.statusDue - together || w.statusDue - time > STATUS_MICROSECONDS;
-    if (ran === 0 && !due && !(statusDue && together > 0)) return true;
+    if (ran === DONE) return true;
+    if (ran === IDLE && !due) return true;
+    const statusDue = time >= w.statusDue || w.statusDue - time > STATUS_MICROSECONDS;
     let end = w.stat.read();
     // a stat that was cut off is no stat; a start of its own means that the pid is somebody else's now
     if (end < 0 || !readStat(this.host.bytes, end, stat) || stat.start !== w.start) return false;
@@ -271,7 +285,6 @@ class ProcessReader {
       if (end === GONE) return false;
       if (end > 0) this.readStatus(w, end);
       w.rssAtStatus = rss;
-      w.slicesAtStatus = w.slices;
       w.isSettled = w.allowed === allowed;
       // processes that were found together are spread over the ticks
       const later = STATUS_MICROSECONDS - (isSettled ? 0 : (w.pid % 10) * 1e6);
@@ -299,12 +312,14 @@ class ProcessReader {
       w.userTold = user;
     }
     const isAllowed = isPlain && w.isTold;
-    schedules.allow(place, isAllowed ? w.stat.fd : -1, isAllowed ? w.io.fd : -1);
+    if (isAllowed) schedules.allow(place, w.stat.fd, w.io.fd, w.status.fd);
+    else schedules.allow(place, -1, -1, -1);
     schedules.setFact(place, FACT.start, w.start);
     schedules.setFact(place, FACT.name, w.nameHash);
     schedules.setFact(place, FACT.statusDue, w.statusDue);
     schedules.setFact(place, FACT.statusRss, w.rssAtStatus);
     schedules.setFact(place, FACT.state, w.state);
+    schedules.setFact(place, FACT.allowed, w.allowedHash);
   }
 
   private takeStat(w: Watched, rss: number): void {
@@ -333,6 +348,8 @@ class ProcessReader {
     if (result === UNKNOWN) return this.lookAtSchedule(w);
     // C may have read it since
     w.state = schedules.fact(w.schedule, FACT.state);
+    w.statusDue = schedules.fact(w.schedule, FACT.statusDue);
+    w.rssAtStatus = schedules.fact(w.schedule, FACT.statusRss);
     w.ranNanoseconds = schedules.ran(w.schedule);
     w.slices = schedules.slices(w.schedule);
     if (result === RAN) this.set(w, at.wait_ms, Math.floor(schedules.waited(w.schedule) / 1e6));
@@ -549,19 +566,6 @@ function hashOf(bytes: Buffer, from: number, end: number): number {
 }
 
 const NAMESPACE_IDS = Buffer.from('NSpid:');
-
-const STATUS_FIELDS = (
-  [
-    ['Uid:', at.uid, 1],
-    ['VmHWM:', at.rss_peak_bytes, 1024],
-    ['RssAnon:', at.rss_anon_bytes, 1024],
-    ['RssFile:', at.rss_file_bytes, 1024],
-    ['RssShmem:', at.rss_shmem_bytes, 1024],
-    ['VmSwap:', at.swap_bytes, 1024],
-    ['voluntary_ctxt_switches:', at.voluntary_switches, 1],
-    ['nonvoluntary_ctxt_switches:', at.involuntary_switches, 1],
-  ] as const
-).map(([word, place, factor]) => ({ word: Buffer.from(word), place, factor }));
 
 function statusField(bytes: Buffer, from: number): (typeof STATUS_FIELDS)[number] | undefined {
   for (const field of STATUS_FIELDS) if (spells(bytes, from, field.word)) return field;

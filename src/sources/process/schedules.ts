@@ -6,12 +6,14 @@ export const IDLE = 0;
 export const RAN = 1;
 /** It was not looked at here. */
 export const UNKNOWN = 2;
+/** C has just read it, and written its row of this tick. */
+export const DONE = 3;
 
 /** As in native/node-sampling.processes.c: what C has to know of a process to read it by itself. */
-export const FACT = { start: 0, name: 1, statusDue: 2, statusRss: 3, state: 4 } as const;
-const FACTS = 5;
-/** Files of a process that C reads: stat and io. */
-const READABLE = 2;
+export const FACT = { start: 0, name: 1, statusDue: 2, statusRss: 3, state: 4, allowed: 5 } as const;
+const FACTS = 6;
+/** Files of a process that C reads: stat, io and status. */
+const READABLE = 3;
 /** Words of a row before its numbers. */
 const TEXT_BYTES = 192;
 
@@ -74,9 +76,10 @@ export class Schedules {
   }
 
   /** C may read these files of it by itself; −1: it may not. */
-  allow(place: number, stat: number, io: number): void {
+  allow(place: number, stat: number, io: number, status: number): void {
     this.readable[READABLE * place] = stat;
     this.readable[READABLE * place + 1] = io;
+    this.readable[READABLE * place + 2] = status;
   }
 
   fact(place: number, which: number): number {
