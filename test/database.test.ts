@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -17,13 +18,16 @@ import { databaseSource } from '../src/database/source.ts';
 import { databaseStatus } from '../src/database/status.ts';
 import { submitRecording } from '../src/database/submit.ts';
 import { isDatabaseTrouble } from '../src/database/trouble.ts';
+import { importEpmt } from '../src/import/epmt/import.ts';
 import { gather } from '../src/judge/facts/gather.ts';
 import { jobFeatures } from '../src/judge/outliers/features.ts';
 import { measuredRecordings } from '../src/judge/outliers/measured-job.ts';
 import { report } from '../src/judge/report.ts';
 import { readColumns, recordingsSource } from '../src/query/processes/processes.ts';
 import type { ProcessColumns } from '../src/query/processes/set.ts';
+import { readAllThreads } from '../src/query/processes/threads.ts';
 import { openRecording, type Recording } from '../src/recording/folder/open.ts';
+import { CSV_COLUMNS, csvText, JOB_START, madeProcess, metadataOf, pickle3, tgzOf } from './made/epmt-archive.ts';
 import { START } from './make-recording.ts';
 import { type Server, sharedPostgres, whyNoPostgres } from './postgres/server.ts';
 import { type GivenProcess, makeProcessRecording } from './process-recording.ts';
@@ -112,7 +116,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const fresh = server.fresh();
     const old = await connect(fresh);
     await migrate(old, migrations.slice(0, 1));
-    await assert.rejects(needSchema(old), /are of an older Tacho \(schema 1; this one has 7\)/);
+    await assert.rejects(needSchema(old), /are of an older Tacho \(schema 1; this one has 8\)/);
     await old.query(
       "insert into tacho.processes (job, process, node, source, depth, descendants) values (1, 0, 'c1', 'record', 0, 0)",
     );
@@ -121,6 +125,88 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const { rows } = await old.query<Record<string, string | null>>('select argv0, step from tacho.processes');
     assert.deepEqual(rows, [{ argv0: null, step: null }]);
     await old.close();
+  });
+
+  test('who might read the threads of an earlier schema still may, and has them all', async () => {
+    const fresh = server.fresh();
+    const old = await connect(fresh);
+    await migrate(old, migrations.slice(0, 7));
+    server.sql('postgres', 'create role "A reader" login; create role stranger login');
+    server.sql(
+      nameOf(fresh),
+      `grant usage on schema tacho to public; grant select on tacho.processes, tacho.threads to "A reader";
+       insert into tacho.threads (job, process, thread, tid, cstime) values (1, 0, 0, 17, 3), (1, 0, 1, 18, 4)`,
+    );
+    await migrate(old);
+    await old.close();
+    const sql = 'select job, process, thread, tid, cstime from tacho.threads order by 3';
+    const reader = await connect(server.address(nameOf(fresh), '%41%20reader'));
+    const { rows } = await reader.query(sql);
+    assert.deepEqual(
+      rows.map((row) => Object.values(row).map(Number)),
+      [
+        [1, 0, 0, 17, 3],
+        [1, 0, 1, 18, 4],
+      ],
+    );
+    await reader.close();
+    const stranger = await connect(server.address(nameOf(fresh), 'stranger'));
+    await assert.rejects(stranger.query(sql), /you lack a privilege/);
+    await stranger.close();
+  });
+
+  test('a thread that says what its process says takes no row, and is answered all the same', async () => {
+    const fresh = server.fresh();
+    const connection = await connect(fresh);
+    await migrate(connection);
+    const others = [{ tid: 102, start: JOB_START + 5, end: JOB_START + 6, metrics: { usertime: 3, systemtime: 4 } }];
+    const made = [madeProcess(1), madeProcess(2), madeProcess(3)];
+    made[1]!.threads.push(...others);
+    // its only thread has another number
+    made[2]!.threads[0]!.tid = 4711;
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-lone-'));
+    try {
+      const archive = path.join(folder, 'job.tgz');
+      const data = { name: './c1-papiex-1-0.csv', bytes: csvText(made, CSV_COLUMNS[46]) };
+      fs.writeFileSync(archive, tgzOf([{ name: './job_metadata', bytes: pickle3(metadataOf()) }, data]));
+      const { imported } = await importEpmt([archive], { folder });
+      const recording = openRecording(imported[0]!.recording);
+      const done = await submitRecording(connection, recording);
+      assert.deepEqual([done.processes, done.threads], [3, 4]);
+      const counts = 'select (select count(*) from tacho.thread_rows), (select count(*) from tacho.threads)';
+      assert.equal(server.sql(nameOf(fresh), counts), '3|4');
+      const here = recordingsSource([recording]);
+      const { id } = recording.job;
+      const stored = await databaseSource(connection, [id]);
+      const columns = await here.processes();
+      for (let i = 0; i < columns.length; i++) {
+        const one = { job: 0, node: columns.node[i]!, pid: columns.pid[i]!, start: columns.start[i]! };
+        assert.deepEqual(await stored.threads(one), await here.threads(one), `threads of process ${i}`);
+      }
+      const [measured] = measuredJobs(connection, await namedJobs(connection, [id]));
+      assert.deepEqual(await measured!.threads(columns), readAllThreads(recording, columns));
+      // what only processes have is no thread's
+      assert.equal(server.sql(nameOf(fresh), 'select count(cutime), count(usertime) from tacho.threads'), '0|4');
+      // whoever may not see the processes does not see them as threads
+      server.sql('postgres', 'create role onlooker login');
+      server.sql(
+        nameOf(fresh),
+        `grant usage on schema tacho to onlooker; grant select on all tables in schema tacho to onlooker;
+         alter table tacho.processes enable row level security`,
+      );
+      const onlooker = await connect(server.address(nameOf(fresh), 'onlooker'));
+      const { rows } = await onlooker.query<{ tid: string }>('select tid from tacho.threads order by tid');
+      assert.deepEqual(
+        rows.map(({ tid }) => Number(tid)),
+        [made[1]!.pid, 102, 4711],
+      );
+      await onlooker.close();
+      await submitRecording(connection, recording, { replace: true });
+      assert.equal(server.sql(nameOf(fresh), counts), '3|4');
+    } finally {
+      fs.rmSync(folder, { recursive: true, force: true });
+    }
+    await connection.close();
   });
 
   test('a step that fails leaves the tables as they were; the next one that works is taken', async () => {
@@ -253,7 +339,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const fresh = server.fresh();
     const connection = await connect(fresh);
     await migrate(connection);
-    server.sql(nameOf(fresh), 'alter table tacho.threads add check (tid <> 103)');
+    server.sql(nameOf(fresh), 'alter table tacho.thread_rows add check (tid <> 103)');
     const before = contents(nameOf(fresh));
     const recording = await recordingOf('18');
     await assert.rejects(submitRecording(connection, recording), (error: Error) => {
@@ -265,7 +351,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
       return !isDatabaseTrouble(error);
     });
     assert.equal(contents(nameOf(fresh)), before);
-    server.sql(nameOf(fresh), 'alter table tacho.threads drop constraint threads_tid_check');
+    server.sql(nameOf(fresh), 'alter table tacho.thread_rows drop constraint thread_rows_tid_check');
     assert.equal((await submitRecording(connection, recording)).outcome, 'stored');
     await connection.close();
   });

@@ -20,6 +20,8 @@ export interface CopyWriter {
   doubles(columns: readonly Float64Array[], row: number): void;
   /** Epoch microseconds. */
   time(value: number): void;
+  /** True, or NULL. */
+  truth(value: boolean): void;
   text(value: string): void;
   /** Text that is there even if it is empty. */
   words(value: string): void;
@@ -108,6 +110,13 @@ export function copyWriter(): CopyWriter {
       room(12);
       if (Number.isFinite(value)) long(Math.round(value) - EPOCH_2000);
       else missing();
+    },
+    truth(value) {
+      room(5);
+      if (!value) return missing();
+      view.setInt32(at, 1);
+      buffer[at + 4] = 1;
+      at += 5;
     },
     text(value) {
       room(4);

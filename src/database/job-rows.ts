@@ -18,8 +18,8 @@ export interface TaggedOperation {
   operation: Operation;
 }
 
-/** The rows of a job's processes, with their tree. */
-export function processColumns(set: ProcessSet): Written[] {
+/** The rows of a job's processes, with their tree; `lone` are those whose only thread needs no row. */
+export function processColumns(set: ProcessSet, lone: Uint8Array): Written[] {
   const { parent } = set;
   return [
     { columns: ['process'], write: (to, row) => to.integer(row) },
@@ -30,6 +30,7 @@ export function processColumns(set: ProcessSet): Written[] {
     ...PROCESS_TEXTS.map(([name, column]) => textColumn(column, set[name])),
     ...PROCESS_NUMBERS.map(([name, column, kind]) => numberColumn(column, kind, set[name])),
     ...metricColumns(set.metrics),
+    { columns: ['lone_thread'], write: (to, row) => to.truth(lone[row] === 1) },
   ];
 }
 

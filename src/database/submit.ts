@@ -2,10 +2,11 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { loadAsUsual, longRun } from '../base/short-run.ts';
+import { NOT_OF_THREADS } from '../import/epmt/tables.ts';
 import type { RuleSettings } from '../judge/rules/shared/settings.ts';
 import { damageText, readProcesses } from '../query/processes/processes.ts';
 import type { ProcessSet } from '../query/processes/set.ts';
-import { readAllThreads } from '../query/processes/threads.ts';
+import { readAllThreads, readOwnThreads } from '../query/processes/threads.ts';
 import { isAlive } from '../recording/folder/alive.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { lostRecords } from '../recording/folder/lost-records.ts';
@@ -73,7 +74,12 @@ export async function submitRecording(
   const troubles = new Set<string>();
   const whole = wholeOf(recording, options, troubles);
   for (const trouble of troublesOf(recording)) whole(trouble);
-  const set = readProcesses([recording], (_, damage) => needReadable(damage, whole));
+  const asRecorded = new Set<string>();
+  const set = readProcesses(
+    [recording],
+    (_, damage) => needReadable(damage, whole),
+    ({ name }) => asRecorded.add(name),
+  );
   for (const trouble of set.troubles) troubles.add(trouble);
   if (options.dryRun === true)
     return { outcome: 'planned', job: Number.NaN, processes: set.length, threads: Number.NaN, troubles: [...troubles] };
@@ -87,7 +93,8 @@ export async function submitRecording(
     if (present !== undefined && stays(present)) return sinceThen(present.submitted, recording);
     if (present !== undefined) await database.query('delete from tacho.jobs where job = $1', [present.submitted.job]);
     const kept = present === undefined || options.replace === true ? recording : withWords(recording, present);
-    const { job, threads } = await store(database, kept, set, whole, troubles, options);
+    const read: ReadJob = { recording: kept, set, isAsRecorded: (node) => asRecorded.has(node) };
+    const { job, threads } = await store(database, read, whole, troubles, options);
     return {
       outcome: present === undefined ? 'stored' : 'replaced',
       job,
@@ -198,35 +205,46 @@ interface PresentRow {
 /** A parameter in epoch microseconds as a time, exactly. */
 const moment = (parameter: string): string => `(timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond')`;
 
+/** A recording, and what was read of it already. */
+interface ReadJob {
+  recording: Recording;
+  set: ProcessSet;
+  isAsRecorded: (node: string) => boolean;
+}
+
 async function store(
   database: Database,
-  recording: Recording,
-  set: ProcessSet,
+  { recording, set, isAsRecorded }: ReadJob,
   whole: NeedWhole,
   troubles: Set<string>,
   { rules, origin = path.resolve(recording.path) }: SubmitOptions,
 ): Promise<{ job: number; threads: number }> {
+  const { threads, lone, metrics } = readOwnThreads(recording, set, {
+    isAsRecorded,
+    ofProcesses: NOT_OF_THREADS,
+    damaged(_, damage) {
+      needReadable(damage, whole);
+      troubles.add(damageText(damage));
+    },
+  });
+  const threadCount = lone.reduce((sum, each) => sum + each, threads.length);
   await storeUsers(database, recording.job, set);
   const job = await storeJob(database, recording, set, origin);
   const number = { columns: ['job'], write: (to) => to.bigint(job) } satisfies Written;
   // the database stores while more of the program is loaded, and more is read and worked out
-  const { threads, operations, conclude } = await beside(
+  const { operations, conclude } = await beside(
     database,
-    copyIn(database, 'processes', set.length, [number, ...processColumns(set)]),
+    copyIn(database, 'processes', set.length, [number, ...processColumns(set, lone)]),
     async (pause) => {
       await pause();
       const { taggedOperations, conclude } = await loadAsUsual(() => import('./conclude.ts'));
-      const threads = readAllThreads(recording, set, (_, damage) => {
-        needReadable(damage, whole);
-        troubles.add(damageText(damage));
-      });
       await pause();
-      return { threads, operations: taggedOperations(set), conclude };
+      return { operations: taggedOperations(set), conclude };
     },
   );
   const { report, measured, summaries } = await beside(
     database,
-    copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]),
+    copyIn(database, 'thread_rows', threads.length, [number, ...threadColumns(threads)]),
     async (pause) => {
       await pause();
       return conclude(recording, set, whole, origin, rules);
@@ -239,8 +257,8 @@ async function store(
       where job = $1`,
     [
       job,
-      threads.length,
-      [...threads.metrics.keys()].map(storable),
+      threadCount,
+      metrics.map(storable),
       storableJson(report.summary),
       storableJson(report.findings),
       storableJson(report),
@@ -249,7 +267,7 @@ async function store(
     ],
   );
   await storeSummaries(database, job, await withAccounted(database, summaries));
-  return { job, threads: threads.length };
+  return { job, threads: threadCount };
 }
 
 /** Works beside a copy. Both have ended before the failure of one is told; that of the copy comes first. */

@@ -25,11 +25,11 @@ const TYPES: Record<string, StoredColumn['type']> = {
   'timestamp with time zone': 'time',
 };
 
-/** Tacho's tables in the database that this user may read, with their columns. */
+/** Tacho's tables in the database that this user may read, with their columns; `threads` has all of `thread_rows`. */
 export async function databaseTables(database: Database): Promise<StoredTable[]> {
   const { rows } = await database.query<{ table_name: string; column_name: string; data_type: string }>(
     `select table_name, column_name, data_type from information_schema.columns
-      where table_schema = 'tacho' order by table_name, ordinal_position`,
+      where table_schema = 'tacho' and table_name <> 'thread_rows' order by table_name, ordinal_position`,
   );
   const tables = Map.groupBy(rows, (row) => row.table_name);
   return [...tables].map(([name, columns]) => ({

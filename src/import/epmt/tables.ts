@@ -27,7 +27,7 @@ const OF_PROCESS: readonly string[] = ['rssmax', 'vsize', 'cminflt', 'cmajflt', 
 /** Of a process it is that of its first thread, which lives as long as the process does. */
 const OF_FIRST: readonly string[] = ['rdtsc_duration'] satisfies Metric[];
 /** A thread has none of its own. */
-const NOT_OF_THREADS: readonly string[] = ['cminflt', 'cmajflt', 'cutime', 'cstime'] satisfies Metric[];
+export const NOT_OF_THREADS: readonly string[] = ['cminflt', 'cmajflt', 'cutime', 'cstime'] satisfies Metric[];
 
 /** The metrics of all threads by the names that Tacho gives to them. */
 export interface Metrics {

@@ -33,6 +33,8 @@ export interface NodeProcesses {
   samples: readonly SampledProcess[];
   /** User id → name, where it is known. */
   users: ReadonlyMap<number, string>;
+  /** Called when each process is one end record, with all of its figures. */
+  asRecorded?: () => void;
 }
 
 const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid', 'ranks'] as const;
@@ -66,11 +68,18 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   for (const sample of samples) if (!same.has(sample)) addSample(into, sample, sample.birth, sample.birth, -1);
   columns.length = into.at;
   addRecorded(into);
+  if (samples.length === 0 && starts === undefined && !hasEarlierImages(into)) given.asRecorded?.();
   if (starts === undefined && ends !== undefined) findEarlierBirths(columns);
   takeSampledOut(columns);
   for (const [i, seen] of into.sampled) fillFrom(into, i, seen);
   addCpuTime(columns);
   return columns;
+}
+
+/** Whether a process executed another program that is here, too: then what that one had counted is no part of its figures. */
+function hasEarlierImages({ before, at }: Writer): boolean {
+  for (let i = 0; i < at; i++) if (before[i]! >= 0) return true;
+  return false;
 }
 
 interface Writer extends NodeProcesses {

@@ -26,9 +26,16 @@ import { readThreads } from './threads.ts';
 import { linkProcesses } from './tree.ts';
 
 /** All processes of the recordings, with their tree. */
-export function readProcesses(recordings: readonly Recording[], damaged?: Damaged): ProcessSet {
-  return linkProcesses(readColumns(recordings, { damaged }));
+export function readProcesses(
+  recordings: readonly Recording[],
+  damaged?: Damaged,
+  asRecorded?: AsRecorded,
+): ProcessSet {
+  return linkProcesses(readColumns(recordings, { damaged, asRecorded }));
 }
+
+/** Told of nodes whose processes are their end records, each one with the figures of its own. */
+export type AsRecorded = (node: NodeRecording) => void;
 
 /** Told of what could not be read. */
 export type Damaged = (node: NodeRecording, damage: Damage & { table: string }) => void;
@@ -42,6 +49,7 @@ interface Options {
   damaged?: Damaged | undefined;
   /** What sampling saw, where somebody has it already. */
   sampled?: Sampled;
+  asRecorded?: AsRecorded | undefined;
 }
 
 /** Recordings as a place where processes come from. */
@@ -148,7 +156,8 @@ function readNode(node: NodeRecording, job: ProcessJob, facts: Job, options: Opt
   const ends = read(processEndTable, wanted && recordColumns(wanted));
   const starts = read(processStartTable, wanted && startColumns(wanted));
   const users = usersOf(facts, samples);
-  return { ...mergeProcesses({ job, node: node.name, samples, users, ends, starts }), troubles };
+  const asRecorded = (): void => options.asRecorded?.(node);
+  return { ...mergeProcesses({ job, node: node.name, samples, users, ends, starts, asRecorded }), troubles };
 }
 
 /** What seal left of the samples of each process; undefined when there is more than that, or it leaves processes out. */

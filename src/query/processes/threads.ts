@@ -3,9 +3,10 @@ import type { Recording } from '../../recording/folder/open.ts';
 import type { BatchOf, TextColumn } from '../../recording/read/batch.ts';
 import { readDefined } from '../../recording/read/read.ts';
 import { threadEndTable } from '../../sources/records/tables.ts';
+import type { NameIn } from '../../table/table.ts';
 import { cumulative, type RecordName } from './images.ts';
 import type { Damaged } from './processes.ts';
-import { CPU_TIMES, type ProcessColumns, type ProcessId, type ThreadColumns } from './set.ts';
+import { CPU_TIMES, type ProcessColumns, type ProcessId, type ProcessSet, type ThreadColumns } from './set.ts';
 import { threadNumber } from './thread-name.ts';
 
 type ThreadBatch = BatchOf<typeof threadEndTable>;
@@ -35,14 +36,65 @@ export function withValues<T extends ThreadColumns>(threads: T): T {
 /** The threads of all processes of a recording. */
 export function readAllThreads(recording: Recording, processes: ProcessColumns, damaged?: Damaged): AllThreads {
   const parts: AllThreads[] = [];
-  for (let from = 0, to = 0; from < processes.length; from = to) {
-    while (to < processes.length && processes.node[to] === processes.node[from]) to++;
-    const batch = threadBatch(recording, processes.node[from]!, damaged);
-    if (batch === undefined) continue;
-    const rows = threadRows(batch, processes.pid.subarray(from, to), processes.start.subarray(from, to));
-    parts.push({ ...threadColumns(batch, rows), process: Uint32Array.from(rows.process, (k) => from + k) });
-  }
+  eachNode(processes, (name, from, to) => {
+    const batch = threadBatch(recording, name, damaged);
+    if (batch !== undefined) parts.push(threadsOf(batch, processes, from, to));
+  });
   return withValues(join(parts));
+}
+
+/** The threads that say what their processes do not, and which processes have another one. */
+export interface OwnThreads {
+  threads: AllThreads;
+  /** By process, 1: it has one thread, which has its number, times and metrics. */
+  lone: Uint8Array;
+  /** The metrics that threads have, whether they are among `threads` or not. */
+  metrics: string[];
+}
+
+export interface OwnThreadsOptions {
+  /** Whether the processes of a node have the figures of their end records. */
+  isAsRecorded: (node: string) => boolean;
+  /** Metrics that only processes have. */
+  ofProcesses: readonly string[];
+  damaged?: Damaged;
+}
+
+/** The threads of all processes, without making rows of those that the recording does not have, either (`implied_by`). */
+export function readOwnThreads(recording: Recording, processes: ProcessSet, options: OwnThreadsOptions): OwnThreads {
+  const parts: AllThreads[] = [];
+  const lone = new Uint8Array(processes.length);
+  const metrics = new Set<string>();
+  eachNode(processes, (name, from, to) => {
+    const batch = options.isAsRecorded(name) ? ownBatch(recording, name, processes, options.ofProcesses) : undefined;
+    const all = batch ?? threadBatch(recording, name, options.damaged);
+    if (all === undefined) return;
+    const threads = withValues(threadsOf(all, processes, from, to));
+    parts.push(threads);
+    if (batch !== undefined) {
+      lone.fill(1, from, to);
+      for (const process of threads.process) lone[process] = 0;
+      for (const { name: metric } of batch.table.columns) {
+        const values = processes.metrics.get(metric);
+        const isOfLone = values?.some((value, i) => lone[i] === 1 && !Number.isNaN(value));
+        if (isOfLone === true || threads.metrics.has(metric)) metrics.add(metric);
+      }
+    }
+    for (const metric of threads.metrics.keys()) metrics.add(metric);
+  });
+  return { threads: withValues(join(parts)), lone, metrics: [...metrics] };
+}
+
+function eachNode({ length, node }: ProcessColumns, use: (name: string, from: number, to: number) => void): void {
+  for (let from = 0, to = 0; from < length; from = to) {
+    while (to < length && node[to] === node[from]) to++;
+    use(node[from]!, from, to);
+  }
+}
+
+function threadsOf(batch: ThreadBatch, { pid, start }: ProcessColumns, from: number, to: number): AllThreads {
+  const rows = threadRows(batch, pid.subarray(from, to), start.subarray(from, to));
+  return { ...threadColumns(batch, rows), process: Uint32Array.from(rows.process, (k) => from + k) };
 }
 
 function threadBatch(recording: Recording, name: string, damaged?: Damaged): ThreadBatch | undefined {
@@ -53,6 +105,30 @@ function threadBatch(recording: Recording, name: string, damaged?: Damaged): Thr
   for (const damage of batch.damage) damaged?.(node, { ...damage, table });
   return batch;
 }
+
+/** The rows that a node has of threads; undefined: there are no others, or others are not what the processes say. */
+function ownBatch(
+  recording: Recording,
+  name: string,
+  { metrics, troubles }: ProcessSet,
+  ofProcesses: readonly string[],
+): ThreadBatch | undefined {
+  const node = recording.nodes.find((one) => one.name === name);
+  if (troubles.length > 0 || !node?.tables.has(threadEndTable.name)) return undefined;
+  const batch = readDefined(node, threadEndTable, { implied: false });
+  if (batch.table.implied_by === undefined || batch.damage.length > 0) return undefined;
+  // what a first thread had counted in an earlier program would be taken off
+  const columns = new Set(batch.table.columns.map((column) => column.name));
+  if (columns.has('starttime' satisfies RecordName)) return undefined;
+  const others = [...metrics.keys()].filter((metric) => !columns.has(metric));
+  const lacking = [...columns].some((column) => !NO_METRICS.has(column) && !metrics.has(column));
+  if (lacking || others.some((metric) => !ofProcesses.includes(metric))) return undefined;
+  // of a process either part of its CPU time counts alone, of a thread only both
+  const [user, system] = CPU_TIMES.map((time) => metrics.get(time));
+  return user?.every((value, i) => Number.isNaN(value) === Number.isNaN(system?.[i])) ? batch : undefined;
+}
+
+const NO_METRICS = new Set<string>(['thread_start', 'ended'] satisfies NameIn<typeof threadEndTable>[]);
 
 interface ThreadRows {
   /** Rows of the table; `process` and `earlier` go along with it. */

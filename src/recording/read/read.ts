@@ -27,6 +27,8 @@ export interface ReadAllOptions<N extends string = string> extends ReadOptions<N
   edges?: boolean;
   /** Receives, by the name of the part, the bytes of lines that were not taken. */
   reject?: (part: string, bytes: Uint8Array) => void;
+  /** False: without the rows that another table implies (`implied_by`). */
+  implied?: boolean;
 }
 
 /**
@@ -163,7 +165,7 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   for (const key of table.keys) rows.addText(key.name);
   const implying = impliedBy(table);
   // without all rows that there were, nobody knows which processes have none
-  if (implying !== undefined && damage.length === 0) {
+  if (implying !== undefined && damage.length === 0 && options.implied !== false) {
     const names = columns.map((column) => column.name).filter((column) => wanted?.has(column) ?? true);
     const processes = readTable(node, implying, { columns: impliedColumns(names) });
     damage.push(...processes.damage);
