@@ -24,7 +24,10 @@ const nativeModules: Plugin = {
     // few need it, and it is a third of everything: it lies beside the bundle
     bundler.onResolve({ filter: /^@platformatic\/kafka$/ }, () => ({ path: './kafka.cjs', external: true }));
     // only who asks the history needs it: the bundle of its JavaScript and its library lie beside the program
-    bundler.onResolve({ filter: /^@duckdb\/node-api$/ }, () => ({ path: './duckdb.cjs', external: true }));
+    bundler.onResolve({ filter: /^@duckdb\/node-api$/ }, () => ({ path: DUCKDB, namespace: 'another part' }));
+    bundler.onLoad({ filter: /.*/, namespace: 'another part' }, ({ path: name }) => ({
+      contents: `module.exports = tachoPart('${name}');`,
+    }));
     // commander starts verbs that are programs of their own with it, of which there are none; it is a tenth of a start
     bundler.onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
       importer.includes('/commander/') ? { path: 'nothing', namespace: 'nothing' } : undefined,
@@ -99,8 +102,12 @@ async function bundleDuckDb(outfile: string, library: string): Promise<void> {
     stdin: { contents: "export { DuckDBInstance } from '@duckdb/node-api';", resolveDir: HERE },
     outfile,
     ...SHARED,
+    charset: 'ascii',
+    banner: { js: HEAD },
+    footer: { js: '})' },
     plugins: [beside],
   });
+  sign(outfile);
 }
 
 /** start.cjs reads the bundle as one byte a character, which is quick: regular expressions beyond ASCII would not match. */
@@ -122,7 +129,11 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   export: ['export'],
   import: ['import'],
   serve: ['serve', 'mcp', 'plot'],
+  history: ['jobs', 'history', 'waste', 'hogs', 'load', 'uptime', 'sql'],
 };
+
+/** The JavaScript of DuckDB, which whoever asks the history loads. */
+export const DUCKDB = 'duckdb';
 
 /** What `stop` loads when no agent runs any more (src/cli/stop-whole.ts): it seals and judges. */
 export const FINISH = 'finish';
@@ -216,12 +227,12 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
       metafile: true,
     }),
     bundleKafka(at('kafka.cjs')),
-    ...(isWhole ? [bundleDuckDb(at('duckdb.cjs'), duckdb)] : []),
+    ...(isWhole ? [bundleDuckDb(at(`${DUCKDB}.cjs`), duckdb)] : []),
   ]);
   for (const [file, { inputs }] of Object.entries(metafile.outputs)) {
     const name = path.basename(file, '.cjs');
     const judges = Object.keys(inputs).find((input) => input.startsWith('src/judge/'));
-    if (!['tacho', FINISH, 'serve', 'run', 'report', 'import'].includes(name) && judges !== undefined)
+    if (!['tacho', FINISH, 'serve', 'run', 'report', 'import', 'history'].includes(name) && judges !== undefined)
       throw new Error(`scripts/bundle.ts: ${name}.cjs has more than its verbs need: ${judges}`);
     nodesOwn(at(`${name}.cjs`));
     sign(at(`${name}.cjs`));

@@ -11,7 +11,7 @@ import { REPORT_FILE } from '../src/judge/kept-report.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../test/made/epmt-archive.ts';
 import { buildWeb } from './build-web.ts';
-import { bundle, DUCKDB_PACKAGE, FINISH, PARTS } from './bundle.ts';
+import { bundle, DUCKDB, DUCKDB_PACKAGE, FINISH, PARTS } from './bundle.ts';
 
 /**
  * Makes tacho-<version>-linux-<architecture>.tar.gz in dist/, or in the folder given; with --quick, which is enough for
@@ -110,6 +110,10 @@ async function compile(): Promise<void> {
     ['start', '-o', started],
     ['stop', started, '--no-seal'],
     ['serve', '--help'],
+    ['index', scratch],
+    ['jobs', scratch, '--user', '*', '--from', '2026-01-01'],
+    ['jobs', scratch, '--format', 'csv'],
+    ['history', scratch, '--from', '2026-01-01', '--by', 'hour-weekday'],
     ['agent', '--recording', started, '--interval', '0.2s', '--watch-pid', '0', '--node', 'second'],
   ];
   for (const args of runs) {
@@ -120,7 +124,7 @@ async function compile(): Promise<void> {
     if (done.status !== 0) throw new Error(`the bundled program does not run:\n${done.stderr}`);
   }
   fs.rmSync(scratch, { recursive: true });
-  for (const name of ['tacho', FINISH, ...Object.keys(PARTS)])
+  for (const name of ['tacho', FINISH, DUCKDB, ...Object.keys(PARTS)])
     if (!fs.existsSync(at(`lib/${name}.compiled`))) throw new Error('V8 left no compiled code');
 }
 

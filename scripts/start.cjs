@@ -20,6 +20,13 @@ const PARTS = {
   serve: 'serve',
   mcp: 'serve',
   plot: 'serve',
+  jobs: 'history',
+  history: 'history',
+  waste: 'history',
+  hogs: 'history',
+  load: 'history',
+  uptime: 'history',
+  sql: 'history',
 };
 // a second thread is of the part that has begun it (src/cli/thread.ts)
 const verb = process.argv[2] === '--thread' && process.argv[3] !== 'list' ? 'report' : process.argv[2];

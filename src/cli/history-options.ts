@@ -14,7 +14,6 @@ import { jobsTable } from '../history/tables/jobs.ts';
 import type { JobNumber } from '../history/tables/summary.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
-import { forgivingRules } from './rule-settings.ts';
 import { parseTags } from './tags.ts';
 
 /** Which jobs are meant, as people write it. */
@@ -181,7 +180,7 @@ export async function historyOf(places: readonly string[], options: DatabaseOpti
   let bar: ReturnType<typeof progress> | undefined;
   return openHistory({
     folders: places,
-    rules: await forgivingRules(options.config),
+    rules: async () => (await import('./rule-settings.ts')).forgivingRules(options.config),
     leftOut: ({ message, hint }) => {
       warn(`left out: ${message}${hint === undefined ? '' : `; ${hint}`}`);
       process.exitCode = 1;

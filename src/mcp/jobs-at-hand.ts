@@ -2,7 +2,6 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { isForeignLink } from '../base/plain-file.ts';
-import { stated } from '../base/stated.ts';
 import { type History, openHistory } from '../history/ask/history.ts';
 import { gather } from '../judge/facts/gather.ts';
 import { readKeptReport } from '../judge/kept-report.ts';
@@ -33,10 +32,11 @@ export class JobsAtHand {
 
   /** Opened for each question: recordings come and go. */
   async asking<T>(work: (history: History) => Promise<T>): Promise<T> {
+    const rules = this.#rules;
     const history = await openHistory({
       folders: this.#folders,
       leftOut: ({ message }) => void this.#leftOut.add(message),
-      ...stated({ rules: this.#rules }),
+      ...(rules === undefined ? {} : { rules: async () => rules }),
     });
     try {
       return await work(history);

@@ -5,9 +5,8 @@ import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { Fault } from '../../base/fault.ts';
 import { header } from '../../table/table.ts';
 import { connectDuckDb } from '../index/connect-duckdb.ts';
-import { dayOf, indexFolder } from '../index/index-files.ts';
+import { dayOf, indexFolder, JOURNAL } from '../index/index-files.ts';
 import { indexVersion, TABLES_MARK } from '../index/index-version.ts';
-import { JOURNAL } from '../index/index-writer.ts';
 import { isMonth, partsBetween } from '../index/months.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { duckdb } from './dialect.ts';
@@ -108,8 +107,14 @@ function asFault(error: unknown): Fault {
 
 async function ask(connection: DuckDBConnection, sql: string): Promise<Record<string, Cell>[]> {
   const reader = await connection.runAndReadAll(sql);
-  const names = reader.columnNames();
-  return reader.getRows().map((row) => Object.fromEntries(row.map((value, i) => [names[i]!, cellOf(value)])));
+  // column by column: DuckDB's rows ask for the type of each value again
+  const columns = reader.getColumns().map((values) => values.map(cellOf));
+  const named = reader.columnNames().map((name, i) => [name, columns[i]!] as const);
+  return Array.from({ length: reader.currentRowCount }, (_, row) => {
+    const cells: Record<string, Cell> = {};
+    for (const [name, values] of named) cells[name] = values[row]!;
+    return cells;
+  });
 }
 
 /** Whole numbers are numbers as far as these hold them; all else that is no plain value is text. */

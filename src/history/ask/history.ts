@@ -7,7 +7,6 @@ import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import { findEach, openRecording } from '../../recording/folder/open.ts';
 import type { Entry } from '../index/entry.ts';
 import { hasIndex } from '../index/index-files.ts';
-import { summariesOf } from '../make/summaries.ts';
 import type { JobSummary } from '../tables/summary.ts';
 import { postgres } from './dialect.ts';
 import type { Cell, Engine } from './engine.ts';
@@ -35,8 +34,8 @@ export interface HistoryPlace {
   database?: Queryable;
   /** Told of a recording that cannot be summarised; the others answer all the same. Without it that is thrown. */
   leftOut?: (why: Fault) => void;
-  /** The rules as the configuration has them, for recordings that are summarised now. */
-  rules?: RuleSettings;
+  /** The rules as the configuration has them: asked for when recordings are summarised. */
+  rules?: () => Promise<RuleSettings>;
   /** Told how many of how many recordings were summarised. */
   progress?: (done: number, of: number) => void;
 }
@@ -123,22 +122,23 @@ function engineHistory(open: () => Promise<Engine>): History {
 function summarisedHistory(folders: readonly string[], indexed: readonly string[], place: HistoryPlace): History {
   let made: Entry[] | undefined;
   let scratch: string | undefined;
-  const entries = (nodeHours: boolean): Entry[] => {
+  const entries = async (nodeHours: boolean): Promise<Entry[]> => {
     if (made === undefined || (nodeHours && !made.some(({ stamp }) => stamp === 'hours')))
-      made = summarised(folders, nodeHours, place);
+      made = await summarised(folders, nodeHours, place);
     return made;
   };
   const asked = engineHistory(async () => {
     const { changeIndex } = await import('../index/index-writer.ts');
     scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-history-'));
-    await changeIndex(scratch, (index) => index.change(entries(true)));
+    const all = await entries(true);
+    await changeIndex(scratch, (index) => index.change(all));
     return indexEngine([...indexed, scratch]);
   });
   return {
     ...asked,
     async selectJobs(filter = {}) {
       if (indexed.length > 0) return asked.selectJobs(filter);
-      const rows = entries(false).flatMap(({ summaries }) => summaries?.jobs ?? []);
+      const rows = (await entries(false)).flatMap(({ summaries }) => summaries?.jobs ?? []);
       return inOrder(
         rows.filter((row) => isWanted(row, filter)),
         filter,
@@ -151,11 +151,14 @@ function summarisedHistory(folders: readonly string[], indexed: readonly string[
   };
 }
 
-function summarised(
+async function summarised(
   folders: readonly string[],
   nodeHours: boolean,
-  { leftOut, rules, progress }: HistoryPlace,
-): Entry[] {
+  { leftOut, rules: configured, progress }: HistoryPlace,
+): Promise<Entry[]> {
+  // what judges is a third of the program: an index answers without it
+  const { summariesOf } = await import('../make/summaries.ts');
+  const rules = await configured?.();
   const found = findEach(folders, (folder) => folder, leftOut);
   return found.flatMap((folder, i): Entry[] => {
     const id = path.resolve(folder);

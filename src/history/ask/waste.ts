@@ -1,4 +1,3 @@
-import { rules } from '../../judge/rules/index.ts';
 import type { Engine } from './engine.ts';
 import type { JobFilter } from './filter.ts';
 import { conditionsOf, where, windowOf } from './where.ts';
@@ -48,7 +47,7 @@ export async function askWaste(engine: Engine, by: WasteGroup, filter: JobFilter
       from ${table('jobs', { from: filter.from, to: filter.to })} j ${conditions}
       group by ${by === 'job' ? 'j.job' : key}, j.findings`,
   );
-  const common = commonFindings(findings);
+  const common = await commonFindings(findings);
   return rows.map((row): WasteRow => {
     const group = String(row.k ?? '');
     const finding = common.get(group);
@@ -66,15 +65,16 @@ export async function askWaste(engine: Engine, by: WasteGroup, filter: JobFilter
   });
 }
 
-const WASTE_RULES = new Set(rules.filter(({ kind }) => kind === 'waste').map(({ id }) => id));
-
-function commonFindings(rows: readonly Record<string, unknown>[]): Map<string, string> {
+async function commonFindings(rows: readonly Record<string, unknown>[]): Promise<Map<string, string>> {
+  // other questions need no rules
+  const { rules } = await import('../../judge/rules/index.ts');
+  const wasteRules = new Set(rules.filter(({ kind }) => kind === 'waste').map(({ id }) => id));
   const counts = new Map<string, Map<string, number>>();
   for (const { k, findings, jobs } of rows) {
     if (typeof findings !== 'string') continue;
     const own = counts.get(String(k ?? '')) ?? new Map<string, number>();
     counts.set(String(k ?? ''), own);
-    for (const id of findings.split(',').filter((one) => WASTE_RULES.has(one)))
+    for (const id of findings.split(',').filter((one) => wasteRules.has(one)))
       own.set(id, (own.get(id) ?? 0) + Number(jobs));
   }
   return new Map(

@@ -9,8 +9,8 @@ import { openHistory } from '../ask/history.ts';
 import { findingsTable } from '../tables/findings.ts';
 import { jobsTable } from '../tables/jobs.ts';
 import { buildIndex } from './build.ts';
-import { dayOf, daysOf, indexFolder, partsIn } from './index-files.ts';
-import { changeIndex, JOURNAL } from './index-writer.ts';
+import { dayOf, daysOf, indexFolder, JOURNAL, partsIn } from './index-files.ts';
+import { changeIndex } from './index-writer.ts';
 import { readRows } from './row-file.ts';
 import { verifyIndex } from './verify.ts';
 
@@ -196,7 +196,7 @@ test('rules that the configuration switches off find nothing in the history, wit
   assert.equal(findingsIn(archive).filter((each) => each.endsWith(' job-failed')).length, 0);
   for (const [settings, count] of [
     [{}, 1],
-    [{ rules: off }, 0],
+    [{ rules: async () => off }, 0],
   ] as const) {
     const history = await openHistory({ folders: [path.join(archive, 'job-3')], ...settings });
     const [job] = await history.selectJobs({});

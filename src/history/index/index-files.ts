@@ -16,6 +16,9 @@ export function hasIndex(archive: string): boolean {
   }
 }
 
+/** A change that is being made. */
+export const JOURNAL = 'change.json';
+
 const DAY_US = 86_400_000_000;
 
 /** The day (UTC) of a moment in epoch microseconds, as in `day=2026-03-02`. */

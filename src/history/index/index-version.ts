@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { quickMark } from '../../base/quick-hash.ts';
 import { header } from '../../table/table.ts';
 import { SUMMARY_TABLES } from '../tables/summary.ts';
 
@@ -11,12 +11,9 @@ export interface Version {
 }
 
 /** Of the names and types of all columns: files of an index have the same ones. */
-export const TABLES_MARK = createHash('sha1')
-  .update(
-    JSON.stringify(Object.values(SUMMARY_TABLES).map((table) => [header(table), table.columns.map((c) => c.type)])),
-  )
-  .digest('hex')
-  .slice(0, 12);
+export const TABLES_MARK = quickMark(
+  JSON.stringify(Object.values(SUMMARY_TABLES).map((table) => [header(table), table.columns.map((c) => c.type)])),
+);
 
 /** Undefined: there is no index, or none that can be read. */
 export function indexVersion(index: string): Version | undefined {

@@ -8,7 +8,7 @@ import { replaceJson } from '../../recording/folder/replace.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { Catalogue, type Gone } from './catalogue.ts';
 import { dayOfRow, type Entry, entryOf, type Listed } from './entry.ts';
-import { dayFolder, daysOf, indexFolder, partsIn } from './index-files.ts';
+import { dayFolder, daysOf, indexFolder, JOURNAL, partsIn } from './index-files.ts';
 import { indexVersion, TABLES_MARK, type Version } from './index-version.ts';
 import { withLock } from './lock.ts';
 import { joinMonths, MONTHS } from './months.ts';
@@ -200,9 +200,6 @@ async function synced(files: readonly string[]): Promise<void> {
       }),
     );
 }
-
-/** A change that is being made. */
-export const JOURNAL = 'change.json';
 
 export const TABLE_NAMES = Object.keys(SUMMARY_TABLES) as SummaryTableName[];
 

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { quickMark } from '../../base/quick-hash.ts';
 import { SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import { connectDuckDb } from './connect-duckdb.ts';
 import { dayFolder, dayOf, daysOf, partsIn } from './index-files.ts';
@@ -61,8 +61,7 @@ const partsOf = (index: string, table: SummaryTableName, days: readonly string[]
       .sort();
   });
 
-const copyName = (month: string, parts: readonly string[]): string =>
-  `${month}-${createHash('sha1').update(parts.join('\n')).digest('hex').slice(0, 16)}.parquet`;
+const copyName = (month: string, parts: readonly string[]): string => `${month}-${quickMark(parts.join('\n'))}.parquet`;
 
 const copyPath = (index: string, table: SummaryTableName, name: string): string =>
   path.join(index, MONTHS, table, name);
