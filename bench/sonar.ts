@@ -13,8 +13,8 @@ const SITE = { nodes: 20, days: 31, jobs: 10 };
 /**
  * Jobs of one user in a month, from what Sonar sampled. Sonar's own `jobs` reads all text of the period again for each
  * question; it cannot be had here, so DuckDB does that in its place, with all cores and a compiled reader of CSV. Beside it,
- * `tacho jobs` on the index of the same samples after `tacho import sonar`. Half of its time is loading DuckDB, so the ratio
- * grows with the period.
+ * `tacho jobs` on the index of the same samples after `tacho import sonar`. Most of its time is the start of Node and DuckDB, so
+ * the ratio grows with the period.
  */
 export async function bench({ rounds = 5, tacho = TACHO } = {}): Promise<Row[]> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bench-'));

@@ -76,7 +76,7 @@ function excusedWords({ excused = [] }: Totals, cases: readonly CaseResult[]): s
   const listed = (what: 'stolen' | 'others'): string =>
     jobs
       .flatMap(({ name, [what]: share }) => (share === undefined ? [] : `*${name}* (${(100 * share).toFixed(0)} %)`))
-      .join(', ');
+      .join('; ');
   const [stolen, others] = [listed('stolen'), listed('others')];
   const again = cases.flatMap(({ name, tries = 1 }) => (tries > 1 ? `*${name}*` : []));
   return [
@@ -98,7 +98,7 @@ function excusedWords({ excused = [] }: Totals, cases: readonly CaseResult[]): s
       ? []
       : [
           `- These jobs were recorded twice, as others or the hypervisor took CPUs the first time, or it failed; the second recording
-  counts: ${again.join(', ')}.
+  counts: ${again.join('; ')}.
 `,
         ]),
   ].join('');
