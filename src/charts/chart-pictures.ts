@@ -1,5 +1,5 @@
 import type { Material } from '../query/material.ts';
-import { draw } from './draw.ts';
+import { draw, extentOf } from './draw.ts';
 import { heatHeight } from './heat-height.ts';
 import { JOB_CHARTS } from './job-charts.ts';
 import { makeChartData } from './make-chart-data.ts';
@@ -23,7 +23,7 @@ export function chartPictures(material: Material, range: { from?: number; to?: n
     const isHeat = chart.heat === true && drawing.series.length > 1;
     const data = makeChartData(drawing, isHeat ? 'heat' : undefined);
     const height = isHeat ? Math.min(MOST_HIGH, heatHeight(drawing.series.length) + 50) : HEIGHT;
-    const look = { theme: LIGHT, start: material.job.start };
+    const look = { theme: LIGHT, start: material.job.start, extent: extentOf(material, range) };
     return [{ svg: chartSvg(data, look, { width: WIDTH, height }), width: WIDTH, height }];
   });
 }

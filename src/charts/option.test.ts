@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChartData } from './chart-data.ts';
-import { chartOption, DARK, HEAT, LIGHT, unlikeRows } from './option.ts';
+import { chartOption, DARK, HEAT, heatColumns, LIGHT, seriesName, unlikeRows } from './option.ts';
 
 const data: ChartData = {
   ...{ id: 'memory', title: 'Memory used', unit: 'bytes', scope: 'job', source: '', from: 500_000, step: 1e6 },
@@ -47,4 +47,53 @@ test('on a small screen more than half of a heat map is the map', () => {
     grid: { left: number; right: number }[];
   };
   assert.ok(grid[0]!.left + grid[0]!.right < 340 / 2);
+});
+
+test('a heat map of few steps ends with the job, and every cell stands where its step is', () => {
+  // 30 s in steps of 12 s, of which the first begins 5 s before the job and the last ends 1 s after it
+  const heat: ChartData = {
+    ...data,
+    ...{ as: 'heat', from: -5e6, step: 12e6, count: 2 },
+    series: [
+      { node: 'c1', mean: [1, 2, 3] },
+      { node: 'c2', mean: [4, null, 6] },
+    ],
+    band: { min: [1, 2, 3], mean: [2.5, 2, 4.5], max: [4, 2, 6], sum: [5, 2, 9] },
+  };
+  const look = { theme: LIGHT, start: 0, extent: [0, 30e6] as const };
+  const { xAxis, series } = chartOption(heat, look) as {
+    xAxis: { data?: string[]; min?: number; max?: number }[];
+    series: { data: [number, number, number][] }[];
+  };
+  assert.deepEqual([xAxis[3]!.min, xAxis[3]!.max], [0, 30e6]);
+  const columns = xAxis[0]!.data!.length;
+  const shareOf = (y: number, value: number): number =>
+    series[0]!.data.filter((cell) => cell[1] === y && cell[2] === value).length / columns;
+  const near = (share: number, seconds: number): void =>
+    assert.ok(Math.abs(share - seconds / 30) < 0.01, `${share * 30} s of ${seconds}`);
+  near(shareOf(0, 1), 7);
+  near(shareOf(0, 2), 12);
+  near(shareOf(0, 3), 11);
+  near(shareOf(1, 6), 11);
+  assert.equal(series[0]!.data.length, Math.round((shareOf(0, 1) * 2 + shareOf(0, 2) + shareOf(0, 3) * 2) * columns));
+  // steps that fit are cells as they are
+  assert.deepEqual(heatColumns(heat, { extent: [-5e6, 31e6] }), [0, 1, 2]);
+});
+
+test('a line says what it is the limit of', () => {
+  const labels = (changes: Partial<ChartData>, threshold?: number): string[] =>
+    (
+      chartOption(
+        { ...data, ...changes },
+        { theme: LIGHT, start: 0, ...(threshold === undefined ? {} : { threshold }) },
+      ) as { series: { markLine?: { label: { formatter: string } } }[] }
+    ).series.flatMap(({ markLine }) => markLine?.label.formatter ?? []);
+  assert.deepEqual(labels({}, 2), ['threshold of the finding: 2 B']);
+  assert.deepEqual(labels({ limit: 4 }), ['limit: 4 B']);
+  assert.deepEqual(labels({ limit: 4, count: 2 }), ['limit of each: 4 B']);
+});
+
+test('the cgroup of the job itself is named in words', () => {
+  assert.equal(seriesName({ node: 'c1', key: '.' }), 'c1, whole job');
+  assert.equal(seriesName({ node: 'c1', key: 'step_0' }), 'c1 step_0');
 });

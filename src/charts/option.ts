@@ -62,9 +62,9 @@ export interface ChartLook {
   /** When the job began: axes count from there. */
   start: number;
   bands?: readonly ChartBand[];
-  /** A limit that values are held against. */
-  limit?: number;
-  /** From when to when lines are drawn, so that all charts of a page have the same time from left to right (default: as the values are). */
+  /** The threshold of a finding that is shown. */
+  threshold?: number;
+  /** From when to when it is drawn, so that all charts of a page have the same time from left to right (default: as the values are). */
   extent?: readonly [from: number, to: number];
   /** What is drawn from left to right: time since the start, percent of the job's time (a million to each), or dates. */
   across?: 'time' | 'progress' | 'date';
@@ -92,12 +92,9 @@ export const chartOption = (data: ChartData, look: ChartLook): EChartsOption =>
 export const stepsOf = (data: ChartData): number => data.band?.mean.length ?? data.series[0]?.mean.length ?? 0;
 export const endOf = (data: ChartData): number => data.from + data.step * stepsOf(data);
 
-/** From when to when a chart is drawn; cells of heat maps fill all of it. */
-export const extentOf = (
-  data: ChartData,
-  { extent }: Pick<ChartLook, 'extent'>,
-): readonly [from: number, to: number] =>
-  data.as === 'heat' || extent === undefined ? [data.from, endOf(data)] : extent;
+/** From when to when a chart is drawn. */
+export const extentOf = (data: ChartData, { extent }: Pick<ChartLook, 'extent'>): readonly [from: number, to: number] =>
+  extent ?? [data.from, endOf(data)];
 
 const timesOf = ({ from, step }: ChartData, length: number): number[] =>
   Array.from({ length }, (_, i) => from + (i + 0.5) * step);
@@ -108,8 +105,11 @@ function lineTimes(data: ChartData, look: ChartLook, length: number): number[] {
   return timesOf(data, length).map((time) => Math.min(Math.max(time, from), to));
 }
 
+/** The cgroup of the job itself has this name, those of its steps are below it. */
+const WHOLE_JOB = '.';
+
 export const seriesName = ({ node, key }: { node: string; key?: string | undefined }): string =>
-  key === undefined ? node : `${node} ${key}`;
+  key === undefined ? node : key === WHOLE_JOB ? `${node}, whole job` : `${node} ${key}`;
 
 type Series = NonNullable<Extract<EChartsOption['series'], readonly unknown[]>>[number];
 type Values = readonly (number | null)[];
@@ -245,6 +245,23 @@ function range(times: readonly number[], min: Values, max: Values, color: string
   ];
 }
 
+/** Steps that reach beyond the time that is drawn by less than this of it are not cut. */
+const OVERLAP = 0.005;
+/** Columns of equal width for few steps, of which the first and the last are cut. */
+const LEAST_COLUMNS = 200;
+
+/** The step that each column of a heat map shows: cells have equal widths, but steps may begin before the job and end after it. */
+export function heatColumns(data: ChartData, look: Pick<ChartLook, 'extent'>): number[] {
+  const [from, to] = extentOf(data, look);
+  const steps = stepsOf(data);
+  const apart = Math.abs(from - data.from) + Math.abs(endOf(data) - to);
+  if (apart <= (to - from) * OVERLAP) return Array.from({ length: steps }, (_, i) => i);
+  const length = Math.max(LEAST_COLUMNS, steps);
+  return Array.from({ length }, (_, i) =>
+    Math.floor((from + ((i + 0.5) * (to - from)) / length - data.from) / data.step),
+  );
+}
+
 /** A row that differs from the middle one by so much of the scale is marked. */
 const UNLIKE = 0.1;
 
@@ -252,13 +269,17 @@ const UNLIKE = 0.1;
 function heatOption(data: ChartData, look: ChartLook): EChartsOption {
   const { theme } = look;
   const rows = data.series.map(seriesName);
-  const steps = stepsOf(data);
   const { left, right, top, bottom } = marginsOf(data, look.isNarrow);
+  const columns = heatColumns(data, look);
   const values: [number, number, number][] = [];
   for (const [y, { mean }] of data.series.entries())
-    for (const [x, value] of mean.entries()) if (value !== null) values.push([x, y, value]);
+    for (const [x, step] of columns.entries()) {
+      const value = mean[step] ?? null;
+      if (value !== null) values.push([x, y, value]);
+    }
   const [least, most] = heatScale(data);
-  const times = timesOf(data, steps);
+  const times = lineTimes(data, look, stepsOf(data));
+  const [from, to] = extentOf(data, look);
   const means = rowMeans(data);
   const unlike = unlikeRows(data);
   const colour = colourOf(theme, 0);
@@ -273,15 +294,15 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
     xAxis: [
       {
         type: 'category',
-        data: times.map(String),
+        data: columns.map(String),
         axisTick: { show: false },
         axisLine: { lineStyle: { color: theme.line } },
         axisLabel: { show: false },
       },
-      { ...timeAxisBase(data.from, endOf(data)), ...none, gridIndex: 1, axisLabel: { show: false } },
+      { ...timeAxisBase(from, to), ...none, gridIndex: 1, axisLabel: { show: false } },
       { type: 'value', gridIndex: 2, min: least, max: most, ...none, axisLabel: { show: false } },
       // the times: of a scale of their own, as cells have places only
-      { ...timeAxis(data.from, endOf(data), look), gridIndex: 0, position: 'bottom' } as object,
+      { ...timeAxis(from, to, look), gridIndex: 0, position: 'bottom' } as object,
     ],
     yAxis: [
       {
@@ -306,7 +327,7 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
         };
         if (seriesIndex === 2)
           return `${escaped(rows[dataIndex]!)}<br>mean <b>${withUnit(means[dataIndex], data.unit)}</b>`;
-        return `${timeText(times[value[0]]!, look)}<br>${escaped(rows[value[1]]!)} <b>${withUnit(value[2], data.unit)}</b>`;
+        return `${timeText(times[columns[value[0]]!]!, look)}<br>${escaped(rows[value[1]]!)} <b>${withUnit(value[2], data.unit)}</b>`;
       },
     },
     series: [
@@ -335,6 +356,8 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
         xAxisIndex: 2,
         yAxisIndex: 2,
         barCategoryGap: '20%',
+        // a row that did nothing is marked, too
+        barMinHeight: 3,
         data: means.map((value, i) => ({
           value: value ?? Number.NaN,
           itemStyle: { color: unlike[i] ? unlikeColour(theme) : colour },
@@ -428,14 +451,23 @@ const FAR_ABOVE = 4;
 
 const greatestOf = ({ band }: ChartData): number => Math.max(0, ...(band?.max ?? []).filter((value) => value !== null));
 
-/** The limit of a finding, else that of the chart itself. */
-const drawnLimit = (data: ChartData, { limit }: ChartLook): number | undefined =>
-  limit ?? (data.limit !== undefined && data.limit <= FAR_ABOVE * greatestOf(data) ? data.limit : undefined);
+interface Limit {
+  value: number;
+  /** What it limits. */
+  name: string;
+}
+
+/** The threshold of a finding, else the limit of the chart itself. */
+function drawnLimit(data: ChartData, { threshold }: ChartLook): Limit | undefined {
+  if (threshold !== undefined) return { value: threshold, name: 'threshold of the finding' };
+  if (data.limit === undefined || data.limit > FAR_ABOVE * greatestOf(data)) return undefined;
+  return { value: data.limit, name: data.count > 1 ? 'limit of each' : 'limit' };
+}
 
 function valueAxis(data: ChartData, look: ChartLook): NonNullable<EChartsOption['yAxis']> {
   const { theme } = look;
   const { unit } = data;
-  const most = Math.max(drawnLimit(data, look) ?? 0, greatestOf(data));
+  const most = Math.max(drawnLimit(data, look)?.value ?? 0, greatestOf(data));
   const ends =
     unit === '%' && most <= 100.5 && most > 5
       ? { min: 0, max: 100, interval: 50 }
@@ -455,12 +487,12 @@ function valueAxis(data: ChartData, look: ChartLook): NonNullable<EChartsOption[
   };
 }
 
-const limitLine = (limit: number, unit: string, theme: ChartTheme) => ({
+const limitLine = ({ value, name }: Limit, unit: string, theme: ChartTheme) => ({
   silent: true,
   symbol: 'none',
   lineStyle: { color: colourOf(theme, 5), type: 'dashed', width: 1.2 },
-  label: { formatter: `limit ${withUnit(limit, unit)}`, position: 'insideEndTop', color: theme.text, fontSize: 11 },
-  data: [{ yAxis: limit }],
+  label: { formatter: `${name}: ${withUnit(value, unit)}`, position: 'insideEndTop', color: theme.text, fontSize: 11 },
+  data: [{ yAxis: value }],
 });
 
 /** Phases and steps behind the lines, in two shades by turns. */

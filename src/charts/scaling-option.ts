@@ -1,10 +1,12 @@
 import type { EChartsOption } from 'echarts';
+import type { SizeBy } from '../judge/scale/run.ts';
+import { sizeText } from '../judge/scale/size-text.ts';
 import { type ChartTheme, COLOURS } from './option.ts';
 import { digits } from './value-text.ts';
 
 /** What a study of `tacho scale` says, as far as it is drawn. */
 export interface DrawnStudy {
-  by: string;
+  by: SizeBy;
   smallest: number;
   sizes: readonly { size: number; speedup: number; efficiency: number; runs: number }[];
   curve?: readonly { size: number; value: number; low?: number; high?: number }[];
@@ -65,7 +67,7 @@ export function scalingOption({ by, smallest, sizes, curve = [], laws }: DrawnSt
         const { value } = one as { value: [number, number] };
         const row = sizes.find(({ size }) => size === value[0]);
         const efficiency = row === undefined ? '' : `<br>efficiency ${digits(row.efficiency * 100)} %`;
-        return `${digits(value[0])} ${by}<br>speed-up <b>${digits(value[1])}</b>${efficiency}`;
+        return `${sizeText(value[0], by)}<br>speed-up <b>${digits(value[1])}</b>${efficiency}`;
       },
     },
     series: [

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { type Command, Option } from 'commander';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { pageWidth } from '../base/page-width.ts';
+import { stated } from '../base/stated.ts';
 import type { Drawing } from '../charts/draw.ts';
 import type { ChartTheme } from '../charts/option.ts';
 import type { Lane } from '../charts/plot/option.ts';
@@ -152,16 +153,15 @@ interface Shown {
   title: string;
 }
 
+/** Which part of the job was asked for. */
+const partOf = ({ range }: Material): { from?: number; to?: number } => stated({ from: range?.from, to: range?.to });
+
 async function drawingsOf(kind: Kind, material: Material, options: Options): Promise<Drawing[]> {
   const [{ draw, extentOf }, { filtered, metricCharts }] = await Promise.all([
     import('../charts/draw.ts'),
     import('../charts/metric-charts.ts'),
   ]);
-  const { range } = material;
-  const [from, to] = extentOf(material, {
-    ...(range?.from === undefined ? {} : { from: range.from }),
-    ...(range?.to === undefined ? {} : { to: range.to }),
-  });
+  const [from, to] = extentOf(material, partOf(material));
   const interval = (material.job.interval_seconds || 1) * 1e6;
   const isEach = kind === 'boxes';
   if (isEach && (to - from) / interval > MOST_STEPS)
@@ -224,8 +224,9 @@ async function writeDrawings(kind: Kind, shown: readonly Shown[], options: Optio
       return texts.join('\n');
     },
     async picture(width, theme) {
-      const [{ chartSvg, optionSvg, stacked }, { makeChartData }, { heatHeight }] = await Promise.all([
+      const [{ chartSvg, optionSvg, stacked }, { extentOf }, { makeChartData }, { heatHeight }] = await Promise.all([
         import('../charts/plot/start.ts'),
+        import('../charts/draw.ts'),
         import('../charts/make-chart-data.ts'),
         import('../charts/heat-height.ts'),
       ]);
@@ -245,7 +246,11 @@ async function writeDrawings(kind: Kind, shown: readonly Shown[], options: Optio
         if (kind === 'boxes') return optionSvg(boxesOption(boxesOf(drawing, options.freq), look), width, heights[i]!);
         if (kind === 'bars') return optionSvg(barsOption(barsOf(drawing), look), width, heights[i]!);
         const data = { ...makeChartData(drawing, kind === 'heatmap' ? 'heat' : 'lines'), title: titled(each) };
-        return chartSvg(data, look, { width, height: heights[i]! });
+        return chartSvg(
+          data,
+          { ...look, extent: extentOf(material, partOf(material)) },
+          { width, height: heights[i]! },
+        );
       });
       return {
         svg: stacked(pictures, width, heights),

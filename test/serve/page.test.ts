@@ -5,7 +5,7 @@ import { before, test } from 'node:test';
 import { splitLine } from '../../src/base/csv.ts';
 import type { Report } from '../../src/judge/report-schema.ts';
 import { processEndTable } from '../../src/sources/tables.ts';
-import { agentOf, appendRows, jobOf, makeRecording, temporary } from '../make-recording.ts';
+import { agentOf, appendRows, jobOf, makeRecording, START, temporary } from '../make-recording.ts';
 import { tacho } from '../tacho.ts';
 import { faults, lookAt, whyNoBrowser } from './browser.ts';
 
@@ -179,6 +179,7 @@ test('evidence of a finding is shown on its chart, and what is behind the chart 
     )
       await panel.getByText('Save', { exact: true }).click();
     const [file] = await Promise.all([page.waitForEvent('download'), panel.getByText(name).click()]);
+    assert.equal(file.suggestedFilename(), `${report.job.id}-gpu.${/\((\w+)\)/.exec(name)![1]!.toLowerCase()}`);
     return fs.readFileSync((await file.path())!);
   };
   const csv = (await download('Values (CSV)')).toString();
@@ -373,6 +374,43 @@ test('drawn values are those of the recording, and a spike of one sample is draw
   const most = watts.reduce((a, b) => Math.max(a, b));
   // one sample of 720 on one of 16 GPUs: 400 columns of pixels hold it all the same
   assert.match((await panel.locator('h3').textContent())!, new RegExp(`peak ${Math.round(most)} W`));
+});
+
+test('a job that cannot be read is shown when its folder is back', { skip }, async (t) => {
+  const place = temporary();
+  const recording = await makeRecording({ folder: path.join(place, 'tacho-17'), seconds: 20 });
+  const { page, url } = await lookAt(t, [place]);
+  const href = await page.getByRole('link', { name: 'train' }).getAttribute('href');
+  fs.renameSync(recording, path.join(place, '.away'));
+  await page.goto(new URL(href!, url).href);
+  await page.getByRole('heading', { name: 'This job cannot be shown' }).waitFor();
+  await page.evaluate('globalThis.isSame = true');
+  fs.renameSync(path.join(place, '.away'), recording);
+  await page.getByRole('heading', { name: 'train' }).waitFor();
+  assert.equal(await page.evaluate('globalThis.isSame'), true);
+});
+
+test('a study has the runs of one program under one name, and their sizes in words', { skip }, async (t) => {
+  const place = temporary();
+  const job = (id: string, name: string, cores: string, seconds: number) =>
+    makeRecording({
+      folder: path.join(place, id),
+      job: { id, name, command: ['./halo'], tags: { cores }, end: START + seconds * 1e6 },
+    });
+  await job('a1', 'halo-1', '1', 60);
+  await job('a2', 'halo-2', '2', 33);
+  await job('b1', 'other', '8', 50);
+  await job('b2', 'other', '8', 50);
+  const { page, complaints } = await lookAt(t, [place]);
+  await page.getByRole('link', { name: 'Scaling' }).click();
+  const study = page.locator('.scaling');
+  await study.locator('canvas').waitFor();
+  assert.deepEqual(await study.locator('.runs li').allTextContents(), ['a1: 1 core, 1 min 00 s', 'a2: 2 cores, 33.0 s']);
+  assert.deepEqual(await study.getByLabel('Program').locator('option').allTextContents(), [
+    'halo, job halo-# (2 runs of 2 sizes)',
+    'halo, job other (2 runs of 1 size)',
+  ]);
+  assert.deepEqual(complaints, []);
 });
 
 test('nodes, history, scaling and experiments', { skip }, async (t) => {

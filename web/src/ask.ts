@@ -32,9 +32,9 @@ export type {
   ThreadData,
 };
 
-/** What is known of an answer so far. */
+/** What is known of an answer so far; `why` there was none the last time. */
 export type Asked<T> =
-  | { state: 'waiting'; last?: T }
+  | { state: 'waiting'; last?: T; why?: string }
   | { state: 'here'; value: T }
   | { state: 'failed'; why: string; last?: T };
 
@@ -71,7 +71,7 @@ export function useAnswer<T>(path: string | undefined, again: unknown = 0): Aske
       isDue = isUnderWay;
       if (isUnderWay) return;
       isUnderWay = true;
-      set((before) => ({ state: 'waiting', ...lastOf(before) }));
+      set((before) => ({ state: 'waiting', ...lastOf(before), ...whyOf(before) }));
       ask<T>(path, stop.signal)
         .then(
           (value): Asked<T> => ({ state: 'here', value }),
@@ -104,5 +104,8 @@ function lastOf<T>(before: Asked<T>): { last?: T } {
   if (before.state === 'here') return { last: before.value };
   return before.last === undefined ? {} : { last: before.last };
 }
+
+const whyOf = (before: Asked<unknown>): { why?: string } =>
+  before.state === 'here' || before.why === undefined ? {} : { why: before.why };
 
 export const latest = <T>(asked: Asked<T>): T | undefined => (asked.state === 'here' ? asked.value : asked.last);

@@ -7,6 +7,7 @@ import { CONFIDENCE, type Estimate, type Fit, fitLaw, type Prediction } from './
 import { type KindVerdict, kindOf, type StudyKind } from './kind.ts';
 import { LAWS, type Law } from './laws.ts';
 import type { LeftOut, ScaleRun, SizeBy } from './run.ts';
+import { sizeText } from './size-text.ts';
 
 export interface StudyOptions {
   by: SizeBy;
@@ -154,13 +155,6 @@ function checked(runs: readonly ScaleRun[], leftOut: readonly LeftOut[], { by, k
     throw new Fault(`${all}, of ${sizeText([...sizes][0]!, by)}: a study needs at least two sizes${why}`, { hint });
   }
   return kindOf(runs, kind);
-}
-
-/** "4 cores", "2 GPUs", "ranks 8". */
-export function sizeText(size: number, by: SizeBy): string {
-  if (by.startsWith('tag:')) return `${by.slice('tag:'.length)} ${figure(size)}`;
-  const one = { cores: 'core', nodes: 'node', gpus: 'GPU' }[by as 'cores'];
-  return count(size, one);
 }
 
 /** Work in a second; where nobody says how much work it was, one unit, or as much as the size in a weak study. */

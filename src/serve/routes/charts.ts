@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { stated } from '../../base/stated.ts';
 import { chartCsv } from '../../charts/chart-csv.ts';
+import { chartFile } from '../../charts/chart-file.ts';
 import { columnChart, isDrawable, tablesOf } from '../../charts/column-chart.ts';
 import { type Drawing, draw, extentOf } from '../../charts/draw.ts';
 import { heatHeight } from '../../charts/heat-height.ts';
@@ -75,7 +77,7 @@ export function chartRoutes({ app, open }: Server): void {
       }
       if (query.download !== undefined) {
         const { text, type } = fileOf(job, drawing, query);
-        const name = `${job.material.job.id}-${chart}.${query.download}`.replaceAll(/[^\w.-]/g, '_');
+        const name = chartFile(job.material.job.id, chart, query.download);
         return reply
           .type(type)
           .header('content-disposition', `attachment; filename="${name}"`)
@@ -126,7 +128,8 @@ const wayOf = ({ series }: Drawing, { as }: Query): Query['as'] =>
 function fileOf({ material }: OpenJob, drawing: Drawing, query: Query): Record<'text' | 'type', string> {
   if (query.download === 'csv') return { text: chartCsv(drawing), type: 'text/csv; charset=utf-8' };
   const data = makeChartData(drawing, wayOf(drawing, query));
-  const look = { theme: query.theme === 'dark' ? DARK : LIGHT, start: material.job.start };
+  const extent = extentOf(material, stated({ from: query.from, to: query.to }));
+  const look = { theme: query.theme === 'dark' ? DARK : LIGHT, start: material.job.start, extent };
   const height = data.as === 'heat' ? heatHeight(data.count) + 30 : SVG_HEIGHT;
   return { text: chartSvg(data, look, { width: SVG_WIDTH, height }), type: 'image/svg+xml' };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Fault } from '../../base/fault.ts';
+import { nameStem } from '../../judge/scale/name-stem.ts';
 import { type LeftOut, runOf, type ScaleRun, type SizeBy } from '../../judge/scale/run.ts';
 import { studyOf } from '../../judge/scale/study.ts';
 import { recommendationText, studyJson } from '../../show/scale/study-text.ts';
@@ -20,6 +21,7 @@ export function scaleRoutes({ app, list, open }: Server): void {
         querystring: z.strictObject({
           jobs: z.string().optional().describe('Ids of jobs, separated by commas.'),
           program: z.string().optional().describe('All runs of this program.'),
+          name: z.string().optional().describe('Of these, jobs with this name; # stands for any number in it.'),
           by: z
             .string()
             .regex(/^(cores|nodes|gpus|tag:.{1,200})$/)
@@ -31,11 +33,16 @@ export function scaleRoutes({ app, list, open }: Server): void {
         summary: 'How a program scales: what `tacho scale --format json` prints, and the curve of the law',
       },
     },
-    async ({ query: { jobs: ids, program, by, efficiency = USUAL_EFFICIENCY }, viewer }, reply) => {
+    async ({ query: { jobs: ids, program, name, by, efficiency = USUAL_EFFICIENCY }, viewer }, reply) => {
       const rows = (await list(viewer)).jobs;
       const wanted = ids === undefined ? undefined : new Set(ids.split(','));
       const chosen = rows
-        .filter((job) => (wanted === undefined ? job.program === program && job.end !== undefined : wanted.has(job.id)))
+        .filter((job) => {
+          if (wanted !== undefined) return wanted.has(job.id);
+          return (
+            job.program === program && job.end !== undefined && (name === undefined || nameStem(job.name) === name)
+          );
+        })
         .slice(0, MOST_RUNS);
       if (chosen.length < 2) throw new Problem(404, 'a study needs two runs of one program at least');
       const size = (by as SizeBy | undefined) ?? usualSize(chosen);

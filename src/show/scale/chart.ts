@@ -1,5 +1,6 @@
 import { figure } from '../../base/readable.ts';
-import { type Study, sizeText } from '../../judge/scale/study.ts';
+import { sizeText } from '../../judge/scale/size-text.ts';
+import type { Study } from '../../judge/scale/study.ts';
 import { pad, textWidth } from '../terminal/text-table.ts';
 
 /** What a chart is drawn with; the second where a terminal or file has only ASCII. */

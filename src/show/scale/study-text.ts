@@ -1,7 +1,8 @@
 import { formatDuration } from '../../base/duration.ts';
 import { count, energy, figure, percent } from '../../base/readable.ts';
 import type { Estimate } from '../../judge/scale/fit.ts';
-import { type FittedLaw, type Recommended, type Study, sizeText } from '../../judge/scale/study.ts';
+import { sizeText } from '../../judge/scale/size-text.ts';
+import type { FittedLaw, Recommended, Study } from '../../judge/scale/study.ts';
 import { objectCsv } from '../object-csv.ts';
 import { paint } from '../terminal/paint.ts';
 import { ascii, printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';

@@ -1,5 +1,6 @@
 import { figure, percent } from '../../base/readable.ts';
-import { type Study, sizeText } from '../../judge/scale/study.ts';
+import { sizeText } from '../../judge/scale/size-text.ts';
+import type { Study } from '../../judge/scale/study.ts';
 import { doublings, shownSizes } from './chart.ts';
 
 const WIDTH = 720;

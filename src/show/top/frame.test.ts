@@ -68,3 +68,15 @@ test('the whole is the sum, of GPUs the mean, and null where nothing is known', 
   assert.deepEqual(totalsOf(state.nodes), { cpu: 12, memory: 12 * GiB, gpu: 40, io: null });
   assert.deepEqual(totalsOf([]), { cpu: null, memory: null, gpu: null, io: null });
 });
+
+test('the keys fit beside a filter: shorter ones, and a long filter is cut', () => {
+  const foot = (changes: Partial<TopLook>, width = 80): string =>
+    topFrame(state, { ...look, ...changes }, { ...page, width }).at(-1)!;
+  assert.match(foot({}), /^nodes {3}n g p f: views .* q: quit$/);
+  assert.equal(
+    foot({ view: 'processes', node: 'c1', filter: 'solver' }),
+    'processes of c1 with "solver"   s: sort  /: filter  Esc: back  q: quit',
+  );
+  assert.match(foot({ filter: 'x'.repeat(90) }), /^nodes with "x+\.\. {3}\/: filter {2}Esc: back {2}q: quit$/);
+  assert.match(foot({ filter: 'solver' }, 40), / {3}\/: filter {2}Esc: back {2}q: quit$/);
+});

@@ -264,9 +264,22 @@ function body(
   return [pen.dim(`  ${head}`), ...marked];
 }
 
+const GAP = '   ';
+/** The line of keys, and shorter ones for where there is less room. */
+const KEYS = [
+  'n g p f: views  s: sort  /: filter  Enter: node  Esc: back  q: quit',
+  'n g p f: views  s: sort  /: filter  Esc: back  q: quit',
+  's: sort  /: filter  Esc: back  q: quit',
+  '/: filter  Esc: back  q: quit',
+];
+
 function foot({ view, node, filter, isTyping }: TopLook, width: number, pen: Paint): string {
   if (isTyping) return cut(`/${printable(filter)}_  Enter: keep, Esc: none`, width);
   const where = `${view}${node === undefined ? '' : ` of ${node}`}${filter === '' ? '' : ` with "${filter}"`}`;
-  const keys = 'n g p f: views  s: sort  /: filter  Enter: node  Esc: back  q: quit';
-  return pen.dim(cut(`${printable(where)}   ${keys}`, width));
+  const place = printable(where);
+  const fitting = KEYS.find((keys) => place.length + GAP.length + keys.length <= width) ?? KEYS.at(-1)!;
+  // a long filter is cut rather than the keys
+  return pen.dim(
+    cut(`${cut(place, Math.max(GAP.length, width - fitting.length - GAP.length))}${GAP}${fitting}`, width),
+  );
 }

@@ -22,8 +22,8 @@ interface Props {
   extent?: ChartLook['extent'];
   across?: 'time' | 'progress' | 'date';
   bands?: readonly ChartBand[];
-  /** A limit that values are held against. */
-  limit?: number | undefined;
+  /** The threshold of a finding that is shown. */
+  threshold?: number | undefined;
   height?: number;
   /** The moment under the cursor of any chart. */
   cursor: Cursor;
@@ -54,7 +54,18 @@ const pngOf = (chart: Drawn, { background }: ChartTheme): string =>
   chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: background });
 
 /** One chart: zoom by drawing over it, the other charts follow. */
-export function Chart({ data, start, extent, bands, limit, across, height = 150, cursor, onRange, picture }: Props) {
+export function Chart({
+  data,
+  start,
+  extent,
+  bands,
+  threshold,
+  across,
+  height = 150,
+  cursor,
+  onRange,
+  picture,
+}: Props) {
   const box = useRef<HTMLDivElement>(null);
   const line = useRef<HTMLDivElement>(null);
   const drag = useRef<HTMLDivElement>(null);
@@ -90,13 +101,13 @@ export function Chart({ data, start, extent, bands, limit, across, height = 150,
       isNarrow,
       ...(extent === undefined ? {} : { extent }),
       ...(bands === undefined ? {} : { bands }),
-      ...(limit === undefined ? {} : { limit }),
+      ...(threshold === undefined ? {} : { threshold }),
       ...(across === undefined ? {} : { across }),
     };
     chart.current!.setOption(chartOption(data, look), true);
     performance.mark('chart drawn');
     if (picture !== undefined) picture.current = () => pngOf(chart.current!, theme);
-  }, [data, theme, bands, limit, start, extent?.[0], extent?.[1], across, isNarrow, isReady]);
+  }, [data, theme, bands, threshold, start, extent?.[0], extent?.[1], across, isNarrow, isReady]);
 
   useEffect(() => {
     // paper has another width, and nothing is drawn again while a page is printed

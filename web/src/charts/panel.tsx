@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { chartFile } from '../../../src/charts/chart-file.ts';
 import { heatHeight } from '../../../src/charts/heat-height.ts';
 import {
   type ChartBand,
@@ -17,15 +18,17 @@ import { useTheme } from '../theme.ts';
 import { withUnit } from '../value-text.ts';
 import { Chart, type Cursor, type Range } from './chart.tsx';
 
-/** Series that a finding is about, and the limit that they were held against. */
+/** Series that a finding is about, and its threshold. */
 export interface Shown {
   node?: string | undefined;
   key?: string | undefined;
-  limit?: number | undefined;
+  threshold?: number | undefined;
 }
 
 interface Props {
   job: string;
+  /** The job's own id, which files are named after. */
+  name: string;
   facts: ChartFacts;
   start: number;
   /** When the job ended: then all charts have the same time from left to right. */
@@ -59,7 +62,7 @@ function setWay(id: string, way: Way): void {
 }
 
 /** A chart of a job with its title, the way it is drawn, and the data behind it. It is asked for when it comes into sight. */
-export function Panel({ job, facts, start, end, range, bands, shown, again, cursor, onRange }: Props) {
+export function Panel({ job, name, facts, start, end, range, bands, shown, again, cursor, onRange }: Props) {
   const chosen = waysIn(useAddress().query).get(facts.id) ?? (facts.heat === true ? 'heat' : 'lines');
   const way: Way = shown === undefined && chosen === 'heat' ? 'heat' : 'lines';
   const section = useRef<HTMLElement>(null);
@@ -90,7 +93,7 @@ export function Panel({ job, facts, start, end, range, bands, shown, again, curs
   const savePng = (): void => {
     const link = document.createElement('a');
     link.href = picture.current?.() ?? '';
-    link.download = `${facts.id}.png`;
+    link.download = chartFile(name, facts.id, 'png');
     link.click();
   };
   return (
@@ -106,9 +109,9 @@ export function Panel({ job, facts, start, end, range, bands, shown, again, curs
         </h3>
         {(data?.count ?? 0) > 1 && (
           <div class="choice" role="group" aria-label={`How ${facts.title} is drawn`}>
-            {WAYS.map(([value, name]) => (
+            {WAYS.map(([value, title]) => (
               <button key={value} type="button" aria-pressed={way === value} onClick={() => setWay(facts.id, value)}>
-                {name}
+                {title}
               </button>
             ))}
           </div>
@@ -140,7 +143,10 @@ export function Panel({ job, facts, start, end, range, bands, shown, again, curs
         <div class="chart waiting" style={{ height: `${height}px` }} aria-busy="true" />
       ) : (
         <>
-          <Chart {...{ data, start, bands, height, cursor, onRange, picture, ...extent }} limit={shown?.limit} />
+          <Chart
+            {...{ data, start, bands, height, cursor, onRange, picture, ...extent }}
+            threshold={shown?.threshold}
+          />
           <Legend data={data} />
         </>
       )}

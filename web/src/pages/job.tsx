@@ -29,6 +29,9 @@ interface Asked extends Shown {
   chart: string;
 }
 
+/** Milliseconds after which a job that could not be read is asked for again. */
+const TRY_AGAIN = 3000;
+
 /** No part of the time. */
 const WHOLE = { from: undefined, to: undefined };
 
@@ -36,12 +39,20 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
   // while the server makes its answers
   useEffect(() => void loadECharts(), []);
   const [isLive, setLive] = useState(false);
-  const { again, silent, isHeard } = useLive(id, isLive);
+  const [tries, setTries] = useState(0);
+  const { again: samples, silent, isHeard } = useLive(id, isLive);
+  const again = samples + tries;
   const asked = useAnswer<Report>(`/api/jobs/${id}`, again);
+  useEffect(() => {
+    // a folder that is away may come back; a file stays as it is
+    if (asked.state !== 'failed' || isJobFile) return undefined;
+    const timer = setTimeout(() => setTries((n) => n + 1), TRY_AGAIN);
+    return () => clearTimeout(timer);
+  }, [asked]);
   const report = latest(asked);
   const charts = latest(useAnswer<ChartFacts[]>(`/api/jobs/${id}/charts`, again)) ?? [];
   const spans = latest(useAnswer<JobSpans>(`/api/jobs/${id}/spans`, again));
-  const columns = latest(useAnswer<TableColumns[]>(`/api/jobs/${id}/columns`)) ?? [];
+  const columns = latest(useAnswer<TableColumns[]>(`/api/jobs/${id}/columns`, tries)) ?? [];
   const cursor = useMemo(() => new Cursor(), []);
   useEffect(() => {
     document.title = report === undefined ? 'Tacho' : `${titleOf(report)} · Tacho`;
@@ -62,7 +73,8 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
   const bands = useMemo(() => (spans?.spans ?? []).filter(({ kind }) => kind === 'phase'), [spans]);
 
   if (report === undefined) {
-    if (asked.state !== 'failed')
+    const why = asked.state === 'here' ? undefined : asked.why;
+    if (why === undefined)
       return (
         <div class="empty" aria-busy="true">
           Reading …
@@ -71,7 +83,8 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
     return (
       <div class="empty">
         <h1>This job cannot be shown</h1>
-        <p>{asked.why}</p>
+        <p>{why}</p>
+        <p>The page shows it as soon as it can be read.</p>
         <p>
           <a {...link('/')}>All jobs</a>
         </p>
@@ -90,7 +103,7 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
     const isOwn = !charts.some((each) => each.id === chart);
     setQuery({
       show: [chart, evidence.node ?? '', evidence.gpu ?? ''].join('~'),
-      limit: limitOf(
+      limit: thresholdOf(
         evidence,
         charts.find((each) => each.id === chart),
       ),
@@ -103,6 +116,7 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
     <Panel
       key={facts.id}
       job={id}
+      name={job.id}
       start={job.start}
       {...(job.end === undefined ? {} : { end: job.end })}
       onRange={zoom}
@@ -194,7 +208,7 @@ function shownIn(query: URLSearchParams): Asked | undefined {
     chart,
     ...(node ? { node } : {}),
     ...(key ? { key } : {}),
-    ...(limit === null ? {} : { limit: Number(limit) }),
+    ...(limit === null ? {} : { threshold: Number(limit) }),
   };
 }
 
@@ -205,8 +219,8 @@ function chartFor({ from }: Evidence, charts: readonly ChartFacts[], drawn: Read
   return first?.id ?? names.find((name) => drawn.has(name));
 }
 
-/** The limit in the chart's unit, where both are known to be the same: shares are percent. */
-function limitOf({ from, threshold }: Evidence, chart: ChartFacts | undefined): string | undefined {
+/** The threshold in the chart's unit, where both are known to be the same: shares are percent. */
+function thresholdOf({ from, threshold }: Evidence, chart: ChartFacts | undefined): string | undefined {
   if (threshold === undefined) return undefined;
   if (chart?.unit === 'bytes' && from.endsWith('_bytes')) return String(threshold);
   if (chart?.unit === '%' && from.endsWith('_percent')) return String(threshold <= 1 ? threshold * 100 : threshold);

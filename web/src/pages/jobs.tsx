@@ -547,6 +547,7 @@ function Strip({ job }: { job: ListedJob }) {
           <Panel
             key={facts.id}
             job={job.id}
+            name={job.job}
             start={job.start ?? 0}
             {...(job.wall_seconds === undefined ? {} : { end: (job.start ?? 0) + job.wall_seconds * 1e6 })}
             bands={NO_BANDS}

@@ -1,13 +1,15 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { COLOURS } from '../../../src/charts/option.ts';
 import { type DrawnStudy, scalingOption, sizeTitle } from '../../../src/charts/scaling-option.ts';
+import { nameStem } from '../../../src/judge/scale/name-stem.ts';
+import { sizeText } from '../../../src/judge/scale/size-text.ts';
 import type { Study } from '../../../src/judge/scale/study.ts';
 import { link, setQuery } from '../address.ts';
 import { type JobList, latest, useAnswer } from '../ask.ts';
 import { type Drawn, loadECharts } from '../charts/load.ts';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { useTheme } from '../theme.ts';
-import { count, duration, percent } from '../value-text.ts';
+import { count, digits, duration, percent } from '../value-text.ts';
 
 type SentStudy = Omit<Study, 'predict'> & Pick<DrawnStudy, 'curve'> & { recommended_text?: string };
 
@@ -26,10 +28,15 @@ export function ScalingPage({ query }: { query: URLSearchParams }) {
   const list = latest(useAnswer<JobList>('/api/jobs'));
   const programs = useMemo(() => programsOf(list?.jobs ?? []), [list]);
   const ids = query.get('jobs') ?? '';
-  const program = query.get('program') ?? (ids === '' ? programs.find(({ sizes }) => sizes > 1)?.name : undefined);
+  const usual = ids === '' ? programs.find(({ sizes }) => sizes > 1) : undefined;
+  const program = query.get('program') ?? usual?.program;
+  const stem = query.get('name') ?? (query.has('program') ? undefined : usual?.stem);
   const asked = new URLSearchParams();
   if (ids !== '') asked.set('jobs', ids);
-  else if (program !== undefined) asked.set('program', program);
+  else if (program !== undefined) {
+    asked.set('program', program);
+    if (stem !== undefined) asked.set('name', stem);
+  }
   for (const name of ['by', 'efficiency']) if (query.get(name)) asked.set(name, query.get(name)!);
   const answer = useAnswer<SentStudy>(ids === '' && program === undefined ? undefined : `/api/scaling?${asked}`);
   const study = latest(answer);
@@ -44,13 +51,20 @@ export function ScalingPage({ query }: { query: URLSearchParams }) {
           <label>
             Program{' '}
             <select
-              value={program ?? ''}
-              onChange={({ currentTarget }) => setQuery({ program: currentTarget.value }, true)}
+              value={keyOf(program, stem)}
+              onChange={({ currentTarget }) => {
+                const chosen = programs.find((each) => keyOf(each.program, each.stem) === currentTarget.value);
+                setQuery({ program: chosen?.program, name: chosen?.stem }, true);
+              }}
             >
-              {program === undefined && <option value="">choose …</option>}
-              {programs.map(({ name, runs, sizes }) => (
-                <option key={name} value={name}>
-                  {name} ({count(runs, 'run')} of {count(sizes, 'size')})
+              {!programs.some((each) => keyOf(each.program, each.stem) === keyOf(program, stem)) && (
+                <option value={keyOf(program, stem)}>{program ?? 'choose …'}</option>
+              )}
+              {programs.map((each) => (
+                <option key={keyOf(each.program, each.stem)} value={keyOf(each.program, each.stem)}>
+                  {each.program}
+                  {each.stem !== '' && each.stem !== each.program && `, job ${each.stem}`} ({count(each.runs, 'run')} of{' '}
+                  {count(each.sizes, 'size')})
                 </option>
               ))}
             </select>
@@ -106,12 +120,15 @@ export function ScalingPage({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** Programs with their runs; those that were run at most sizes first. */
-function programsOf(jobs: JobList['jobs']): { name: string; runs: number; sizes: number }[] {
+const keyOf = (program = '', stem = ''): string => `${program}\n${stem}`;
+
+/** Programs with their runs, apart by what the jobs are called; those that were run at most sizes first. */
+function programsOf(jobs: JobList['jobs']): { program: string; stem: string; runs: number; sizes: number }[] {
   const ended = jobs.filter(({ program, end }) => program !== undefined && end !== undefined);
-  return [...Map.groupBy(ended, ({ program }) => program!)]
-    .map(([name, all]) => ({
-      name,
+  return [...Map.groupBy(ended, ({ program, name }) => keyOf(program, nameStem(name))).values()]
+    .map((all) => ({
+      program: all[0]!.program!,
+      stem: nameStem(all[0]!.name),
       runs: all.length,
       sizes: new Set(all.map(({ cpus, gpus, tags }) => tags.cores ?? `${cpus} ${gpus ?? 0}`)).size,
     }))
@@ -176,7 +193,7 @@ function StudyView({ study }: { study: SentStudy }) {
                     {percent(row.efficiency)}
                   </td>
                   <td class="number">{row.predicted_speedup?.toFixed(2) ?? ''}</td>
-                  <td class="number">{row.core_hours?.toLocaleString('en-US', { maximumFractionDigits: 2 }) ?? ''}</td>
+                  <td class="number">{row.core_hours === undefined ? '' : digits(row.core_hours)}</td>
                 </tr>
               ))}
             </tbody>
@@ -186,7 +203,7 @@ function StudyView({ study }: { study: SentStudy }) {
         <ul class="runs">
           {study.runs.map((run) => (
             <li key={run.recording}>
-              <a {...link(`/job/${run.recording}`)}>{run.job}</a>: {run.size} {sizeTitle(study.by)},{' '}
+              <a {...link(`/job/${run.recording}`)}>{run.job}</a>: {sizeText(run.size, study.by)},{' '}
               {duration(run.wall_seconds)}
             </li>
           ))}
