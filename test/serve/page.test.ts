@@ -405,7 +405,10 @@ test('a study has the runs of one program under one name, and their sizes in wor
   await page.getByRole('link', { name: 'Scaling' }).click();
   const study = page.locator('.scaling');
   await study.locator('canvas').waitFor();
-  assert.deepEqual(await study.locator('.runs li').allTextContents(), ['a1: 1 core, 1 min 00 s', 'a2: 2 cores, 33.0 s']);
+  assert.deepEqual(await study.locator('.runs li').allTextContents(), [
+    'a1: 1 core, 1 min 00 s',
+    'a2: 2 cores, 33.0 s',
+  ]);
   assert.deepEqual(await study.getByLabel('Program').locator('option').allTextContents(), [
     'halo, job halo-# (2 runs of 2 sizes)',
     'halo, job other (2 runs of 1 size)',
