@@ -15,7 +15,7 @@ import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { tell } from './failure.ts';
 import { type PlaceOptions, pathsNamed } from './named-recordings.ts';
-import { forgivingRules } from './rule-settings.ts';
+import { changedRules } from './rule-settings.ts';
 
 interface Options extends PlaceOptions {
   replace?: boolean;
@@ -58,7 +58,7 @@ Examples:
         ...(options.incomplete === true ? { incomplete: true } : {}),
         ...(options.dryRun === true ? { dryRun: true } : {}),
         archives,
-        rules: await forgivingRules(options.config),
+        ...stated({ rules: await changedRules(options.config) }),
         tell(result) {
           bar.advance(1);
           if (options.format === 'text') printResult(result);

@@ -1,12 +1,13 @@
 import * as path from 'node:path';
 import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags } from '../config/flags.ts';
 import type { WatchEvent } from '../database/watch.ts';
 import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
-import { forgivingRules } from './rule-settings.ts';
+import { changedRules } from './rule-settings.ts';
 import { printJob, repairedText } from './submit.ts';
 
 interface Options {
@@ -54,7 +55,7 @@ Examples:
       await watch({
         address,
         folder,
-        rules: await forgivingRules(options.config),
+        ...stated({ rules: await changedRules(options.config) }),
         once: options.once === true || options.dryRun === true,
         ...(options.dryRun === true ? { dryRun: true } : {}),
         every: options.every * 1000,

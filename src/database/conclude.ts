@@ -2,6 +2,7 @@ import * as path from 'node:path';
 import { summariesFrom } from '../history/make/summaries.ts';
 import type { RecordingSummaries } from '../history/tables/summary.ts';
 import { gather } from '../judge/facts/gather.ts';
+import { readKeptReport } from '../judge/kept-report.ts';
 import { processFeaturesOfJob } from '../judge/outliers/features.ts';
 import { measuredFeatures } from '../judge/outliers/measured-features.ts';
 import { report } from '../judge/report.ts';
@@ -33,21 +34,29 @@ export interface Conclusions {
   summaries: RecordingSummaries;
 }
 
+export interface ConcludeOptions {
+  recording: Recording;
+  set: ProcessSet;
+  whole: NeedWhole;
+  origin: string;
+  /** Undefined: as Tacho has them, by which reports are kept, too. */
+  rules: RuleSettings | undefined;
+  /** Lets the database have more rows. */
+  pause: () => Promise<void>;
+}
+
 /** What follows from a recording as a whole. */
-export async function conclude(
-  recording: Recording,
-  set: ProcessSet,
-  whole: NeedWhole,
-  origin: string,
-  rules?: RuleSettings,
-): Promise<Conclusions> {
+export async function conclude(options: ConcludeOptions): Promise<Conclusions> {
+  const { recording, set, whole, origin, rules, pause } = options;
   const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
   for (const { file, node, why, lines, whole: lost } of material.unread ?? []) {
     // in the words of whoever read it before
     if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
   }
-  const made = report(material, rules);
-  const measured = measuredFeatures(recording);
+  await pause();
+  const made = (rules === undefined ? readKeptReport(recording) : undefined) ?? report(material, rules);
+  await pause();
+  const measured = measuredFeatures(recording, made);
   return {
     report: made,
     measured,

@@ -34,6 +34,19 @@ export function copyIn(database: Database, table: string, rows: number, columns:
   return { ended: write(), isSent: () => sent };
 }
 
+/** Several, one behind the other. */
+export function inTurn(copies: readonly (() => Copy)[]): Copy {
+  let last: Copy | undefined;
+  const write = async (): Promise<void> => {
+    for (const [i, begin] of copies.entries()) {
+      const copy = begin();
+      if (i === copies.length - 1) last = copy;
+      await copy.ended;
+    }
+  };
+  return { ended: write(), isSent: () => last?.isSent() === true };
+}
+
 /**
  * For work beside a copy: each call ends when the connection has as much as it takes for now, or all there is, so that
  * the database has something to do meanwhile; or when the copy has ended.

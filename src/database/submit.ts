@@ -15,7 +15,7 @@ import type { Damage } from '../recording/read/csv-read.ts';
 import type { Written } from './columns.ts';
 import type { NeedWhole } from './conclude.ts';
 import type { Database } from './connect.ts';
-import { type Copy, copyIn, pausesOf } from './copy.ts';
+import { type Copy, copyIn, inTurn, pausesOf } from './copy.ts';
 import { storable, storableJson } from './copy-write.ts';
 import { operationColumns, processColumns, threadColumns } from './job-rows.ts';
 import { withAccounted } from './store-accounting.ts';
@@ -231,23 +231,20 @@ async function store(
   await storeUsers(database, recording.job, set);
   const job = await storeJob(database, recording, set, origin);
   const number = { columns: ['job'], write: (to) => to.bigint(job) } satisfies Written;
-  // the database stores while more of the program is loaded, and more is read and worked out
-  const { operations, conclude } = await beside(
+  // the database stores while more of the program is loaded, and what follows is worked out
+  const { operations, report, measured, summaries } = await beside(
     database,
-    copyIn(database, 'processes', set.length, [number, ...processColumns(set, lone)]),
+    inTurn([
+      () => copyIn(database, 'processes', set.length, [number, ...processColumns(set, lone)]),
+      () => copyIn(database, 'thread_rows', threads.length, [number, ...threadColumns(threads)]),
+    ]),
     async (pause) => {
       await pause();
       const { taggedOperations, conclude } = await loadAsUsual(() => import('./conclude.ts'));
       await pause();
-      return { operations: taggedOperations(set), conclude };
-    },
-  );
-  const { report, measured, summaries } = await beside(
-    database,
-    copyIn(database, 'thread_rows', threads.length, [number, ...threadColumns(threads)]),
-    async (pause) => {
+      const operations = taggedOperations(set);
       await pause();
-      return conclude(recording, set, whole, origin, rules);
+      return { operations, ...(await conclude({ recording, set, whole, origin, rules, pause })) };
     },
   );
   await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]).ended;
