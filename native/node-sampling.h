@@ -19,6 +19,7 @@ int napi_create_function(napi_env, const char *, size_t, napi_callback, void *, 
 int napi_set_named_property(napi_env, napi_value, const char *, napi_value);
 int napi_get_value_int32(napi_env, napi_value, int32_t *);
 int napi_get_typedarray_info(napi_env, napi_value, int *, size_t *, void **, napi_value *, size_t *);
+int napi_get_element(napi_env, napi_value, uint32_t, napi_value *);
 int napi_create_int32(napi_env, int32_t, napi_value *);
 int napi_create_double(napi_env, double, napi_value *);
 int napi_create_reference(napi_env, napi_value, uint32_t, napi_ref *);
@@ -86,6 +87,7 @@ bool was_process_started(void);
 bool sample_processes(double time, double page, double *written, double *rows);
 void set_process_output(int out);
 
+void add_rows(napi_env env, napi_value exports);
 void add_processes(napi_env env, napi_value exports);
 void add_ticks(napi_env env, napi_value exports);
 

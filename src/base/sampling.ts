@@ -1,7 +1,17 @@
 import { ours } from './ours.ts';
 
-/** What an agent does at every tick, in C (native/node-sampling.c). */
+/** What an agent does at every tick, and what reading its files takes most time for, in C (native/node-sampling.c). */
 export interface Sampling extends Ticks {
+  /**
+   * Reads the plain rows of a text file; `state` says from where to where, which row is next and how many there is room for,
+   * and then where it stopped: at a row that is not plain, or at the end (native/node-sampling.rows.c).
+   */
+  readRows(
+    bytes: Uint8Array,
+    state: Float64Array,
+    kinds: Uint8Array,
+    arrays: readonly (Float64Array | Uint32Array | Int32Array | Uint8Array)[],
+  ): number;
   /** Reads a file from its beginning; `single`: 1 for one that the kernel gives in one piece. The length, or −errno. */
   readFile(fd: number, bytes: Uint8Array, single: 0 | 1): number;
   /** 1: the file has no name any more. */

@@ -5,9 +5,10 @@ import { test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { appendRows, diskTable, type Row, START, temporary } from '../../../test/make-recording.ts';
+import { sampling } from '../../base/sampling.ts';
 import { layoutOf } from '../folder/describe.ts';
 import { packText } from '../sealed/pack-text.ts';
-import { type Damage, readCsv } from './csv-read.ts';
+import { CELL, type Damage, ROW_STATE, readCsv, readCsvBytes } from './csv-read.ts';
 import { Rows } from './rows.ts';
 
 /** Reads a part of `diskTable`; rows as objects, missing values left out. */
@@ -206,4 +207,68 @@ test('of a compressed part that was cut off, the beginning is read', () => {
   assert.match(damage.unreadable ?? '', /cannot be decompressed/);
   assert.ok(rows.length > 50_000 && rows.length < 150_000, `${rows.length} rows`);
   assert.deepEqual(rows[4999], { time: 4999, disk: 'a', read_bytes: (4999 * 7919) % 100003 });
+});
+
+/** Cells that an agent writes, and others. */
+const cells = fc.oneof(
+  fc.constantFrom('', 'sda', '1', '-0.5', '12345678901', '7.', '.5', '-', '1e3', '9007199254740993', '"q"', '"a\nb"'),
+  fc.constantFrom('x', '\0', '--1', '1.2.3', '0000000000000000001', 'a text of some length, '.repeat(4), 'é'),
+  fc.double({ min: -1e15, max: 1e15, noNaN: true }).map((n) => String(Math.round(n * 1000) / 1000)),
+  fc.nat().map(String),
+);
+const lines = fc.oneof(
+  { weight: 20, arbitrary: fc.tuple(fc.nat(), cells, fc.nat(), fc.nat(), cells, cells).map((row) => row.join()) },
+  { weight: 1, arbitrary: fc.array(cells, { maxLength: 8 }).map((row) => row.join()) },
+);
+
+test('C reads the same rows and finds the same damage', {
+  skip: sampling() === null && 'there is no C compiler',
+}, () => {
+  const readBoth = (bytes: Buffer, wanted: (name: string) => boolean): unknown[] =>
+    [sampling(), null].map((native) => {
+      const rows = new Rows();
+      const rejected: string[] = [];
+      const damage = readCsvBytes(
+        bytes,
+        rows,
+        {
+          layout: (header, sample) => layoutOf(diskTable, header, sample),
+          wanted,
+          reject: (part, offset) => rejected.push(`${offset}: ${Buffer.from(part).toString('latin1')}`),
+        },
+        native,
+      );
+      const { length } = rows;
+      return {
+        damage,
+        rejected,
+        time: [...rows.time.subarray(0, length)],
+        numbers: [...rows.numbers].map(([name, values]) => [name, [...values.subarray(0, length)]]),
+        texts: [...rows.texts].map(([name, { codes, pool }]) => [name, [...codes.subarray(0, length)], pool.values()]),
+      };
+    });
+  fc.assert(
+    fc.property(fc.array(lines, { minLength: 1, maxLength: 30 }), fc.boolean(), (some, all) => {
+      // long enough for C to be asked
+      const text = Array.from({ length: 300 }, () => some.join('\n')).join('\n');
+      const [native, plain] = readBoth(Buffer.from(`${HEADER}${text}\n`), (name) => all || name !== 'queue');
+      assert.deepEqual(native, plain);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('C and JavaScript have the same places for rows', () => {
+  const source = fs.readFileSync(path.join(import.meta.dirname, '../../../native/node-sampling.rows.c'), 'utf8');
+  const names = (of: string): string[] =>
+    new RegExp(`enum ${of} \\{([^}]*)\\}`)
+      .exec(source)![1]!
+      .trim()
+      .split(/,\s*/)
+      .map((word) => word.toLowerCase());
+  assert.deepEqual(
+    names('cell'),
+    Object.keys(CELL).map((name) => name.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)),
+  );
+  assert.deepEqual(names('row_state').slice(0, -1), Object.keys(ROW_STATE));
 });

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { splitLine } from '../../base/csv.ts';
 import { NotPlain, openSized, readPlain, tooLarge } from '../../base/plain-file.ts';
+import { type Sampling, sampling } from '../../base/sampling.ts';
 import { MOST_PART_BYTES, unpackFile } from '../sealed/unpack.ts';
 import type { Rows } from './rows.ts';
 import type { TextPool } from './text-pool.ts';
@@ -57,6 +58,13 @@ const NEWLINE = 10;
 const QUOTE = 34;
 const NO_RECORD = -1;
 const UNFINISHED = -2;
+/** A call of C pays for so many bytes; when it did few rows, so many are read here before the next. */
+const NATIVE_BYTES = 4096;
+const FEW_ROWS = 16;
+const ROWS_BETWEEN = 64;
+/** As in native/node-sampling.rows.c: what is done with a cell, and places in `state`. */
+export const CELL = { skipNumber: 0, number: 1, skipText: 2, text: 3 } as const;
+export const ROW_STATE = { from: 0, end: 1, row: 2, capacity: 3 } as const;
 
 /** Appends the rows of a live part (`.csv` or `.csv.zst`) to `rows`. Damage is described, never thrown. */
 export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
@@ -76,10 +84,10 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
   return damage;
 }
 
-/** The same of a part that is in memory. */
-export function readCsvBytes(bytes: Buffer, rows: Rows, options: CsvOptions): Damage {
+/** The same of a part that is in memory. `native`: null reads without C. */
+export function readCsvBytes(bytes: Buffer, rows: Rows, options: CsvOptions, native = sampling()): Damage {
   const damage: Damage = { file: '', torn_bytes: 0, bad_lines: 0, first_bad: [] };
-  new Parser(rows, options, damage).take(bytes, bytes.length, true);
+  new Parser(rows, options, damage, native).take(bytes, bytes.length, true);
   return damage;
 }
 
@@ -138,7 +146,10 @@ class Parser {
   private names: readonly string[] = [];
   private scratch = Buffer.alloc(0);
 
-  constructor(rows: Rows, options: CsvOptions, damage: Damage) {
+  private readonly native: Sampling | null;
+
+  constructor(rows: Rows, options: CsvOptions, damage: Damage, native = sampling()) {
+    this.native = native;
     this.rows = rows;
     this.options = options;
     this.damage = damage;
@@ -234,9 +245,19 @@ class Parser {
   private records(bytes: Buffer, from: number, end: number, last: boolean): number {
     const { rows } = this;
     this.bind();
+    const native = end - from < NATIVE_BYTES ? null : this.native;
     let p = from;
     let row = rows.length;
+    let nextNative = row;
     while (p < end) {
+      if (native !== null && row >= nextNative) {
+        const { at, rows: done } = this.plainRows(native, bytes, p, end, row);
+        if (done < FEW_ROWS) nextNative = row + done + ROWS_BETWEEN;
+        p = at;
+        row += done;
+        this.line += done;
+        if (p >= end) break;
+      }
       const start = p;
       if (row >= rows.capacity) {
         rows.length = row;
@@ -268,6 +289,34 @@ class Parser {
     }
     rows.length = row;
     return p;
+  }
+
+  private readonly nativeState = new Float64Array(4);
+
+  /** Leaves rows to C until one is not plain: where that is, and how many it has read. */
+  private plainRows(
+    native: Sampling,
+    bytes: Buffer,
+    from: number,
+    end: number,
+    row: number,
+  ): { at: number; rows: number } {
+    const { isText, numbers, codes, pools, nativeState: state } = this;
+    const arrays: Parameters<Sampling['readRows']>[3][number][] = [];
+    const kinds = new Uint8Array(isText.length);
+    for (let c = 0; c < kinds.length; c++) {
+      const [number, text, pool] = [numbers[c], codes[c], pools[c]];
+      if (isText[c] === 1) kinds[c] = text === undefined ? CELL.skipText : CELL.text;
+      else kinds[c] = number === undefined ? CELL.skipNumber : CELL.number;
+      if (number !== undefined) arrays.push(number);
+      else if (text !== undefined) arrays.push(text, ...pool!.lookUp);
+    }
+    state[ROW_STATE.from] = from;
+    state[ROW_STATE.end] = end;
+    state[ROW_STATE.row] = row;
+    state[ROW_STATE.capacity] = this.rows.capacity;
+    if (native.readRows(bytes, state, kinds, arrays) < 0) return { at: from, rows: 0 };
+    return { at: state[ROW_STATE.from]!, rows: state[ROW_STATE.row]! - row };
   }
 
   private why = '';

@@ -32,6 +32,11 @@ export class TextPool {
     }
   }
 
+  /** For C, which finds texts that are known: slots, hashes, ends and bytes. They are others after a new text. */
+  get lookUp(): readonly [Int32Array, Int32Array, Uint32Array, Uint8Array] {
+    return [this.slots, this.hashes, this.ends, this.bytes];
+  }
+
   codeOf(text: string): number {
     const bytes = text === '' ? EMPTY : Buffer.from(text);
     return this.code(bytes, 0, bytes.length);
