@@ -67,6 +67,30 @@ test('elsewhere it starts a recording of its own, which ends with the block', { 
   ]);
 });
 
+test('a Python without pandas has reports and cards, and is told what frames need', (t) => {
+  const folder = path.join(temporaryFolder(t), 'r');
+  const program = `
+import json, sys
+sys.modules["pandas"] = sys.modules["polars"] = None
+import tacho
+with tacho.record("plain", folder=sys.argv[1], strict=True) as r:
+    r.fom(loss=0.5)
+said = []
+for frame in ("pandas", "polars"):
+    try: r.table("cpu", frame=frame)
+    except ModuleNotFoundError as error: said.append(str(error))
+print(json.dumps([r.report()["job"]["name"], r.card().split()[0], *said]))
+`;
+  const done = spawnSync('python3', ['-W', 'error', '-c', program, folder], { encoding: 'utf8', env: environment() });
+  assert.equal(done.status, 0, done.stderr);
+  assert.deepEqual(JSON.parse(done.stdout), [
+    'plain',
+    'plain',
+    'frames of pandas need it: apt-get install python3-pandas, or pip install pandas',
+    'frames of Polars need it: pip install polars',
+  ]);
+});
+
 test('the Python package is typed', { skip: has('mypy', '--version') ? false : 'mypy is not installed' }, (t) => {
   const cache = temporaryFolder(t);
   const config = path.join(PACKAGE, 'pyproject.toml');

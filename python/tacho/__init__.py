@@ -43,8 +43,8 @@ __all__ = [
     "record",
 ]
 
-#: These need pandas, which a program that only marks its phases need not have.
-_WITH_PANDAS = {
+#: What a program that only marks its phases need not load.
+_WHEN_ASKED = {
     "Database": "database",
     "database": "database",
     "Jobs": "jobs",
@@ -54,12 +54,12 @@ _WITH_PANDAS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WITH_PANDAS:
+    if name not in _WHEN_ASKED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     # all at once: as soon as it is imported, the module `database` would have the function's name
-    for each, module in _WITH_PANDAS.items():
+    for each, module in _WHEN_ASKED.items():
         globals()[each] = getattr(import_module(f".{module}", __name__), each)
     return globals()[name]
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Sequence
 from urllib.parse import unquote
 
-import pandas
-
-from .frames import moment, records_frame, stored_frame
+from .frames import moment, records_frame, rows_frame, stored_frame
 from .jobs import Jobs, Words
 from .program import TachoError, answer, answer_json
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def database(address: Optional[str] = None) -> Database:
@@ -54,7 +55,7 @@ class Database:
     def tables(self) -> pandas.DataFrame:
         """What there is: a row for each table, with its columns."""
         found = [{"table": one["name"], "columns": [c["name"] for c in one["columns"]]} for one in self._ask("tables")]
-        return pandas.DataFrame(found, columns=["table", "columns"]).set_index("table")
+        return rows_frame(found, ("table", "columns"), "table")
 
     def table(self, name: str, columns: Optional[Sequence[str]] = None) -> pandas.DataFrame:
         """A whole table, as the database has it: jobs, users, hosts, job_hosts, processes, threads, operations, models.

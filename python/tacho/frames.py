@@ -1,32 +1,39 @@
-"""CSV of the program as pandas frames."""
+"""What the program prints, as frames of pandas or Polars."""
 
 from __future__ import annotations
 
 import json
-from typing import IO, Any, Collection, Dict, Iterable, Mapping
+from datetime import date, datetime, timezone
+from typing import IO, TYPE_CHECKING, Any, Collection, Dict, Iterable, Mapping, Sequence
 
-try:
+if TYPE_CHECKING:
     import pandas
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "tacho needs pandas: apt-get install python3-pandas, or pip install pandas", name=error.name
-    ) from None
 
 
 #: Only what is empty is missing: a program may well be called NA.
 HOW: Dict[str, Any] = {"keep_default_na": False, "na_values": [""], "encoding": "utf-8"}
 
 
+def with_pandas() -> Any:
+    """The module, imported by the first frame: reports, cards and frames of Polars do not need it."""
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        how = "apt-get install python3-pandas, or pip install pandas"
+        raise ModuleNotFoundError(f"frames of pandas need it: {how}", name=error.name) from None
+    return pandas
+
+
 def utc(microseconds: pandas.Series) -> pandas.Series:
     """Epoch microseconds as UTC times; missing ones as NaT. By way of whole numbers: floats would lose digits."""
     known = microseconds.notna()
-    return pandas.to_datetime(microseconds.fillna(0).astype("int64"), unit="us", utc=True).where(known)
+    return with_pandas().to_datetime(microseconds.fillna(0).astype("int64"), unit="us", utc=True).where(known)
 
 
 def long_frame(output: IO[bytes], texts: Iterable[str], times: Collection[str]) -> pandas.DataFrame:
     """A frame of CSV with one header row."""
     with output:
-        frame = pandas.read_csv(output, dtype={name: str for name in texts}, **HOW)
+        frame = with_pandas().read_csv(output, dtype={name: str for name in texts}, **HOW)
     for name in times:
         if name in frame.columns:
             frame[name] = utc(frame[name])
@@ -50,6 +57,7 @@ def polars_frame(output: IO[bytes], texts: Iterable[str], times: Collection[str]
 
 def wide_frame(output: IO[bytes]) -> pandas.DataFrame:
     """A frame of the wide layout: as many header rows as there are above the one that names the index."""
+    pandas = with_pandas()
     with output:
         depth = 0
         for line in output:
@@ -67,6 +75,7 @@ def stored_frame(output: IO[bytes], columns: Iterable[Mapping[str, str]]) -> pan
     kinds = {column["name"]: column["type"] for column in columns}
     texts = [name for name, kind in kinds.items() if kind in ("text", "json", "truth")]
     frame = long_frame(output, texts, [name for name, kind in kinds.items() if kind == "time"])
+    pandas = with_pandas()
     for name in frame.columns:
         if kinds[name] == "json":
             frame[name] = [None if pandas.isna(cell) else json.loads(cell) for cell in frame[name]]
@@ -77,16 +86,25 @@ def stored_frame(output: IO[bytes], columns: Iterable[Mapping[str, str]]) -> pan
 
 def records_frame(records: Iterable[Mapping[str, Any]], times: Collection[str]) -> pandas.DataFrame:
     """A frame of JSON objects."""
-    frame = pandas.DataFrame.from_records(list(records))
+    frame = with_pandas().DataFrame.from_records(list(records))
     for name in times:
         if name in frame.columns:
             frame[name] = utc(frame[name])
     return frame
 
 
+def rows_frame(rows: Iterable[Any], columns: Sequence[str], index: str) -> pandas.DataFrame:
+    """A frame of rows that are at hand, one of its columns as index."""
+    return with_pandas().DataFrame(rows, columns=list(columns)).set_index(index)
+
+
 def moment(time: Any) -> Any:
     """A time as the command line takes it. Texts go as they are; times without a zone are UTC, as in every frame."""
     if time is None or isinstance(time, str):
         return time
-    stamp = pandas.Timestamp(time)
+    if isinstance(time, date) and not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day)
+    if type(time) is datetime:
+        return (time.replace(tzinfo=timezone.utc) if time.tzinfo is None else time).isoformat()
+    stamp = with_pandas().Timestamp(time)
     return (stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp).isoformat()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence, Union
-
-import pandas
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from .frames import long_frame
 from .program import answer, answer_json
+
+if TYPE_CHECKING:
+    import pandas
 
 Words = Union[str, Sequence[str], None]
 

@@ -123,7 +123,7 @@ class Recorder:
 
     @property
     def recording(self) -> Recording:
-        """The recording, also while it goes on; needs pandas."""
+        """The recording, also while it goes on."""
         from .recording import open
 
         if self.path is None:

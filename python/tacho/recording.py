@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
-import pandas
-
-from .frames import long_frame, moment, polars_frame, records_frame, wide_frame
+from .frames import long_frame, moment, polars_frame, records_frame, rows_frame, wide_frame
 from .jobs import Jobs, Words
 from .program import TachoError, answer, answer_json, answer_text
+
+if TYPE_CHECKING:
+    import pandas
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -18,7 +19,7 @@ def open(paths: Union[Path, Sequence[Path]] = ".") -> Recording:
     """Opens recordings, or folders that hold some. Wrong paths are an error at once."""
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     recording = Recording([os.path.abspath(path) for path in several])
-    if len(recording.jobs()) == 0:
+    if len(recording._listed()) == 0:
         raise TachoError(f"no recording in {', '.join(map(str, several))}", "tacho run -- COMMAND makes one")
     return recording
 
@@ -28,31 +29,29 @@ class Recording(Jobs):
 
     def jobs(self) -> pandas.DataFrame:
         """A row for each recording: where it is, its job, when, how large, how it ended."""
-        return records_frame(answer_json(["list"], self._names, {"format": "json"}), ("start", "end"))
+        return records_frame(self._listed(), ("start", "end"))
 
     def tables(self) -> pandas.DataFrame:
         """What was recorded: a row for each table."""
-        return pandas.DataFrame(
-            [
-                {
-                    "table": table["name"],
-                    "keys": [key["name"] for key in table["keys"]],
-                    "columns": [column["name"] for column in table["columns"]],
-                    "nodes": table["nodes"],
-                    "help": table["help"],
-                }
-                for table in self._tables()
-            ],
-            columns=["table", "keys", "columns", "nodes", "help"],
-        ).set_index("table")
+        rows = [
+            {
+                "table": table["name"],
+                "keys": [key["name"] for key in table["keys"]],
+                "columns": [column["name"] for column in table["columns"]],
+                "nodes": table["nodes"],
+                "help": table["help"],
+            }
+            for table in self._tables()
+        ]
+        return rows_frame(rows, ("table", "keys", "columns", "nodes", "help"), "table")
 
     def columns(self, table: str) -> pandas.DataFrame:
         """The columns of a table with their type, unit, kind (gauge or counter) and meaning."""
         found = [each["columns"] for each in self._tables() if each["name"] == table]
         if not found:
             raise TachoError(f'no table "{table}" was recorded', "tables() lists those that were", 2)
-        frame = pandas.DataFrame(found[0], columns=["name", "type", "unit", "kind", "help"])
-        return frame.rename(columns={"name": "column"}).set_index("column")
+        rows = [{**each, "column": each["name"]} for each in found[0]]
+        return rows_frame(rows, ("column", "type", "unit", "kind", "help"), "column")
 
     def table(
         self,
@@ -120,6 +119,9 @@ class Recording(Jobs):
 
     def _names_of(self, other: Any) -> list[str]:
         return other._names if isinstance(other, Jobs) else [os.path.abspath(other)]
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return answer_json(["list"], self._names, {"format": "json"})
 
     def _tables(self) -> list[dict[str, Any]]:
         return answer_json(["list"], self._names, {"tables": True, "format": "json"})

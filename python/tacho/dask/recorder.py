@@ -131,7 +131,7 @@ class ClusterRecorder:
 
     @property
     def recording(self) -> Recording:
-        """The recording, also while it goes on; needs pandas."""
+        """The recording, also while it goes on."""
         from ..recording import open as open_recording
 
         if self.path is None:
