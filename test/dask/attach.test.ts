@@ -129,6 +129,19 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
     await t.test('nothing is left on the cluster', () => nothingLeft(cluster));
   });
 
+  test('samples go to the scheduler in the messages that tell it of tasks', async (t) => {
+    const attached = await attachTo(cluster.address, temporaryFolder(t), { intervalSeconds: 0.2 });
+    await eventually('a sample', () => rowsOf(attached.recording, 'dask_worker').length > 0);
+    const messages = (await cluster.ask('messages')) as string[][];
+    attached.detach('detached');
+    await attached.ended;
+    const withSamples = messages.filter((ops) => ops.some((op) => op.startsWith('tacho-')));
+    const alone = withSamples.filter((ops) => !ops.includes('task-finished'));
+    assert.ok(withSamples.length > 0);
+    // on a loaded machine no task may end for a while: then they go alone
+    assert.ok(alone.length < withSamples.length / 2, `${alone.length} of ${withSamples.length} alone`);
+  });
+
   test('manual jobs, a pause, and a monitor that writes nothing before start', async (t) => {
     const folder = temporaryFolder(t);
     const attached = await attachTo(cluster.address, folder, { jobType: 'manual', paused: true });

@@ -15,6 +15,23 @@ def left_behind(dask_scheduler=None):
     return [n for n in [*s.plugins, *s.worker_plugins] if "tacho" in str(n)]
 
 
+def note_messages(dask_worker):
+    """Notes what each message to the scheduler holds."""
+    comm, dask_worker.noted = dask_worker.batched_stream.comm, []
+    write = comm.write
+
+    def noting(payload, **kw):
+        dask_worker.noted.append([str(each.get("op")) for each in payload])
+        return write(payload, **kw)
+
+    comm.write = noting
+
+
+def noted_messages(dask_worker):
+    del dask_worker.batched_stream.comm.write
+    return dask_worker.noted
+
+
 def main():
     import dask
 
@@ -62,6 +79,13 @@ def main():
             with Client(cluster) as client:
                 for name in asked["names"]:
                     getattr(workflow, name)(client, cluster)
+        elif request == "messages":
+            import workflow
+
+            with Client(cluster) as client:
+                client.run(note_messages)
+                client.gather(client.map(workflow.inc, range(400), seconds=0.01, pure=False))
+                answer = [each for messages in client.run(noted_messages).values() for each in messages]
         elif request == "restart":
             with Client(cluster) as client:
                 client.restart()

@@ -116,7 +116,7 @@ def handed_over(p):
     if p.registered is not None and p.registered.done():
         if p.registered.exception() is not None: events.append(("failed", repr(p.registered.exception())[:500]))
         p.registered = None
-    return {"tacho": 1, "now": time.time(), "events": events, "tasks": tasks, "lost": lost, "pending": len(p.worker_of)}
+    return {"tacho": 1, "now": time.time(), "events": events, "tasks": tasks, "lost": lost}
 
 async def leave(scheduler, p):
     try:

@@ -18,6 +18,8 @@ from distributed.diagnostics.plugin import WorkerPlugin
 ID = ${pythonText(id)}
 EVERY = ${intervalSeconds}
 CUSTOM = ${pythonText(custom)}
+# seconds that samples wait for the end of a task to go with, and at most before they go alone
+WITH_TASK, ALONE = 0.4, 0.8
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 def key_text(k):
@@ -173,7 +175,7 @@ class Sampler(WorkerPlugin):
         self.over = threading.Event()
         self.gpu_values, self.values, self.asked, self.with_column = None, {}, {}, set()
         self.host, self.pid = socket.gethostname(), os.getpid()
-        self.received, self.last_transfer, self.sent_at = 0, None, 0.0
+        self.received, self.last_transfer, self.sent_at, self.alone = 0, None, 0.0, ALONE
         self.io_loop = worker.loop
         self.statm = os.open("/proc/self/statm", os.O_RDONLY)
         self.sample = self.quick_sample(worker, worker.state)
@@ -188,6 +190,8 @@ class Sampler(WorkerPlugin):
             if key not in started: self.clock.begins(key)
         elif key in started and finish not in ("long-running", "cancelled", "resumed"):
             shift = self.clock.shift(key)
+            # in one message with the end of the task: the scheduler is not woken for samples
+            if time.monotonic() - self.sent_at >= WITH_TASK and self.rows: self.flush()
             # the stream keeps the order: this comes before the end of the task
             if shift != self.clock.told and self.worker.batched_stream is not None:
                 try: self.worker.batched_stream.send({"op": ID, "shift": shift})
@@ -280,14 +284,17 @@ class Sampler(WorkerPlugin):
             if self.values: row[13], self.values = self.values, {}
             row[14] = (thread() - began) // 1000
             self.rows.append(row)
-            now = monotonic()
-            if now - self.sent_at >= 0.4:
-                self.sent_at = now
+            if monotonic() - self.sent_at >= self.alone:
+                self.sent_at = monotonic()
                 self.io_loop.add_callback(self.flush)
         return sample
     def flush(self):
         w = self.worker
+        self.sent_at = time.monotonic()
         self.clock.learn()
+        # the more workers there are, the rarer Dask wants messages of each
+        beat = w.periodic_callbacks.get("heartbeat")
+        self.alone = max(ALONE, beat.callback_time / 1000 if beat is not None else 0)
         for name, (since, empty) in list(self.asked.items()):
             if time.monotonic() - since > max(2, 10 * EVERY):
                 self.note("custom metric %s hangs: its values are missing until it returns" % (name,))
@@ -298,7 +305,7 @@ class Sampler(WorkerPlugin):
         notes, told = self.notes, getattr(self, "told", 0)
         self.told = len(notes)
         limit = getattr(getattr(w, "memory_manager", None), "memory_limit", None) or getattr(w, "memory_limit", None)
-        try: w.batched_stream.send({"op": ID, "about": [str(w.name), self.host, self.pid, w.state.nthreads, limit], "rows": rows, "notes": notes[told:]})
+        try: w.batched_stream.send({"op": ID, "about": [str(w.name), self.host, self.pid, w.state.nthreads, limit, self.alone], "rows": rows, "notes": notes[told:]})
         except Exception: self.rows = rows + self.rows
 
 sampler = Sampler()

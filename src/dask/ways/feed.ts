@@ -14,8 +14,10 @@ export class NoFeed extends Fault {}
 
 /** How often the scheduler hands over what has happened. */
 const STEP_SECONDS = 0.2;
-/** A worker sends its samples at least so often; then the scheduler has them. */
+/** A worker of few sends its samples at least so often; then the scheduler has them. */
 const SAMPLES_MS = 1200;
+/** What a sample needs to the scheduler once its worker sends it. */
+const ON_WAY_MS = 400;
 /** What a scheduler needs until its first answer, with all workers busy. */
 const FIRST_MS = 60_000;
 
@@ -50,14 +52,21 @@ export async function openFeed(
     comm.close();
     throw new NoFeed(`the scheduler refuses its feed: ${refusal(first)}`);
   }
-  hear(first, listener);
+  /** Workers of many send more rarely, and say how often. */
+  let samplesMs = SAMPLES_MS;
+  const hearStep = (step: Step): void => {
+    hear(step, listener);
+    for (const [kind, , about] of step.events)
+      if (kind === 'rows') samplesMs = Math.max(samplesMs, (number(list(about)[5]) ?? 0) * 1000 + ON_WAY_MS);
+  };
+  hearStep(first);
   let isOver = false;
   let steps = 0;
   const run = async (): Promise<string> => {
     for (;;) {
       try {
         const step = await comm.read();
-        if (isStep(step)) hear(step, listener);
+        if (isStep(step)) hearStep(step);
         steps++;
       } catch (error) {
         return isOver ? 'detached' : reason(error);
@@ -76,7 +85,7 @@ export async function openFeed(
     ended,
     catchUp,
     async settle() {
-      await inTime(SAMPLES_MS, ended);
+      await inTime(samplesMs, ended);
       await catchUp();
     },
     async close() {
