@@ -4,15 +4,23 @@ export type Intervals = readonly (readonly [from: number, to: number])[];
 export const ALWAYS: Intervals = [[Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]];
 
 /** Intervals of any order, joined where they overlap or touch; those with an unknown end are left out. */
-export function union(starts: readonly number[], ends: readonly number[]): Intervals {
-  const order = starts.map((_, i) => i).filter((i) => ends[i]! >= starts[i]!);
-  order.sort((a, b) => starts[a]! - starts[b]!);
+export function union(starts: ArrayLike<number>, ends: ArrayLike<number>): Intervals {
+  const from = new Float64Array(starts.length);
+  const to = new Float64Array(starts.length);
+  let count = 0;
+  for (let i = 0; i < starts.length; i++) {
+    if (!(ends[i]! >= starts[i]!)) continue;
+    from[count] = starts[i]!;
+    to[count++] = ends[i]!;
+  }
+  // numbers alone are put in order without a call for each two: nothing goes on where as many have ended as have begun
+  from.subarray(0, count).sort();
+  to.subarray(0, count).sort();
   const joined: [number, number][] = [];
-  for (const i of order) {
-    const last = joined.at(-1);
-    if (last !== undefined && starts[i]! <= last[1]) {
-      if (ends[i]! > last[1]) last[1] = ends[i]!;
-    } else joined.push([starts[i]!, ends[i]!]);
+  for (let first = 0, k = 0; k < count; k++) {
+    if (k + 1 < count && from[k + 1]! <= to[k]!) continue;
+    joined.push([from[first]!, to[k]!]);
+    first = k + 1;
   }
   return joined;
 }

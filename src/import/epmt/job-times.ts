@@ -112,7 +112,8 @@ export function checkTimes(rows: ProcessRows, times: JobTimes): number {
   let outside = 0;
   for (let p = 0; p < rows.processes; p++) {
     const t = rows.first[p]!;
-    const [from, to] = [start[t]!, end[t]!];
+    const from = start[t]!;
+    const to = end[t]!;
     if (from >= times.start && from <= times.stop && to >= times.start && to <= times.stop) continue;
     outside++;
     if (rows.files[rows.file[p]!]!.endsWith('.tsv')) continue;

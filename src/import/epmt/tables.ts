@@ -55,6 +55,8 @@ export interface NodeTables {
   threads: Batch;
   /** How many threads there are with those. */
   threadCount: number;
+  /** Columns of whole numbers, of which none is too large to be exact. */
+  whole: ReadonlySet<string>;
   /** When each process began, as its row says. */
   start: Float64Array;
   /** Processes that begin a microsecond later than their row said. */
@@ -64,10 +66,11 @@ export interface NodeTables {
 /** The processes of a node, and their threads, as the tables of a recording; `chosen` are their numbers. */
 export function tablesOf(rows: ProcessRows, metrics: Metrics, chosen: Uint32Array): NodeTables {
   const order = withoutTwins(rows, inOrder(rows, chosen));
+  const first = pickCodes(rows.first, order);
   const identity: Identity = {
-    pid: pickFirst(rows.column('pid'), rows, order),
-    start: pickFirst(rows.column('start'), rows, order),
-    end: pickFirst(rows.column('end'), rows, order),
+    pid: pickNumbers(rows.column('pid'), first),
+    start: pickNumbers(rows.column('start'), first),
+    end: pickNumbers(rows.column('end'), first),
   };
   const moved = moveApart(identity);
   const written = withThreads(rows, order, identity.pid);
@@ -75,14 +78,13 @@ export function tablesOf(rows: ProcessRows, metrics: Metrics, chosen: Uint32Arra
   const process = new Map<string, Float64Array>();
   const thread = new Map<string, Float64Array>();
   for (const [column, each] of metrics.columns) {
-    process.set(column, combined(column, each, rows, order));
+    process.set(column, combined(column, each, rows, order, first));
     if (!NOT_OF_THREADS.includes(column)) thread.set(column, pickNumbers(each, threads));
   }
   const { ppid, pgid, sid, exitcode, numtids, threads_counted, exitsignal } = processEndTable.col;
-  for (const { name } of [ppid, pgid, sid, exitcode, numtids])
-    process.set(name, pickFirst(rows.column(name), rows, order));
+  for (const { name } of [ppid, pgid, sid, exitcode, numtids]) process.set(name, pickNumbers(rows.column(name), first));
   process.set(threads_counted.name, new Float64Array(order.length));
-  const { ended, signals } = endings(rows, order);
+  const { ended, signals } = endings(rows, first);
   if (signals !== undefined) process.set(exitsignal.name, signals);
   const texts = new Map<string, TextColumn>([
     ['pid', numbersAsTexts(identity.pid)],
@@ -92,7 +94,7 @@ export function tablesOf(rows: ProcessRows, metrics: Metrics, chosen: Uint32Arra
   if (rows.numbers.has('mpirank')) {
     const rank = ranks(rows, order);
     texts.set(processEndTable.col.rank.name, numbersAsTexts(rank));
-    const size = pickFirst(rows.column('mpinumranks'), rows, order);
+    const size = pickNumbers(rows.column('mpinumranks'), first);
     process.set(
       processEndTable.col.ranks.name,
       size.map((value, i) => (Number.isNaN(rank[i]!) ? Number.NaN : value)),
@@ -112,6 +114,8 @@ export function tablesOf(rows: ProcessRows, metrics: Metrics, chosen: Uint32Arra
     processes: batch(processEndTable, identity.end, process, texts),
     threads: threadBatch(rows, threads, thread, owner),
     threadCount: threads.length + order.length - written.length,
+    // sums over threads may be larger than what was looked at
+    whole: new Set(rows.threads === rows.processes ? metrics.columns.keys() : []),
     start: identity.start,
     moved,
   };
@@ -151,12 +155,12 @@ function moveApart({ pid, start, end }: Identity): number {
   return moved;
 }
 
-function endings(rows: ProcessRows, order: Uint32Array): { ended: TextColumn; signals: Float64Array | undefined } {
-  const codes = new Uint32Array(order.length);
+function endings(rows: ProcessRows, first: Uint32Array): { ended: TextColumn; signals: Float64Array | undefined } {
+  const codes = new Uint32Array(first.length);
   const ended = { codes, values: ['exit', 'signal'] };
   const column = rows.numbers.get('exitsignal');
   if (column === undefined) return { ended, signals: undefined };
-  const signals = pickFirst(column, rows, order);
+  const signals = pickNumbers(column, first);
   signals.forEach((signal, i) => {
     if (!(signal > 0)) return;
     codes[i] = 1;
@@ -171,7 +175,8 @@ const notMetric = (name: string): boolean =>
 
 /** By pid, start and end, as sealed tables are, and then by program: what is there twice stands together. */
 function inOrder(rows: ProcessRows, chosen: Uint32Array): Uint32Array {
-  const [pid, start, end] = ['pid', 'start', 'end'].map((name) => pickFirst(rows.column(name), rows, chosen));
+  const first = pickCodes(rows.first, chosen);
+  const [pid, start, end] = ['pid', 'start', 'end'].map((name) => pickNumbers(rows.column(name), first));
   const places = placesInOrder(pid!);
   const { codes } = rows.texts.get('exename')!;
   const later = (a: number, b: number): number =>
@@ -255,9 +260,15 @@ export function virtualSize(starttime: number): number {
   return exact && bytes % 4096 === 0 && bytes <= Number.MAX_SAFE_INTEGER ? bytes : Number.NaN;
 }
 
-function combined(column: string, each: Float64Array, rows: ProcessRows, order: Uint32Array): Float64Array {
+function combined(
+  column: string,
+  each: Float64Array,
+  rows: ProcessRows,
+  order: Uint32Array,
+  firstRows: Uint32Array,
+): Float64Array {
   const { first } = rows;
-  if (OF_FIRST.includes(column) || rows.threads === rows.processes) return pickFirst(each, rows, order);
+  if (OF_FIRST.includes(column) || rows.threads === rows.processes) return pickNumbers(each, firstRows);
   const largest = OF_PROCESS.includes(column);
   const values = new Float64Array(order.length);
   for (let i = 0; i < order.length; i++) {
@@ -397,20 +408,45 @@ function numbersAsTexts(values: Float64Array): TextColumn {
 /** Returns where they end; a number that is missing has none. */
 function writeDigits(bytes: Buffer, from: number, value: number): number {
   if (Number.isNaN(value)) return from;
-  let end = from + 1;
-  for (let power = 10; power <= value; power *= 10) end++;
+  let length = 1;
+  for (let power = 10; power <= value; power *= 10) length++;
+  const end = from + length;
   // in halves of whole numbers that are small, which are divided in no time
   const high = Math.floor(value / HALF);
-  let rest = (value - high * HALF) | 0;
+  const low = (value - high * HALF) | 0;
   let at = end;
-  for (const middle = Math.max(from, end - HALF_DIGITS); at > middle; rest = (rest / 10) | 0)
-    bytes[--at] = 48 + (rest % 10);
-  for (rest = high | 0; at > from; rest = (rest / 10) | 0) bytes[--at] = 48 + (rest % 10);
+  if (length > HALF_DIGITS) {
+    at = writeFour(bytes, writeFour(bytes, at, low % 10_000), (low / 10_000) | 0);
+    length -= HALF_DIGITS;
+  }
+  for (let rest = (at === end ? low : high) | 0; length > 0; rest = (rest / 10_000) | 0) {
+    const digits = DIGITS[rest % 10_000]!;
+    for (let shift = 0; shift < 32 && length > 0; shift += 8, length--) bytes[--at] = digits >>> shift;
+  }
   return end;
+}
+
+/** Four digits, the last of them before `end`; returns where they begin. */
+function writeFour(bytes: Buffer, end: number, value: number): number {
+  const digits = DIGITS[value]!;
+  bytes[end - 1] = digits;
+  bytes[end - 2] = digits >>> 8;
+  bytes[end - 3] = digits >>> 16;
+  bytes[end - 4] = digits >>> 24;
+  return end - 4;
 }
 
 const HALF_DIGITS = 8;
 const HALF = 10 ** HALF_DIGITS;
+/** Of each number below 10,000 its four digits, a byte each, the last one lowest. */
+const DIGITS = new Uint32Array(10_000);
+for (let i = 0; i < DIGITS.length; i++)
+  DIGITS[i] =
+    0x30303030 +
+    ((((i / 1000) | 0) % 10) << 24) +
+    ((((i / 100) | 0) % 10) << 16) +
+    ((((i / 10) | 0) % 10) << 8) +
+    (i % 10);
 
 // one function for both would have to ask each time
 function pickNumbers(values: Float64Array, places: Uint32Array): Float64Array {
@@ -422,11 +458,5 @@ function pickNumbers(values: Float64Array, places: Uint32Array): Float64Array {
 function pickCodes(values: Uint32Array, places: Uint32Array): Uint32Array {
   const picked = new Uint32Array(places.length);
   for (let i = 0; i < places.length; i++) picked[i] = values[places[i]!]!;
-  return picked;
-}
-
-function pickFirst(values: Float64Array, rows: ProcessRows, order: Uint32Array): Float64Array {
-  const picked = new Float64Array(order.length);
-  for (let i = 0; i < order.length; i++) picked[i] = values[rows.first[order[i]!]!]!;
   return picked;
 }

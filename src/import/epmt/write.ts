@@ -94,7 +94,7 @@ function writeNode(recording: string, job: Job, node: ImportedNode, from: string
   const put = (batch: Batch, rows: number, times: readonly Float64Array[]): void => {
     const { name } = batch.table;
     const sealed = path.join(folder, `${name}.parquet`);
-    bytes += writeParquet(sealed, batch, { quick: true, metadata: packedMetadata(batch.table) });
+    bytes += writeParquet(sealed, batch, { quick: true, whole: node.whole, metadata: packedMetadata(batch.table) });
     writeStatistics(path.join(folder, `${name}.stats.json`), statisticsOf(name, rows, times), sealed);
   };
   const { processes, threads } = node;

@@ -336,7 +336,8 @@ export function cpuTimes(metrics: ReadonlyMap<string, Float64Array>, length: num
   const [user, system] = CPU_TIMES.map((name) => metrics.get(name));
   const times = new Float64Array(length);
   for (let i = 0; i < length; i++) {
-    const [u, s] = [user?.[i] ?? Number.NaN, system?.[i] ?? Number.NaN];
+    const u = user?.[i] ?? Number.NaN;
+    const s = system?.[i] ?? Number.NaN;
     times[i] = Number.isNaN(u) ? s : Number.isNaN(s) ? u : u + s;
   }
   return times;

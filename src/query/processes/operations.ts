@@ -93,16 +93,28 @@ export function operationsOf(set: CountedProcesses, options: OperationsOptions =
 function byKey(set: CountedProcesses, key: string, members: Iterable<number>): Operation[] {
   const read = tagReader();
   const groups = new Map<number, Map<string | undefined, number[]>>();
+  let last: { job: number; tags: string; group: number[] } | undefined;
   for (const i of members) {
-    let values = groups.get(set.job[i]!);
+    const job = set.job[i]!;
+    const tags = set.tags[i]!;
+    // neighbours mostly have the same
+    if (last?.tags === tags && last.job === job) {
+      last.group.push(i);
+      continue;
+    }
+    let values = groups.get(job);
     if (values === undefined) {
       values = new Map();
-      groups.set(set.job[i]!, values);
+      groups.set(job, values);
     }
-    const value = read(set.tags[i]!).get(key);
-    const group = values.get(value);
-    if (group === undefined) values.set(value, [i]);
-    else group.push(i);
+    const value = read(tags).get(key);
+    let group = values.get(value);
+    if (group === undefined) {
+      group = [];
+      values.set(value, group);
+    }
+    group.push(i);
+    last = { job, tags, group };
   }
   // without any process that bears the tag, the rest is whole jobs and no operation; beside jobs that bear it, it is one
   if (![...groups.values()].some((values) => [...values.keys()].some((value) => value !== undefined))) return [];
@@ -129,17 +141,27 @@ function byTags(set: CountedProcesses, tags: Tags, members: readonly number[]): 
 /** What a group of processes of one job did. */
 export function operationOf(set: CountedProcesses, tags: Tags, members: number[]): Operation {
   const job = set.job[members[0]!]!;
-  const starts = members.map((i) => set.start[i]!);
-  const ends = members.map((i) => set.end[i]!);
+  const starts = new Float64Array(members.length);
+  const ends = new Float64Array(members.length);
+  let start = Number.POSITIVE_INFINITY;
+  let durations = 0;
+  let endless = 0;
+  for (let k = 0; k < members.length; k++) {
+    const from = set.start[members[k]!]!;
+    const to = set.end[members[k]!]!;
+    starts[k] = from;
+    ends[k] = to;
+    start = Math.min(start, from);
+    if (to >= from) durations += to - from;
+    else endless++;
+  }
   const runs = union(starts, ends);
   const duration = lengthOf(runs);
-  const known = ends.flatMap((end, k) => (end >= starts[k]! ? [end - starts[k]!] : []));
   const total = (values: Float64Array, nothing = 0): number => {
     let sum = nothing;
     for (const i of members) if (!Number.isNaN(values[i])) sum = (sum || 0) + values[i]!;
     return sum;
   };
-  const start = starts.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
   const end = runs.reduce((latest, [, to]) => Math.max(latest, to), start);
   const cpu = total(set.cpu_time);
   const facts = set.jobs[job]!;
@@ -153,7 +175,7 @@ export function operationOf(set: CountedProcesses, tags: Tags, members: number[]
     processes: members.length,
     threads: total(set.threads, Number.NaN),
     cpu_time: cpu,
-    duration_sum: known.reduce((a, b) => a + b, 0),
+    duration_sum: durations,
     duration,
     duration_span: end - start,
     runs,
@@ -161,7 +183,7 @@ export function operationOf(set: CountedProcesses, tags: Tags, members: number[]
     end,
     cpu_share: cpu / jobCpuTime(set, job),
     time_share: lengthOf(inside) / (facts.end - facts.start),
-    endless: members.length - known.length,
+    endless,
   };
 }
 

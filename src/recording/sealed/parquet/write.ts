@@ -28,6 +28,8 @@ export interface WriteOptions {
   quick?: boolean;
   /** False: the caller brings the file to the disk, with others. */
   sync?: boolean;
+  /** Columns whose numbers are known to be whole and exact. */
+  whole?: ReadonlySet<string>;
   /** What its footer says beside the columns; of a whole batch it is the table's description. */
   metadata?: Record<string, string>;
 }
@@ -44,6 +46,7 @@ export class ParquetWriter {
   private readonly metadata: Record<string, string>;
   private readonly quick: boolean;
   private readonly sync: boolean;
+  private readonly whole: ReadonlySet<string> | undefined;
   private readonly placed: Placed[][] = [];
   private offset = 0;
   private pending: Buffer[] = [];
@@ -56,6 +59,7 @@ export class ParquetWriter {
     this.metadata = options.metadata ?? {};
     this.quick = options.quick === true;
     this.sync = options.sync !== false;
+    this.whole = options.whole;
     this.fd = openNew(file);
     this.write(Buffer.from(MAGIC));
   }
@@ -67,7 +71,8 @@ export class ParquetWriter {
     if (column === undefined) throw new Error(`no column ${name} was announced`);
     const { type } = column;
     // a whole-number column in which a fraction turned up becomes a float: nothing is rounded away
-    const real = type === 'int' && data instanceof Float64Array && !isWhole(data) ? 'float' : type;
+    const isInt = type !== 'int' || !(data instanceof Float64Array) || this.whole?.has(name) === true || isWhole(data);
+    const real = isInt ? type : 'float';
     const placed: Placed[] = [];
     for (let row = 0; row < this.rows; row += this.rowsPerGroup) {
       const chunk = this.encode(data, row, real);
