@@ -218,6 +218,12 @@ test('threads of a process with unlike work: the busiest is named; threads that 
     'The 4 working threads of solve (pid 7 on c1) had unequal work: 1 min 18 s of CPU time in the busiest, 20.0 s in the median',
   );
   assert.equal(evidence[1]!.text, 'thread 7: 1 min 18 s of CPU time in 1 min 20 s');
+  // triangular loops: the lightest thread has 1/5 and 1/7 of the work of the heaviest
+  for (const cpu of [
+    [78, 46, 15],
+    [78, 56, 33, 11],
+  ])
+    assert.equal(outcome(threaded(cpu), 'thread-imbalance')?.outcome, 'found', String(cpu));
   for (const cpu of [
     [78, 75, 70, 72],
     [78, 8, 8, 8],

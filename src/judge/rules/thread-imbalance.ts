@@ -19,6 +19,8 @@ import {
 
 const thresholds = {
   ...THREADS,
+  /** Of a triangular loop on four threads the lightest has a seventh of the heaviest one’s work. */
+  working: 0.12,
   /** So many threads work, or more. */
   threads: 3,
   /** On average they had less work than the busiest by this share of it. */
