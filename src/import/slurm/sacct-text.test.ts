@@ -73,6 +73,22 @@ test('what is not known without a column is said in a sentence', () => {
   ]);
 });
 
+test('memory per CPU or node is that of the job, also without columns of what was asked for', () => {
+  const { jobs } = parse(
+    'JobID|State|Start|Elapsed|NNodes|AllocCPUS|ReqCPUS|ReqMem',
+    '1|COMPLETED|2026-03-01T10:00:00|00:10:00|2|8||2Gc',
+    '2|COMPLETED|2026-03-01T10:00:00|00:10:00|2|8|4|2Gc',
+    '3|COMPLETED|2026-03-01T10:00:00|00:10:00|2|8||4Gn',
+    '4|COMPLETED|2026-03-01T10:00:00|00:10:00|2|8||4G',
+    // of how many CPUs is not known
+    '5|PENDING|Unknown|00:00:00||||2Gc',
+  );
+  assert.deepEqual(
+    jobs.map(({ asked }) => (asked.memory_bytes === undefined ? undefined : asked.memory_bytes / 2 ** 30)),
+    [16, 8, 8, 4, undefined],
+  );
+});
+
 test('what is not parsable output of sacct is refused, with what to do', () => {
   assert.throws(() => parse('time,host,user', '1,2,3'), /no column JobID, so it is no output of sacct/);
   assert.throws(() => parse('7|ada|COMPLETED', '8|bob|FAILED'), /no line with the names of the columns/);

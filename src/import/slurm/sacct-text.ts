@@ -177,7 +177,8 @@ function jobOf(line: Line, { id, array, component }: LineId, zone: Zone): SacctJ
     gpu_model: modelOf(allocated),
     asked: stated({
       ...asked,
-      memory_bytes: slurmBytes(requested.get('mem')) ?? askedMemory(line('ReqMem'), asked.nodes, asked.cpus),
+      memory_bytes:
+        slurmBytes(requested.get('mem')) ?? askedMemory(line('ReqMem'), asked.nodes ?? nodes, asked.cpus ?? cpus),
       gpus: tresGpus(requested) ?? gresGpus(line('ReqGRES')),
       time_limit_seconds:
         limit === undefined ? slurmSeconds(line('Timelimit')) : /^\d+$/.test(limit) ? Number(limit) * 60 : undefined,
@@ -226,11 +227,19 @@ const energyOf = (line: Line): number | undefined => whole(line('ConsumedEnergyR
 export const nodesOf = (text: string | undefined): string[] =>
   text === undefined || /^none assigned$/i.test(text) ? [] : expandHostlist(text);
 
-/** Until Slurm 20.11 `4Gn` is of each node, `2Gc` of each CPU; since then it is of the job. */
-function askedMemory(text: string | undefined, nodes = 1, cpus = 1): number | undefined {
+/**
+ * Until Slurm 20.11 `4Gn` is of each node, `2Gc` of each CPU; since then it is of the job. Of how many they are is known from what
+ * was asked for or, without these columns, from what was given.
+ */
+function askedMemory(
+  text: string | undefined,
+  nodes: number | undefined,
+  cpus: number | undefined,
+): number | undefined {
   const bytes = slurmBytes(text);
-  if (bytes === undefined) return undefined;
-  return bytes * (text!.endsWith('n') ? nodes : text!.endsWith('c') ? cpus : 1);
+  if (bytes === undefined || /[^nc]$/.test(text!)) return bytes;
+  const count = text!.endsWith('n') ? nodes : cpus;
+  return count === undefined ? undefined : bytes * count;
 }
 
 /** gres/gpu:a100=4 */
