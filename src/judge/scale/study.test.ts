@@ -56,6 +56,16 @@ test('strong scaling: speed-up, efficiency, the law, and the size to ask for', (
   assert.equal(study(found.runs, { efficiency: 0.1 }).recommended!.more, true);
 });
 
+test('runs of the recommended size that were slower than the law: their own efficiency stands beside it', () => {
+  // of three runs on one core one was held up, so the law is too kind to two cores
+  const walls = [1.17, 1.16, 5.12].map((wall) => run(1, wall));
+  const found = study([...walls, ...[1.22, 0.96, 2.12].map((wall) => run(2, wall))]).recommended!;
+  assert.equal(found.size, 2);
+  assert.equal(found.efficiency_there.toFixed(2), '0.70');
+  assert.equal(found.efficiency_measured!.toFixed(2), '0.48');
+  assert.equal(study(SIZES.map((n) => run(n, 100 / n))).recommended!.efficiency_measured, undefined);
+});
+
 test('coherency: more makes it slower, and USL says from where', () => {
   const found = study(SIZES.map((n) => run(n, 100 / usl.speedup(n, [0.02, 0.01]))));
   const best = found.laws.find((law) => law.best)!;

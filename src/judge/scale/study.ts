@@ -65,6 +65,8 @@ export interface Recommended {
   /** By the law. */
   efficiency_there: number;
   speedup: number;
+  /** Of the runs of this size, where it is clearly less than the law promises. */
+  efficiency_measured?: number;
   /** It is larger than every run: try it before you rely on it. */
   beyond: boolean;
   /** The law keeps the efficiency beyond all that can be told from these runs. */
@@ -124,7 +126,7 @@ export function studyOf(runs: readonly ScaleRun[], leftOut: readonly LeftOut[], 
     laws,
     interval: { confidence: CONFIDENCE, method: METHOD },
     ...stated({
-      recommended: predict && recommendedOf(predict, smallest, largest, options.efficiency),
+      recommended: predict && recommendedOf(predict, sizes, options.efficiency),
       predict,
     }),
     runs: runs.toSorted((a, b) => a.size - b.size || a.wall_seconds - b.wall_seconds),
@@ -238,10 +240,10 @@ const limitOf = ({ value, low, high }: Estimate): Prediction => ({
 /** The largest size that keeps the efficiency, by the law. */
 function recommendedOf(
   predict: (size: number) => Prediction,
-  smallest: number,
-  largest: number,
+  sizes: readonly SizeRow[],
   efficiency: number,
 ): Recommended {
+  const [smallest, largest] = [sizes[0]!.size, sizes.at(-1)!.size];
   const farthest = Math.floor(largest * FARTHEST);
   const reach = (bound: (prediction: Prediction) => number | undefined): number | undefined => {
     const keeps = (size: number): boolean => (bound(predict(size)) ?? Number.NaN) / (size / smallest) >= efficiency;
@@ -258,11 +260,18 @@ function recommendedOf(
   };
   const size = reach(({ value }) => value)!;
   const there = predict(size).value;
+  const byLaw = there / (size / smallest);
+  const measured = sizes.find((row) => row.size === size)?.efficiency;
+  const isLess = measured !== undefined && measured < byLaw * (1 - ROUGH);
   return {
     efficiency,
     size,
-    ...stated({ low: reach(({ low }) => low), high: reach(({ high }) => high) }),
-    efficiency_there: there / (size / smallest),
+    ...stated({
+      low: reach(({ low }) => low),
+      high: reach(({ high }) => high),
+      efficiency_measured: isLess ? measured : undefined,
+    }),
+    efficiency_there: byLaw,
     speedup: there,
     beyond: size > largest,
     more: size === farthest,

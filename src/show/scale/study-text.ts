@@ -127,13 +127,27 @@ function consequences({ limit_speedup: limit, peak_size: peak }: FittedLaw): str
 
 /** "Use 16 cores: …". */
 export function recommendationText(recommended: Recommended, { by, largest }: Pick<Study, 'by' | 'largest'>): string {
-  const { size, low, high, efficiency, efficiency_there: there, speedup, beyond, more } = recommended;
+  const {
+    size,
+    low,
+    high,
+    efficiency,
+    efficiency_there: there,
+    efficiency_measured: measured,
+    speedup,
+    beyond,
+    more,
+  } = recommended;
   const range = low === undefined || high === undefined || low === high ? '' : ` (${figure(low)} to ${figure(high)})`;
   const goal = `for an efficiency of ${percent(efficiency)}`;
   const gives = `speed-up ${figure(speedup)}, efficiency ${percent(there)}`;
   if (more)
     return `Use ${sizeText(size, by)} or more ${goal}: the law sees no end, but runs reach only to ${figure(largest)}. Try larger sizes.`;
-  const caution = beyond ? ` This is beyond the largest run (${figure(largest)}): try it first.` : '';
+  const caution = beyond
+    ? ` This is beyond the largest run (${figure(largest)}): try it first.`
+    : measured === undefined
+      ? ''
+      : ` The runs of this size had only ${percent(measured)}: repeat them before you rely on it.`;
   return `Use ${sizeText(size, by)}${range} ${goal}: ${gives}.${caution}`;
 }
 
