@@ -163,6 +163,14 @@ test('history: by user, by day in a time zone, and only the part of a job that l
   assert.match(said('history', ...oslo), /2024-03-31 00:00 to 2024-04-01 00:00 \(hours of Europe\/Oslo\)/);
 });
 
+test('history: CO2 is written in any case; energy that no job has is missing, not 0', () => {
+  const asked = [...PERIOD, '--co2', '400', '--metric'];
+  const { metric, unit, rows } = json('history', ...asked, 'co2');
+  assert.deepEqual([metric, unit], ['CO2', 'kg CO2e']);
+  assert.deepEqual(rows, json('history', ...asked, 'CO2').rows);
+  assert.ok(rows.every((row: { value?: number }) => row.value === undefined));
+});
+
 test('history: the hour that clocks skip has nothing, the one that they repeat has two hours', () => {
   const byHour = (from: string, to: string): string[] => {
     const zone = ['--by', 'hour', '--timezone', 'Europe/Oslo', '--format', 'csv'];

@@ -321,7 +321,13 @@ export function gpuAdvice({ jobs, newest }: JobGroup): ResourceAdvice | undefine
     mean !== undefined && mean < 0.15
       ? ['The GPUs were used very little: a smaller card, or a part of one (MIG), may do.']
       : [];
-  return { ...base, advised: asked, verdict: 'keep', why: `all ${figure(asked)} were used${words}`, uncertain };
+  return {
+    ...base,
+    advised: asked,
+    verdict: 'keep',
+    why: `${asked === 1 ? 'it was' : `all ${figure(asked)} were`} used${words}`,
+    uncertain,
+  };
 }
 
 /** Fewer nodes, where the CPUs and the memory that were used fit on fewer. */

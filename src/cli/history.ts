@@ -36,11 +36,12 @@ export function define(command: Command): void {
   const by = new Option('--by <what>', 'who or when').choices([...GROUPS]).default('user');
   const check = by.parseArg!;
   by.argParser((text, before) => check(groupOf(text), before));
+  const metric = new Option('--metric <what>', 'how much of what').choices(METRICS.map(({ name }) => name));
+  const checkMetric = metric.default('core-hours').parseArg!;
+  metric.argParser((text, before) => checkMetric(/^co2$/i.test(text) ? 'CO2' : text, before));
   periodOptions(jobFilters(historyPlaces(command, ['history.co2'])), '30 days ago')
     .addOption(by)
-    .addOption(
-      new Option('--metric <what>', 'how much of what').choices(METRICS.map(({ name }) => name)).default('core-hours'),
-    )
+    .addOption(metric)
     .option('-n, --limit <n>', 'show at most N groups (0: all; default: 30 as text)', numberOf('groups'))
     .addOption(
       new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv', 'svg']).default('text'),
