@@ -220,6 +220,8 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
         'performance.now': 'tachoNow',
       },
       charset: 'ascii',
+      // charts of a PDF: start-checkout installs it for them, and then there is another bundle
+      external: isWhole ? [] : ['echarts/*'],
       banner: { js: HEAD },
       footer: { js: '})' },
       plugins: [parts, nativeModules],

@@ -17,8 +17,11 @@ process.stdout.write(relative(process.argv[3] ?? '', process.argv[1]!));
 process.stdout.write(' first');
 `;
 
-/** A clone in which everything is installed but the package that `without` names, and nothing has been started yet. */
-function clone(t: TestContext, { without = 'none', program = SMALL }: { without?: string; program?: string } = {}) {
+/**
+ * A clone in which everything is installed but the package that `without` names, and nothing has been started yet.
+ * `development`: false leaves out what the first start leaves out.
+ */
+function clone(t: TestContext, { without = 'none', program = SMALL, development = true }: CloneOptions = {}) {
   const home = temporaryFolder(t);
   fs.chmodSync(home, 0o755);
   const folder = path.join(home, 'checkout');
@@ -34,9 +37,11 @@ function clone(t: TestContext, { without = 'none', program = SMALL }: { without?
   }
   const packages = path.join(folder, 'node_modules');
   fs.mkdirSync(packages);
-  for (const name of fs.readdirSync(path.join(HERE, 'node_modules')))
-    if (!name.startsWith('.') && name !== without)
+  for (const name of development ? fs.readdirSync(path.join(HERE, 'node_modules')) : neededPackages())
+    if (!name.startsWith('.') && name !== without) {
+      fs.mkdirSync(path.dirname(path.join(packages, name)), { recursive: true });
       fs.symlinkSync(path.join(HERE, 'node_modules', name), path.join(packages, name));
+    }
   fs.mkdirSync(path.join(packages, '.bin'));
   fs.symlinkSync(process.execPath, path.join(packages, '.bin/node'));
   fs.copyFileSync(path.join(folder, 'package-lock.json'), path.join(packages, '.tacho-installed'));
@@ -75,6 +80,23 @@ function clone(t: TestContext, { without = 'none', program = SMALL }: { without?
   };
 }
 
+interface CloneOptions {
+  without?: string;
+  program?: string;
+  development?: boolean;
+}
+
+/** The packages that the first start installs. */
+function neededPackages(): string[] {
+  const { packages } = JSON.parse(fs.readFileSync(path.join(HERE, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>;
+  };
+  return Object.entries(packages)
+    .filter(([place, { dev }]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(place) && dev !== true)
+    .map(([place]) => place.slice('node_modules/'.length))
+    .filter((name) => fs.existsSync(path.join(HERE, 'node_modules', name)));
+}
+
 interface Who {
   uid?: number;
   gid?: number;
@@ -82,6 +104,16 @@ interface Who {
 
 const BUNDLED = 'node_modules/.tacho/start.cjs';
 const AS_IT_IS = 'src/cli/main.ts';
+
+test('what the first start installs is enough for bundles', (t) => {
+  const { bundles, call, file, folder } = clone(t, { program: '', development: false });
+  assert.equal(fs.existsSync(path.join(folder, 'node_modules/echarts')), false);
+  assert.equal(call([file, '--version']), VERSION);
+  call(['sh', path.join(folder, 'scripts/bundle-checkout')]);
+  const log = path.join(bundles, 'log');
+  assert.equal(fs.existsSync(log) ? fs.readFileSync(log, 'utf8') : '', '');
+  assert.ok(fs.existsSync(path.join(bundles, 'run.cjs')));
+});
 
 test('what was installed starts without a network, from bundles; V8 takes what it compiled before', (t) => {
   const { bundles, call, file, folder } = clone(t, { program: '' });
