@@ -244,7 +244,8 @@ async function writeDrawings(kind: Kind, shown: readonly Shown[], options: Optio
         const { drawing, material } = each;
         const look = { theme, start: material.job.start, title: titled(each), unit: drawing.chart.unit };
         if (kind === 'boxes') return optionSvg(boxesOption(boxesOf(drawing, options.freq), look), width, heights[i]!);
-        if (kind === 'bars') return optionSvg(barsOption(barsOf(drawing), look), width, heights[i]!);
+        if (kind === 'bars')
+          return optionSvg(barsOption(barsOf(drawing), { ...look, title: `${look.title}, mean` }), width, heights[i]!);
         const data = { ...makeChartData(drawing, kind === 'heatmap' ? 'heat' : 'lines'), title: titled(each) };
         return chartSvg(
           data,

@@ -191,6 +191,11 @@ test('evidence of a finding is shown on its chart, and what is behind the chart 
   );
   assert.match((await download('Chart (SVG)')).toString(), /^<svg .*GPU use/s);
   assert.equal((await download('Chart (PNG)')).subarray(1, 4).toString(), 'PNG');
+  // the keyboard is back where it came from
+  await panel.getByText('Values (CSV)').focus();
+  await page.keyboard.press('Escape');
+  assert.equal(await panel.locator('.menu').getAttribute('open'), null);
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'Save');
   assert.deepEqual(complaints, []);
 });
 
@@ -322,6 +327,9 @@ test('a print has every chart, also those that were not in sight', { skip }, asy
       Promise.all(all.map((one) => one.decode().then(() => one.naturalWidth * one.clientWidth))),
     )) as number[];
   assert.equal(pictures.filter((size) => size > 0).length, panels);
+  // paper is narrow, but has room for what each figure of memory means
+  await page.setViewportSize({ width: 720, height: 900 });
+  assert.equal(await page.locator('.memory td.faint').first().isVisible(), true);
   assert.deepEqual(complaints, []);
 });
 

@@ -116,7 +116,14 @@ export function Panel({ job, name, facts, start, end, range, bands, shown, again
             ))}
           </div>
         )}
-        <details class="menu">
+        <details
+          class="menu"
+          onKeyDown={({ key, currentTarget }) => {
+            if (key !== 'Escape') return;
+            currentTarget.open = false;
+            currentTarget.querySelector('summary')!.focus();
+          }}
+        >
           <summary aria-label={`Save ${facts.title}`}>Save</summary>
           <div>
             {!isJobFile && (
