@@ -39,7 +39,8 @@ const optionOf = (name: string): string | undefined =>
 const words = process.argv.slice(2).filter((word, i, all) => !word.startsWith('--') && all[i - 1] !== '--json');
 const wanted = causes.filter(
   ({ name, heldOut }) =>
-    (words.length === 0 || words.some((word) => name.includes(word))) && (heldOut === NEWEST || !flag('--held-out')),
+    (words.length === 0 || words.some((word) => name.toLowerCase().includes(word.toLowerCase()))) &&
+    (heldOut === NEWEST || !flag('--held-out')),
 );
 const say = (text = ''): void => void process.stdout.write(`${text}\n`);
 /** A case that failed, or during which others or the hypervisor took CPUs, is recorded so often at most. */
