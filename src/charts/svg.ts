@@ -1,3 +1,4 @@
+import type { EChartsOption } from 'echarts';
 import { SVGRenderer } from 'echarts/renderers';
 import type { ChartData } from './chart-data.ts';
 import { heatLegendOf, type Legend, legendOf, withLegend } from './legend.ts';
@@ -37,6 +38,15 @@ export function chartSvg(data: ChartData, look: ChartLook, { width, height }: Sv
   const svg = chart.renderToSVGString();
   chart.dispose();
   return withLegend(svg, legend);
+}
+
+/** A chart that explains itself as a picture. */
+export function optionSvg(option: EChartsOption, size: SvgSize): string {
+  const chart = init(null, null, { renderer: 'svg', ssr: true, ...size });
+  chart.setOption({ ...option, animation: false });
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  return svg;
 }
 
 function legendFor(data: ChartData, { theme }: ChartLook, width: number): Legend {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { before, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
 import { splitLine } from '../../src/base/csv.ts';
 import type { Report } from '../../src/judge/report-schema.ts';
 import { processEndTable } from '../../src/sources/tables.ts';
@@ -21,6 +22,14 @@ before(() => {
   const run = tacho(['run', '-o', path.join(folder, 'short'), '--', 'sh', '-c', 'sleep 0.2; false; exit 3']);
   assert.equal(run.code, 3, run.err);
 });
+
+/** What somebody gets who saves a chart. */
+async function saved(page: Page, chart: Locator, name: string): Promise<{ name: string; text: string }> {
+  if ((await chart.locator('.menu').first().getAttribute('open')) === null)
+    await chart.getByText('Save', { exact: true }).first().click();
+  const [file] = await Promise.all([page.waitForEvent('download'), chart.getByText(name).first().click()]);
+  return { name: file.suggestedFilename(), text: fs.readFileSync((await file.path())!, 'utf8') };
+}
 
 test('the table of jobs finds, filters and sorts, and its address shows the same again', { skip }, async (t) => {
   const { page, complaints } = await lookAt(t, [folder]);
@@ -97,6 +106,10 @@ test('chosen jobs are compared over time, aligned by start or by progress', { sk
   await page.reload();
   await page.locator('.compare [data-chart=cpu] canvas').waitFor();
   assert.equal(await page.getByLabel('Aligned by').inputValue(), 'progress');
+  const { name, text } = await saved(page, page.locator('.compare [data-chart=cpu]'), 'Values (CSV)');
+  assert.match(name, /-cpu\.csv$/);
+  assert.match(text, /^percent_of_time,[^,\n]+,[^,\n]+\n0,/);
+  assert.match((await saved(page, page.locator('.compare [data-chart=cpu]'), 'Chart (SVG)')).text, /^<svg .*CPU/s);
   assert.deepEqual(await faults(page), []);
   // of a job of 0.2 s some charts have no values: the other job is drawn alone
   assert.deepEqual(complaints, []);
@@ -153,6 +166,21 @@ test('a job shows the figures of its report, and zooms', { skip }, async (t) => 
   assert.doesNotMatch(page.url(), /from=/);
   await gpu.getByText('heat map').click();
   await page.waitForSelector('.panel.wide canvas');
+  // the same with keys
+  const shown = (): number => {
+    const { searchParams: query } = new URL(page.url());
+    return Number(query.get('to')) - Number(query.get('from'));
+  };
+  const all = report.job.end! - report.job.start;
+  await gpu.locator('.chart').focus();
+  await page.keyboard.press('+');
+  await page.waitForSelector('.zoomed');
+  assert.ok(Math.abs(shown() - all / 2) < 2e6, `${shown()} of ${all}`);
+  await gpu.locator('.chart').focus();
+  await page.keyboard.press('Home');
+  await page.waitForFunction(
+    `new URL(location).searchParams.get('to') - new URL(location).searchParams.get('from') > ${all * 0.9}`,
+  );
   assert.deepEqual(complaints, []);
 });
 
@@ -421,6 +449,10 @@ test('a study has the runs of one program under one name, and their sizes in wor
     'halo, job halo-# (2 runs of 2 sizes)',
     'halo, job other (2 runs of 1 size)',
   ]);
+  const csv = await saved(page, study, 'Values (CSV)');
+  assert.equal(csv.name, 'halo-scaling.csv');
+  assert.match(csv.text, /^cores,runs,wall_seconds,speedup,efficiency,predicted_speedup\n1,1,60,1,1,.*\n2,1,33,1\.8/);
+  assert.match((await saved(page, study, 'Chart (SVG)')).text, /^<svg /);
   assert.deepEqual(complaints, []);
 });
 
@@ -432,6 +464,9 @@ test('nodes, history, scaling and experiments', { skip }, async (t) => {
   const row = page.locator('.nodes-page tbody tr', { hasText: 'node02' });
   assert.match((await row.textContent())!, /^node02idle for .*train-mixture-70b \(ada\) ended 2026-03-02/);
   await page.locator('.nodes-page canvas').first().waitFor();
+  const overTime = page.locator('section[aria-label="Nodes over time"]');
+  assert.match((await saved(page, overTime, 'Values (CSV)')).text, /^time,node01,node02.*\n2026-/);
+  assert.match((await saved(page, overTime, 'Chart (SVG)')).text, /^<svg /);
   assert.deepEqual(await faults(page), []);
 
   await page.getByRole('link', { name: 'History', exact: true }).click();
@@ -443,6 +478,8 @@ test('nodes, history, scaling and experiments', { skip }, async (t) => {
   // 2 nodes of 64 CPUs for 0.2 h
   assert.match((await ada.textContent())!, /^ada125\.6/);
   assert.match(told, /25\.6/);
+  const history = page.locator('section[aria-label="Over time"]');
+  assert.match((await saved(page, history, 'Values (CSV)')).text, /^time,.*ada/);
   assert.deepEqual(await faults(page), []);
 
   await page.getByRole('link', { name: 'Scaling' }).click();

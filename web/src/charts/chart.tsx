@@ -10,11 +10,9 @@ import {
 import type { ChartData } from '../ask.ts';
 import { useTheme } from '../theme.ts';
 import { type Drawn, loadECharts } from './load.ts';
+import { type Range, rangeByKey } from './range-by-key.ts';
 
-export interface Range {
-  from: number;
-  to: number;
-}
+export type { Range };
 
 interface Props {
   data: ChartData;
@@ -27,8 +25,10 @@ interface Props {
   height?: number;
   /** The moment under the cursor of any chart. */
   cursor: Cursor;
-  /** Somebody has drawn a part of the time with the mouse. */
+  /** Somebody has chosen a part of the time, with the mouse or with keys. */
   onRange(range: Range): void;
+  /** All of the time: with it keys zoom, too. */
+  whole?: Range;
   /** Gets what makes a picture of the chart. */
   picture?: { current: (() => string) | undefined };
 }
@@ -50,7 +50,7 @@ const NARROW = 600;
 /** Shorter drags are clicks. */
 const LEAST_DRAG = 5;
 
-const pngOf = (chart: Drawn, { background }: ChartTheme): string =>
+export const pngOf = (chart: Drawn, { background }: ChartTheme): string =>
   chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: background });
 
 /** One chart: zoom by drawing over it, the other charts follow. */
@@ -64,6 +64,7 @@ export function Chart({
   height = 150,
   cursor,
   onRange,
+  whole,
   picture,
 }: Props) {
   const box = useRef<HTMLDivElement>(null);
@@ -147,12 +148,28 @@ export function Chart({
     area.style.left = `${at(Math.min(a, b))}px`;
     area.style.width = `${Math.abs(at(a) - at(b))}px`;
   };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const chosen = whole === undefined ? undefined : rangeByKey(event.key, { from, to }, whole);
+    if (chosen === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    onRange(chosen);
+  };
+  const keys =
+    whole === undefined
+      ? {}
+      : {
+          tabIndex: 0,
+          role: 'group' as const,
+          'aria-label': `${data.title}: + and - zoom, arrows move, Home shows all`,
+          onKeyDown,
+        };
   const inside = { top: `${top}px`, bottom: `${bottom}px` };
 
   return (
     <div
       class="chart"
       style={{ height: `${height}px` }}
+      {...keys}
       onPointerDown={(event) => {
         if (event.button === 0) begun.current = timeAt(event);
       }}

@@ -17,6 +17,7 @@ import { isJobFile } from '../filed-job.ts';
 import { useTheme } from '../theme.ts';
 import { withUnit } from '../value-text.ts';
 import { Chart, type Cursor, type Range } from './chart.tsx';
+import { SaveMenu } from './save-menu.tsx';
 
 /** Series that a finding is about, and its threshold. */
 export interface Shown {
@@ -90,12 +91,6 @@ export function Panel({ job, name, facts, start, end, range, bands, shown, again
   const figures = data === undefined ? '' : summary(data, facts);
   const file = (kind: string): string =>
     `${BASE}${path.replace('points=400&empty=allowed', '')}&download=${kind}`.replace('?&', '?');
-  const savePng = (): void => {
-    const link = document.createElement('a');
-    link.href = picture.current?.() ?? '';
-    link.download = chartFile(name, facts.id, 'png');
-    link.click();
-  };
   return (
     <section
       ref={section}
@@ -116,31 +111,11 @@ export function Panel({ job, name, facts, start, end, range, bands, shown, again
             ))}
           </div>
         )}
-        <details
-          class="menu"
-          onKeyDown={({ key, currentTarget }) => {
-            if (key !== 'Escape') return;
-            currentTarget.open = false;
-            currentTarget.querySelector('summary')!.focus();
-          }}
-        >
-          <summary aria-label={`Save ${facts.title}`}>Save</summary>
-          <div>
-            {!isJobFile && (
-              <>
-                <a href={file('csv')} download>
-                  Values (CSV)
-                </a>
-                <a href={file('svg')} download>
-                  Chart (SVG)
-                </a>
-              </>
-            )}
-            <button type="button" onClick={savePng}>
-              Chart (PNG)
-            </button>
-          </div>
-        </details>
+        <SaveMenu
+          title={facts.title}
+          ways={{ ...(isJobFile ? {} : { csv: file('csv'), svg: file('svg') }), png: () => picture.current?.() ?? '' }}
+          file={(kind) => chartFile(name, facts.id, kind)}
+        />
       </header>
       {asked.state === 'failed' ? (
         <p class="missing">{asked.why}</p>
@@ -152,6 +127,7 @@ export function Panel({ job, name, facts, start, end, range, bands, shown, again
         <>
           <Chart
             {...{ data, start, bands, height, cursor, onRange, picture, ...extent }}
+            {...(end === undefined ? {} : { whole: { from: start, to: end } })}
             threshold={shown?.threshold}
           />
           <Legend data={data} />

@@ -1,9 +1,11 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { chartFile } from '../../../src/charts/chart-file.ts';
 import { colourOf } from '../../../src/charts/option.ts';
 import type { Comparison } from '../../../src/judge/compare/compare.ts';
 import { link, setQuery } from '../address.ts';
 import { ask, type ChartData, type ChartFacts, type JobSpans, latest, useAnswer } from '../ask.ts';
 import { Chart, Cursor } from '../charts/chart.tsx';
+import { SaveData } from '../charts/save-menu.tsx';
 import { useTheme } from '../theme.ts';
 import { bytes, count, duration, moment, percent, withUnit } from '../value-text.ts';
 
@@ -264,6 +266,8 @@ interface OverlayProps {
 
 function Overlay({ ids, names, facts, drawn, cursor, isProgress }: OverlayProps) {
   const [data, set] = useState<ChartData>();
+  const picture = useRef<() => string>(undefined);
+  const look = { start: 0, across: isProgress ? 'progress' : 'time' } as const;
   const spans = drawn.map(({ from, to }) => `${Math.round(from)} ${Math.round(to)}`).join();
   useEffect(() => {
     const stop = new AbortController();
@@ -283,11 +287,17 @@ function Overlay({ ids, names, facts, drawn, cursor, isProgress }: OverlayProps)
         <h3 title={facts.help}>
           {facts.title} <small>{facts.adds === true ? 'all nodes together' : 'mean of all series'}</small>
         </h3>
+        {data !== undefined && (
+          <SaveData
+            {...{ data, look, picture, height: 150 }}
+            file={(kind) => chartFile(names.join('-'), facts.id, kind)}
+          />
+        )}
       </header>
       {data === undefined ? (
         <div class="chart waiting" style={{ height: '150px' }} aria-busy="true" />
       ) : (
-        <Chart data={data} start={0} across={isProgress ? 'progress' : 'time'} cursor={cursor} onRange={() => {}} />
+        <Chart {...{ data, cursor, picture, ...look }} onRange={() => {}} />
       )}
     </section>
   );

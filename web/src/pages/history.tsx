@@ -1,9 +1,11 @@
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { chartFile } from '../../../src/charts/chart-file.ts';
 import type { ListedJob } from '../../../src/serve/api.ts';
 import { link, setQuery } from '../address.ts';
 import { type ChartData, type JobList, latest, useAnswer } from '../ask.ts';
 import { Chart, Cursor } from '../charts/chart.tsx';
 import { HeatLegend } from '../charts/panel.tsx';
+import { SaveData } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { PeriodChoice } from '../parts/period-choice.tsx';
 import { periodOf, stepOf } from '../periods.ts';
@@ -59,6 +61,8 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
   const parts = useMemo(() => partsOf(list?.jobs ?? [], amount, period, now), [list, amount, period]);
   const ranking = useMemo(() => rankingOf(parts, group), [parts, group]);
   const data = useMemo(() => heatOf(ranking, amount, period), [ranking, amount, period]);
+  const picture = useRef<() => string>(undefined);
+  const height = Math.max(150, data.count * 20 + 80);
   if (list === undefined)
     return asked.state === 'failed' ? (
       <p class="trouble">{asked.why}</p>
@@ -100,12 +104,18 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
           <section class="card" aria-label="Over time">
             <h2>
               {title} by {GROUPS.find(([id]) => id === group)![1]} over time <small>per {stepWords(data.step)}</small>
+              <SaveData
+                {...{ data, picture, height }}
+                look={{ start: period.from, across: 'date' }}
+                file={(kind) => chartFile('history', `${amount}-by-${group}`, kind)}
+              />
             </h2>
             <Chart
               data={data}
               start={period.from}
               across="date"
-              height={Math.max(150, data.count * 20 + 80)}
+              height={height}
+              picture={picture}
               cursor={cursor}
               onRange={() => {}}
             />

@@ -1,8 +1,10 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { chartFile } from '../../../src/charts/chart-file.ts';
 import { link, setQuery } from '../address.ts';
 import { type ChartData, latest, type NodeJob, type NodeList, useAnswer } from '../ask.ts';
 import { Chart, Cursor } from '../charts/chart.tsx';
 import { HeatLegend } from '../charts/panel.tsx';
+import { SaveData } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { PeriodChoice } from '../parts/period-choice.tsx';
 import { periodOf, stepOf } from '../periods.ts';
@@ -45,6 +47,8 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
     () => (list === undefined || period === undefined ? undefined : heatOf(list, nodes, period, shown)),
     [list, nodes, period, shown],
   );
+  const picture = useRef<() => string>(undefined);
+  const height = Math.min(640, Math.max(150, (data?.count ?? 0) * ((data?.count ?? 0) > 24 ? 8 : 16) + 80));
   if (list === undefined)
     return asked.state === 'failed' ? (
       <p class="trouble">{asked.why}</p>
@@ -109,6 +113,11 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
               {moment(period.from).slice(0, 16)} to {moment(period.to).slice(0, 16)}; empty: no job that is open here
               ran
             </small>
+            <SaveData
+              {...{ data, picture, height }}
+              look={{ start: period.from, across: 'date' }}
+              file={(kind) => chartFile('nodes', shown, kind)}
+            />
           </h2>
           {data.series.some(({ mean }) => mean.some((value) => value !== null)) ? (
             <>
@@ -116,7 +125,8 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
                 data={data}
                 start={period.from}
                 across="date"
-                height={Math.min(640, Math.max(150, data.count * (data.count > 24 ? 8 : 16) + 80))}
+                height={height}
+                picture={picture}
                 cursor={cursor}
                 onRange={() => {}}
               />

@@ -1,12 +1,15 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { COLOURS } from '../../../src/charts/option.ts';
+import { chartFile } from '../../../src/charts/chart-file.ts';
+import { type ChartTheme, COLOURS } from '../../../src/charts/option.ts';
 import { type DrawnStudy, scalingOption, sizeTitle } from '../../../src/charts/scaling-option.ts';
 import { nameStem } from '../../../src/judge/scale/name-stem.ts';
 import { sizeText } from '../../../src/judge/scale/size-text.ts';
 import type { Study } from '../../../src/judge/scale/study.ts';
 import { link, setQuery } from '../address.ts';
 import { type JobList, latest, useAnswer } from '../ask.ts';
+import { pngOf } from '../charts/chart.tsx';
 import { type Drawn, loadECharts } from '../charts/load.ts';
+import { SaveMenu } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { useTheme } from '../theme.ts';
 import { count, digits, duration, percent } from '../value-text.ts';
@@ -137,15 +140,22 @@ function programsOf(jobs: JobList['jobs']): { program: string; stem: string; run
 }
 
 function StudyView({ study }: { study: SentStudy }) {
+  const theme = useTheme();
+  const picture = useRef<() => string>(undefined);
   const law = study.laws.find(({ best }) => best);
   return (
     <>
       <section class="card" aria-label="Speed-up">
         <h2>
           {study.program}: {study.kind} scaling <small>{study.kind_why}</small>
+          <SaveMenu
+            title="the chart of sizes"
+            ways={{ csv: () => sizesCsv(study), svg: () => svgOf(study, theme), png: () => picture.current?.() ?? '' }}
+            file={(kind) => chartFile(study.program, 'scaling', kind)}
+          />
         </h2>
         {study.recommended_text !== undefined && <p class="verdict">{study.recommended_text}</p>}
-        <StudyChart study={study} />
+        <StudyChart study={study} picture={picture} />
         <p class="legend">
           <span>
             <i style={{ background: COLOURS[0] }} />
@@ -218,7 +228,26 @@ function StudyView({ study }: { study: SentStudy }) {
   );
 }
 
-function StudyChart({ study }: { study: SentStudy }) {
+/** What the chart shows, by the names of `tacho scale --format csv`. */
+function sizesCsv({ by, sizes }: SentStudy): string {
+  const rows = sizes.map((row) => [
+    row.size,
+    row.runs,
+    row.wall_seconds,
+    row.speedup,
+    row.efficiency,
+    row.predicted_speedup ?? '',
+  ]);
+  const names = [by.replace(/^tag:/, ''), 'runs', 'wall_seconds', 'speedup', 'efficiency', 'predicted_speedup'];
+  return [names, ...rows].map((row) => `${row.join(',')}\n`).join('');
+}
+
+async function svgOf(study: SentStudy, theme: ChartTheme): Promise<string> {
+  const { optionSvg } = await import('../../../src/charts/svg.ts');
+  return optionSvg(scalingOption(study, theme), { width: 900, height: 420 });
+}
+
+function StudyChart({ study, picture }: { study: SentStudy; picture: { current: (() => string) | undefined } }) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<Drawn>(undefined);
   const theme = useTheme();
@@ -229,6 +258,7 @@ function StudyChart({ study }: { study: SentStudy }) {
       if (isGone) return;
       chart.current ??= init(box.current!, null, { renderer: 'canvas' });
       chart.current.setOption(scalingOption(study, theme), true);
+      picture.current = () => pngOf(chart.current!, theme);
       watch.observe(box.current!);
     });
     return () => {
