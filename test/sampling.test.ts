@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { sampling } from '../src/base/sampling.ts';
+import { isWhole, sampling } from '../src/base/sampling.ts';
 import { CsvText } from '../src/recording/live/csv-write.ts';
 import { fields } from '../src/sources/fields.ts';
 import { gauge, type Table } from '../src/table/table.ts';
@@ -123,4 +123,12 @@ test('schedules: idle, ran, and what has to be looked at in another way', { skip
   assert.deepEqual([...results], [1, 0, 2, 2, 2]);
   assert.deepEqual([...counts], [7, 9000000, 3, 5, 6, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
   for (const fd of [ran, idle, uncounted, empty]) fs.closeSync(fd!);
+});
+
+test('a module of an earlier version, which lacks a function, is not used', {
+  skip: native === null && 'no C compiler',
+}, () => {
+  assert.equal(isWhole(native!), true);
+  const { readRows: _, ...earlier } = native!;
+  assert.equal(isWhole(earlier), false);
 });

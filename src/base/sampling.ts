@@ -85,6 +85,34 @@ interface Ticks {
   disarmTicks(): number;
 }
 
+/** A module that an earlier version left, where there is no compiler any more, has not all of these. */
+const NAMES = Object.keys({
+  readFile: 0,
+  isRemoved: 0,
+  writeFile: 0,
+  takeFields: 0,
+  takeNumbers: 0,
+  putNumbers: 0,
+  lookAtSchedules: 0,
+  readRows: 0,
+  beginTicks: 0,
+  setTable: 0,
+  setFile: 0,
+  setOutput: 0,
+  setOwn: 0,
+  setProcesses: 0,
+  setProcessRows: 0,
+  dropTables: 0,
+  sampleTables: 0,
+  steady: 0,
+  armTicks: 0,
+  disarmTicks: 0,
+} satisfies Record<keyof Sampling, 0>) as (keyof Sampling)[];
+
+/** Whether a module has all that is asked of it. */
+export const isWhole = (module: Partial<Sampling>): module is Sampling =>
+  NAMES.every((name) => typeof module[name] === 'function');
+
 let loaded: Sampling | null = null;
 let isTried = false;
 
@@ -93,9 +121,9 @@ export function sampling(): Sampling | null {
   if (isTried) return loaded;
   isTried = true;
   try {
-    const made = { exports: {} as Sampling };
+    const made: { exports: Partial<Sampling> } = { exports: {} };
     process.dlopen(made, ours('native/build/sampling.node'));
-    loaded = made.exports;
+    loaded = isWhole(made.exports) ? made.exports : null;
   } catch {
     // it is only a saving
   }
