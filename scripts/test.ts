@@ -16,7 +16,7 @@ const WORKER = path.join(import.meta.dirname, 'test-worker.ts');
 /** A file that takes longer hangs: it is ended, with all that it started. */
 const LIMIT_MINUTES = Number(process.env.TEST_LIMIT_MINUTES ?? 20);
 /** So many files at a time anyhow; more, up to the other number, while they leave a processor idle. */
-const AT_ONCE = [os.availableParallelism(), 5 * os.availableParallelism()] as const;
+const AT_ONCE = [2 * os.availableParallelism(), 6 * os.availableParallelism()] as const;
 /** Unit tests share processes, of about so many files each. */
 const SHARED_FILES = 40;
 /** So long tests may take to stop what they have started, once they are told that the run is over. */
@@ -33,7 +33,6 @@ const FIRST = [
   'slurm/cluster-mode',
   'slurm/slurm',
   'database-commands',
-  'kafka/sink',
   'job-first',
   'start-stop',
   'causes/',
@@ -51,7 +50,7 @@ const FIRST = [
 const CHECKOUT = /^test\/(install|cgroup-v2|doors|readme|run|exit-status|mark-sample|gpu-run|configuration)\.test\.ts$/;
 
 /** Run only when they are named: what they need is large. */
-const SECOND = /^test\/(spark|dask-versions)\//;
+const SECOND = /^test\/(spark|dask-versions|kafka)\//;
 
 /** A test file that changes what belongs to the process, or prepares something for all of its tests, has one of its own. */
 const OWN_PROCESS =
@@ -210,7 +209,7 @@ async function runAll(given: readonly Task[]): Promise<void> {
   while (waiting.length > 0 && !isAborted) {
     const next = waiting.findIndex((task) => task.isReady());
     const idle = next < 0 ? 0 : all.size < least ? 1 : all.size < most ? await idleProcessors() : 0;
-    if (idle < 0.4) {
+    if (idle < 0.3) {
       await Promise.race([...all, sleep(500)]);
       continue;
     }
