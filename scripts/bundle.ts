@@ -259,10 +259,11 @@ const REQUIRED = /([\w$]+)=require\("node:([\w/]+)"\)/g;
  */
 function nodesOwn(file: string): void {
   const text = fs.readFileSync(file, 'latin1');
+  // the default export is the copy's alone
+  const copied = new Set([...text.matchAll(/([\w$]+)\.default\b/g)].map(([, name]) => name!));
   const shared = text.replaceAll(
     /([\w$]+)=__toESM\((require\("node:[\w/]+"\)),1\)/g,
-    // the default export is the copy's alone
-    (whole, name: string, own: string) => (text.includes(`${name}.default`) ? whole : `${name}=${own}`),
+    (whole, name: string, own: string) => (copied.has(name) ? whole : `${name}=${own}`),
   );
   const late = new Set<string>();
   for (const [, name, module] of shared.matchAll(REQUIRED)) if (!LOADED.includes(module!)) late.add(name!);

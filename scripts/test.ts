@@ -49,8 +49,8 @@ const FIRST = [
 /** These start the program of the checkout in any case: how it installs itself, and a sample of all that it does. */
 const CHECKOUT = /^test\/(install|cgroup-v2|doors|readme|run|exit-status|mark-sample|gpu-run|configuration)\.test\.ts$/;
 
-/** Run only when they are named: what they need is large. */
-const SECOND = /^test\/(spark|dask-versions|kafka)\//;
+/** Run only when they are named: what they need, or make, is large. */
+const SECOND = /^test\/(spark\/|dask-versions\/|kafka\/|packages\.test)/;
 
 /** A test file that changes what belongs to the process, or prepares something for all of its tests, has one of its own. */
 const OWN_PROCESS =
@@ -180,7 +180,7 @@ function programOf(file: string): Record<string, string> {
   const forks = forking === undefined ? {} : { FORKED_UNDER_TEST: forking.client };
   if (release === undefined) return forks;
   if (CHECKOUT.test(file)) return {};
-  if (file === 'test/release.test.ts' || file === 'test/packages.test.ts') return { RELEASE_UNDER_TEST: release };
+  if (file === 'test/release.test.ts') return { RELEASE_UNDER_TEST: release };
   return { TACHO_UNDER_TEST: releasedProgram(), ...forks };
 }
 
