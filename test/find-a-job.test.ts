@@ -105,6 +105,12 @@ test('threads without a process names those with most threads', () => {
   assert.match(err, /^tacho: tacho threads needs --process PID\n {7}most threads have 101 \(solver\), 100 \(bash\);/);
 });
 
+test('cause without a model says how one is made', () => {
+  const { code, err } = ask('cause 4711');
+  assert.equal(code, 2);
+  assert.match(err, /^tacho: tacho cause needs --model NAME\n {7}tacho model list .* tacho model create NAME/);
+});
+
 test('list names the folders that may not be read', { skip: process.getuid!() !== 0 && 'needs root' }, (t) => {
   const folder = temporary();
   fs.chmodSync(folder, 0o755);
@@ -342,6 +348,29 @@ describe('what is listed', () => {
     assert.deepEqual(list('. --to 2026-11-15T21:00Z --user ada'), ['1']);
     const none = tacho(['list', '.', '--tag', 'case:none'], { cwd: folder, env });
     assert.equal(none.err, 'none of 3 recordings matches\n');
+  });
+
+  test('a state or a finding that no job can have is refused, by list and jobs', () => {
+    const refused = (line: string) => {
+      const { code, err } = tacho(line.split(' '), { cwd: folder, env });
+      assert.equal(code, 2, err);
+      return err;
+    };
+    for (const verb of ['list', 'jobs']) {
+      assert.match(
+        refused(`${verb} . --state faild`),
+        /^tacho: no job has the state "faild"; did you mean "failed"\?\n/,
+      );
+      assert.match(
+        refused(`${verb} . --finding cpu-serail`),
+        /^tacho: there is no finding "cpu-serail"; did you mean "cpu-serial"\?\n {7}docs\/findings\.md lists them\n/,
+      );
+    }
+    for (const words of ['--state damaged', '--finding cpu-serial', '--finding xyz*', '--state time*'])
+      assert.match(
+        tacho(['list', '.', ...words.split(' ')], { cwd: folder, env }).err,
+        /^none of 3 recordings matches$/m,
+      );
   });
 
   test('with command, tags and, from an index, findings', () => {

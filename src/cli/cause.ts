@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
@@ -17,7 +18,7 @@ export function define(command: Command): void {
   databaseOption(command)
     .usage('JOB --model NAME [options]')
     .argument('<job>', 'a recording, or the id of a job')
-    .requiredOption('--model <name>', 'the baseline (tacho model create)')
+    .option('--model <name>', 'the baseline (tacho model create); needed')
     .option('--models <folder>', 'where models are kept')
     .option('-n, --limit <n>', 'show at most N features and operations (0: all; default: 10 as text)', whole)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
@@ -33,7 +34,14 @@ Examples:
   tacho cause tacho-4711 --model nightly --format json | jq '.whole.features[0]'
 `,
     )
-    .action(async (name: string, options: Options) => {
+    .action(async (name: string, given: Omit<Options, 'model'> & { model?: string }) => {
+      const { model: called } = given;
+      if (called === undefined)
+        throw usage(
+          'tacho cause needs --model NAME',
+          'tacho model list shows what there is; tacho model create NAME JOB… makes one of good jobs',
+        );
+      const options: Options = { ...given, model: called };
       const [{ usableModel }, { causeOf }, { modelTags }, { jobFeatures }] = await Promise.all([
         import('../judge/models/store.ts'),
         import('../judge/models/cause.ts'),

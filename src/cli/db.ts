@@ -176,7 +176,7 @@ function defineJobs(command: Command): void {
   options(
     command
       .description('List jobs in the database, the newest last.')
-      .option('--user <name>', 'only those of this user')
+      .option('-u, --user <name>', 'only those of this user')
       .option('--name <name>', 'only those of this name')
       .option('--state <state>', 'only those that ended so: completed, failed, timeout…')
       .option('--tag <key:value>', 'only those with this tag; several must all be there', several, [])

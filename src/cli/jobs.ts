@@ -6,6 +6,7 @@ import { didYouMean } from '../base/suggest.ts';
 import { jobsTable } from '../history/tables/jobs.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { header } from '../table/table.ts';
+import { refuseUnknown } from './filter-words.ts';
 import { whenThereAre } from './history.ts';
 import {
   type FilterOptions,
@@ -67,6 +68,7 @@ Examples:
           ...stated({ columns: needed }),
           ...(most === undefined || options.perUser !== undefined ? {} : { limit: most + 1 }),
         });
+        if (matching.length === 0) await refuseUnknown(filter);
         if (matching.length === 0 && isText) process.stderr.write(`no job matches; ${await whenThereAre(history)}\n`);
         return matching;
       });

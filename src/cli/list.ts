@@ -16,6 +16,7 @@ import {
 } from '../recording/folder/list.ts';
 import { listText } from '../show/list-text.ts';
 import { tell } from './failure.ts';
+import { refuseUnknown } from './filter-words.ts';
 import { JOBS_ARGUMENT, resolveNames } from './named-recordings.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 import { parseTags } from './tags.ts';
@@ -82,6 +83,8 @@ Examples:
         ({ start, end }) => !(start! > (options.to ?? Number.NaN)) && !(end! < (options.from ?? Number.NaN)),
       );
       const found = await matching(ran, options);
+      if (found.length === 0 && all.length > 0)
+        await refuseUnknown({ states: options.state?.map(stateWord), findings: options.finding }, RECORDING_STATES);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
       else if (options.format === 'csv') process.stdout.write(await csv(COLUMNS, found.map(flat)));
       else if (found.length > 0) process.stdout.write(listText(found, tableWidth()));
@@ -90,6 +93,10 @@ Examples:
       else process.stderr.write('no jobs there; agents and hubs push them when victoria.url says where\n');
     });
 }
+
+const RECORDING_STATES = ['running', 'ended', 'sealed', 'damaged', 'newer_version'];
+
+const stateWord = (text: string): string => text.toLowerCase().replaceAll(' ', '_');
 
 /** So many at a time are described. */
 const LOT = 100;
@@ -188,10 +195,7 @@ async function matching(all: readonly Listed[], options: Options): Promise<Liste
       tags.every(([key, value]) => each.tags?.[key] === value) &&
       isOneOf(user, [each.user]) &&
       isOneOf(name, [each.name]) &&
-      isOneOf(
-        state?.map((text) => text.toLowerCase().replaceAll(' ', '_')),
-        [each.job_state, each.state.replaceAll(' ', '_')],
-      ) &&
+      isOneOf(state?.map(stateWord), [each.job_state, each.state.replaceAll(' ', '_')]) &&
       isOneOf(finding, each.findings ?? []),
   );
 }

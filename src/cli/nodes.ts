@@ -41,7 +41,7 @@ export function define(command: Command): void {
   command
     .argument('[hub]', 'address of a hub (default: the first of hub.addresses, else this machine), or an archive')
     .option('--node <name>', 'of this node only')
-    .option('--user <name>', 'of this user only')
+    .option('-u, --user <name>', 'of this user only')
     .option('--job <id>', 'of this job only')
     .option('-a, --all', 'one line per table of each node')
     .option('--watch', 'again every 2 s, until Ctrl-C')

@@ -125,6 +125,25 @@ test('a job that ends as one of its processes did names that one, and does not r
   }
 });
 
+test('a failure that a process above did not pass on is no reason for the end of the job', () => {
+  const readlink: Told = { pid: 9, ppid: 8, exename: 'readlink', from: 99.3, to: 99.31, exitcode: 1 };
+  const end = { state: 'failed', exit_code: 1 } as const;
+  // a login shell's wrapper looks for the program, ends well, and the program then fails
+  const wrapper: Told = { pid: 8, ppid: 7, exename: 'which', from: 99.2, to: 99.4, exitcode: 0 };
+  const program: Told = { pid: 7, exename: 'python3', args: 'x.py', from: 1, to: 99.8, cpu: 3, exitcode: 1 };
+  assert.equal(
+    finding(processes([program, wrapper, readlink], 3, end), 'job-failed').text,
+    'The job ended with exit code 1, as python3 (pid 7 on c1) did',
+  );
+  // what the process called before it became another program
+  const before: Told = { pid: 7, exename: 'sh', args: 'shim', from: 1, to: 99.5, ended: 'exec', exitcode: Number.NaN };
+  const after: Told = { ...program, from: 99.5 };
+  assert.equal(
+    finding(processes([before, after, { ...readlink, ppid: 7 }], 3, end), 'job-failed').text,
+    'The job ended with exit code 1, as python3 (pid 7 on c1) did',
+  );
+});
+
 const worker = (i: number, life: number, cpu: number, more: Partial<Told> = {}): Omit<Told, 'pid'> => ({
   ...{ exename: 'worker', args: `--id ${i}`, from: 1, to: 1 + life, cpu },
   ...more,

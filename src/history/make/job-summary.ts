@@ -219,11 +219,11 @@ function ranksOf({ processes: set }: Material): number | undefined {
   return largest([...ranks.values()].map(({ size }) => size));
 }
 
-/** What its command runs; of a shell script the process that used most CPU time. */
-export function programOfJob({ job, processes }: Report): string | undefined {
+/** What its command runs; of a shell script the program whose processes used most CPU time together. */
+export function programOfJob({ job, programs, processes }: Report): string | undefined {
   const named = job.command === undefined ? undefined : programOf(job.command);
   if (named !== undefined && !isShellScript(named)) return named;
-  for (const { command } of processes) {
+  for (const { command } of [...programs.map(({ largest }) => largest), ...processes]) {
     if (command === undefined) continue;
     const program = programOf(wordsOf(command).map(unquoted));
     if (program !== undefined && !isShellScript(program)) return program;

@@ -37,7 +37,7 @@ export function mixedKinds(jobs: readonly MeasuredJob[]): string[] {
   const best = splits.sort((a, b) => b.alike - a.alike || a.groups - b.groups)[0];
   if (best === undefined || best.alike < MUCH_MORE_ALIKE) return [];
   return [
-    `jobs of ${figure(best.groups)} kinds are judged together: those with the same ${best.by} take a like time, the others do not; ` +
+    `jobs of ${figure(best.groups)} kinds are judged together: those with the same ${best.by} take about the same time, others do not; ` +
       `--by ${best.by} judges each kind alone`,
   ];
 }

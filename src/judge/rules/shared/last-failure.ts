@@ -26,15 +26,35 @@ export function lastFailure(
   const matching: number[] = [];
   // a parent that passes a failure on fails in the same way
   const parents = new Set<number>();
+  const last = new Map<number, number>();
   for (let i = 0; i < set.length; i++) {
-    if (!isLastImage(set, i) || !isExact(set, i) || !endedAs(set, i, job)) continue;
+    if (!isLastImage(set, i)) continue;
+    last.set(set.process[i]!, i);
+    if (!isExact(set, i) || !endedAs(set, i, job)) continue;
     if (!(set.end[i]! >= job.end! - passed_on_seconds * 1e6)) continue;
     matching.push(i);
     parents.add(set.process[parentOf(set, i)] ?? -1);
   }
-  const own = matching.filter((i) => parentOf(set, i) >= 0 && !parents.has(set.process[i]!));
+  const own = matching.filter(
+    (i) => parentOf(set, i) >= 0 && !parents.has(set.process[i]!) && isPassedOn(set, i, job, last),
+  );
   const at = own.sort((a, b) => set.end[b]! - set.end[a]!)[0];
   return at === undefined ? undefined : { set, at };
+}
+
+/**
+ * Whether no process above it hid its failure: by ending in another way, or by running another program after it. The
+ * topmost ended as the job did. `last` has the last image of each process.
+ */
+function isPassedOn(set: ProcessSet, failed: number, job: JobReport, last: ReadonlyMap<number, number>): boolean {
+  for (let below = failed; ; ) {
+    const parent = parentOf(set, below);
+    const above = parent < 0 ? undefined : last.get(set.process[parent]!);
+    if (above === undefined) return true;
+    if (set.start[above]! > set.end[below]!) return false;
+    if (parentOf(set, above) >= 0 && isExact(set, above) && !endedAs(set, above, job)) return false;
+    below = above;
+  }
 }
 
 const parentOf = (set: ProcessSet, i: number): number => set.parent[set.process[i]!]!;
