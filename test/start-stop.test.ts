@@ -57,6 +57,21 @@ test('start, phases, figures, status, stop in one script', (t) => {
   assert.equal(fs.statSync(path.join(folder, 'r')).mode & 0o777, 0o700);
 });
 
+test('what waits for tacho stop, or reads what it prints, is not left running', (t) => {
+  const { sh } = shell(t);
+  const { stdout, stderr, status } = sh(`set -e
+    tacho start -o r --interval 0.2s
+    sleep 61 >/dev/null 2>&1 & pid=$!
+    trap 'kill $pid' EXIT
+    ${STATUS} >/dev/null
+    timeout 60 tacho stop --format json | tee log | cat`);
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(
+    JSON.parse(stdout).nodes[0].left_running.map(({ command }: { command: string }) => command),
+    ['sleep 61'],
+  );
+});
+
 test('outside of a scheduler the script may say how it ended', (t) => {
   const { sh } = shell(t);
   const { stdout, stderr, status } = sh(`tacho start -o r

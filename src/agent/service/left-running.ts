@@ -2,6 +2,7 @@ import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { userNames } from '../../sources/host/user-names.ts';
 import type { Host } from '../../sources/host.ts';
 import { processTable } from '../../sources/process/table.ts';
+import { processView } from '../../sources/process/view.ts';
 import { type SourceKind, watched } from '../../sources/source.ts';
 
 /** Of very many processes those that have gone are forgotten now and then. */
@@ -42,11 +43,17 @@ export function rememberProcesses(kind: SourceKind, host: Host) {
     has: (pid: number): boolean => known.has(pid),
     /** Whether any of them is still there. */
     isAny: (): boolean => [...known].some(([pid, started]) => startOf(host, pid) === started),
-    /** Processes of the job that are still there; of them those that began after process `pid` did. */
+    /**
+     * Processes of the job that are still there; of them those that began after process `pid` did, without those that
+     * end the recording: `time tacho stop | tee log` is three.
+     */
     alive(redact: boolean, pid?: number): NonNullable<AgentRecord['left_running']> {
       forgetGone();
       const since = Number((pid !== undefined && startOf(host, pid)) || -1);
-      const left = [...known].flatMap(([pid, started]) => (Number(started) > since ? pid : []));
+      const later = [...known].flatMap(([pid, started]) => (Number(started) > since ? pid : []));
+      if (later.length === 0) return [];
+      const ending = pid === undefined ? new Set<number>() : endRecording(host, since, later);
+      const left = later.filter((each) => !ending.has(each));
       if (left.length === 0) return [];
       const userName = userNames(host);
       return left.slice(0, MOST).map((pid) => {
@@ -63,6 +70,37 @@ export function rememberProcesses(kind: SourceKind, host: Host) {
       });
     },
   };
+}
+
+/** Those of the processes that wait for a `tacho stop` that began after `since`, or read what it prints. */
+function endRecording(host: Host, since: number, pids: readonly number[]): Set<number> {
+  const view = processView(host);
+  const found = new Set<number>();
+  const written = new Set<string>();
+  for (const pid of view.pids()) {
+    const origin = view.origin(pid);
+    if (origin === undefined || origin.start <= since || view.variable(pid, 'TACHO_OWN') === undefined) continue;
+    if (host.text(`/proc/${pid}/cmdline`)?.split('\0').includes('stop') !== true) continue;
+    for (const pipe of outputs(host, pid)) written.add(pipe);
+    for (let above = origin.parent; above > 1; above = view.origin(above)?.parent ?? 0) found.add(above);
+  }
+  // a reader may have a reader in turn
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const pid of pids) {
+      if (found.has(pid) || !written.has(pipeAt(host, pid, 0) ?? '')) continue;
+      found.add(pid);
+      for (const pipe of outputs(host, pid)) written.add(pipe);
+    }
+  }
+  return found;
+}
+
+const outputs = (host: Host, pid: number): string[] => [1, 2].flatMap((fd) => pipeAt(host, pid, fd) ?? []);
+
+function pipeAt(host: Host, pid: number, fd: number): string | undefined {
+  const link = host.link(`/proc/${pid}/fd/${fd}`);
+  return link?.startsWith('pipe:') ? link : undefined;
 }
 
 /** Undefined: it has gone; one that has ended and was not collected yet counts as gone. */
