@@ -99,7 +99,20 @@ describe('by its name', () => {
   });
 });
 
-test('threads without a process names those with most threads', () => {
+test('threads without a process names those with most threads', async () => {
+  // a process that became another program is named once
+  const facts = { id: '4720', name: 'x', tags: {}, start: START, end: START + 20e6 };
+  const shim: GivenProcess = {
+    pid: 101,
+    ppid: 100,
+    start: 0.5,
+    end: 1,
+    exename: 'shim',
+    execs: true,
+    threads: [1, 1, 1],
+  };
+  await makeProcessRecording({ c1: [...PROCESSES, shim] }, facts, path.join(top, 'execs'));
+  assert.match(ask(`threads ${path.join(top, 'execs')}`).err, / most threads have 101 \(\w+\), 100 \(bash\);/);
   const { code, err } = ask('threads 4711');
   assert.equal(code, 2);
   assert.match(err, /^tacho: tacho threads needs --process PID\n {7}most threads have 101 \(solver\), 100 \(bash\);/);

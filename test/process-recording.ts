@@ -26,6 +26,8 @@ export interface GivenProcess {
   /** CPU seconds, half of them in the kernel. */
   cpu?: number;
   exitcode?: number;
+  /** It became another program, which is the next with its pid. */
+  execs?: true;
   /** One row for each: CPU seconds. */
   threads?: readonly number[];
   metrics?: Readonly<Record<string, number>>;
@@ -99,8 +101,8 @@ function endRow(one: GivenProcess): Row {
   return {
     ...startRow(one),
     time: microseconds(one.end!),
-    ended: 'exit',
-    exitcode: one.exitcode ?? 0,
+    ended: one.execs ? 'exec' : 'exit',
+    ...(one.execs ? {} : { exitcode: one.exitcode ?? 0 }),
     exitsignal: 0,
     numtids: one.threads?.length ?? 1,
     usertime: cpu - Math.floor(cpu / 2),
