@@ -56,7 +56,9 @@ test('the npm package says what it is for, and runs', { skip: lacks }, () => {
 test('the RPM has the same', { skip: lacks || (has('rpmbuild') ? false : 'needs rpm') }, () => {
   const rpm = fs.readdirSync(dist).find((name) => name.endsWith('.rpm'))!;
   const listed = run('rpm', ['-qlp', rpm]);
-  for (const file of ['/opt/tacho/tacho', '/usr/bin/tacho', '/usr/lib/systemd/system/tacho-hub.service'])
+  const units = fs.readdirSync(path.join(HERE, 'packaging/systemd')).map((unit) => `/usr/lib/systemd/system/${unit}`);
+  assert.ok(units.length >= 5, units.join());
+  for (const file of ['/opt/tacho/tacho', '/usr/bin/tacho', ...units])
     assert.match(listed, new RegExp(`^${file}$`, 'm'));
   const installed = path.join(dist, 'rpm');
   fs.mkdirSync(installed);
