@@ -88,6 +88,7 @@ bool sample_processes(double time, double page, double *written, double *rows);
 void set_process_output(int out);
 
 void add_rows(napi_env env, napi_value exports);
+void add_cells(napi_env env, napi_value exports);
 void add_processes(napi_env env, napi_value exports);
 void add_ticks(napi_env env, napi_value exports);
 

@@ -12,6 +12,20 @@ export interface Sampling extends Ticks {
     kinds: Uint8Array,
     arrays: readonly (Float64Array | Uint32Array | Int32Array | Uint8Array)[],
   ): number;
+  /**
+   * Reads the plain rows of a CSV file of papiex; `state` says from where, and where it stopped (native/node-sampling.cells.c).
+   * New texts are added to those that are there: `sizes` says how many these are.
+   */
+  readCells(
+    bytes: Uint8Array,
+    state: Float64Array,
+    kinds: Uint8Array,
+    arrays: readonly (Float64Array | Uint32Array | Int32Array | Uint8Array)[],
+    sizes: Uint32Array,
+    first: Uint32Array,
+    file: Uint32Array,
+    line: Uint32Array,
+  ): number;
   /** Reads a file from its beginning; `single`: 1 for one that the kernel gives in one piece. The length, or −errno. */
   readFile(fd: number, bytes: Uint8Array, single: 0 | 1): number;
   /** 1: the file has no name any more. */
@@ -95,6 +109,7 @@ const NAMES = Object.keys({
   putNumbers: 0,
   lookAtSchedules: 0,
   readRows: 0,
+  readCells: 0,
   beginTicks: 0,
   setTable: 0,
   setFile: 0,

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { type Sampling, sampling } from '../../base/sampling.ts';
 import type { DataFile } from './archive.ts';
 import { repaired } from './cell-text.ts';
 import { corrupted, lineAt, lineCount, textBytes, usableHeader } from './lines.ts';
-import { NEEDED, type ProcessRows, TEXTS } from './rows.ts';
+import { NEEDED, type ProcessRows, TEXTS, type Texts } from './rows.ts';
 
 const COMMA = 44;
 const NEWLINE = 10;
@@ -12,13 +13,28 @@ const BACKSLASH = 92;
 const SMALL_DIGITS = 9;
 /** More than any kernel has numbers for. */
 const MOST_THREADS = 2 ** 32;
+/** Where C did few rows, so many are read here before it is asked again. */
+const FEW_ROWS = 16;
+const ROWS_BETWEEN = 64;
+/** As in native/node-sampling.cells.c: what a column is, and places in `state`. */
+export const CELL = { number: 0, text: 1, time: 2, count: 3, pid: 4, moment: 5, tid: 6, counted: 16 } as const;
+export const CELL_STATE = {
+  from: 0,
+  line: 1,
+  threads: 2,
+  processes: 3,
+  expected: 4,
+  empty: 5,
+  file_number: 6,
+  full: 7,
+} as const;
 
 /**
  * Reads a CSV file of papiex, whatever its columns: no quotes, a backslash escapes. A process is a row, and each further
  * thread of it a row in which the process' own columns are empty. Lines with # before the header hold the tags of
- * processes that have none.
+ * processes that have none. `native`: null reads without C.
  */
-export function readCsv(file: DataFile, rows: ProcessRows): void {
+export function readCsv(file: DataFile, rows: ProcessRows, native = sampling()): void {
   const { name } = file;
   const bytes = textBytes(file);
   const { header, tags, ...begin } = readHeader(bytes, name);
@@ -44,8 +60,16 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   const lastStart = new Uint32Array(width);
   const lastEnd = new Uint32Array(width);
   const lastCode = new Uint32Array(width);
+  const plain = native === null || !utf8 ? undefined : new PlainRows(native, bytes, header, rows);
+  let nextPlain = 0;
 
   while (at < bytes.length) {
+    if (plain !== undefined && rows.threads >= nextPlain) {
+      const before = rows.threads;
+      ({ at, line, expected } = plain.read({ at, line, expected }, targets, texts));
+      if (rows.threads - before < FEW_ROWS) nextPlain = rows.threads + ROWS_BETWEEN;
+      if (at >= bytes.length) break;
+    }
     line++;
     const rowStart = at;
     if (bytes[at] === NEWLINE || (bytes[at] === RETURN && bytes[at + 1] === NEWLINE)) {
@@ -126,6 +150,70 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   if (!header.includes('tags')) rows.texts.get('tags')!.codes.fill(0, firstProcess, rows.processes);
   if (tags !== '') giveTags(rows, firstProcess, tags);
 }
+
+interface Place {
+  at: number;
+  /** How many lines end before it. */
+  line: number;
+  /** Threads of the last process that are still to come. */
+  expected: number;
+}
+
+/** Leaves rows to C until one is not plain. */
+class PlainRows {
+  private readonly native: Sampling;
+  private readonly bytes: Buffer;
+  private readonly rows: ProcessRows;
+  private readonly kinds: Uint8Array;
+  private readonly sizes: Uint32Array;
+  private readonly state = new Float64Array(Object.keys(CELL_STATE).length);
+
+  constructor(native: Sampling, bytes: Buffer, header: readonly string[], rows: ProcessRows) {
+    this.native = native;
+    this.bytes = bytes;
+    this.rows = rows;
+    const counted = header.indexOf('usertime');
+    this.kinds = Uint8Array.from(header, (column, c) =>
+      TEXTS.includes(column) ? CELL.text : (JUDGED[column] ?? CELL.number) | (c >= counted ? CELL.counted : 0),
+    );
+    this.sizes = new Uint32Array(header.length);
+  }
+
+  read(from: Place, targets: readonly Float64Array[], texts: readonly (Texts | undefined)[]): Place {
+    const { native, bytes, rows, kinds, sizes, state } = this;
+    state.set([from.at, from.line, rows.threads, rows.processes, from.expected, rows.empty, rows.files.length - 1]);
+    for (;;) {
+      const arrays: Parameters<Sampling['readCells']>[3][number][] = [];
+      for (const [c, text] of texts.entries()) {
+        if (text === undefined) arrays.push(targets[c]!);
+        else arrays.push(text.codes, ...text.pool.lookUp);
+        sizes[c] = text?.pool.size ?? 0;
+      }
+      const { first, file, line } = rows;
+      if (native.readCells(bytes, state, kinds, arrays, sizes, first, file, line) < 0) return from;
+      for (const [c, text] of texts.entries()) if (text !== undefined) text.pool.size = sizes[c]!;
+      rows.threads = state[CELL_STATE.threads]!;
+      rows.processes = state[CELL_STATE.processes]!;
+      rows.empty = state[CELL_STATE.empty]!;
+      const at = state[CELL_STATE.from]!;
+      const full = state[CELL_STATE.full]!;
+      if (full === 0) return { at, line: state[CELL_STATE.line]!, expected: state[CELL_STATE.expected]! };
+      const { pool } = texts[full - 1]!;
+      pool.reserve(pool.size * 3, bytes.indexOf(NEWLINE, at) - at);
+    }
+  }
+}
+
+/** Columns of numbers that say whether a row can be one. */
+const JUDGED: Readonly<Record<string, number>> = {
+  usertime: CELL.time,
+  systemtime: CELL.time,
+  numtids: CELL.count,
+  pid: CELL.pid,
+  start: CELL.moment,
+  end: CELL.moment,
+  tid: CELL.tid,
+};
 
 interface Header {
   header: string[];

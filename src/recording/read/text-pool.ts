@@ -32,7 +32,7 @@ export class TextPool {
     }
   }
 
-  /** For C, which finds texts that are known: slots, hashes, ends and bytes. They are others after a new text. */
+  /** For C, which finds and adds texts: slots, hashes, ends and bytes. They are others after a text is added here. */
   get lookUp(): readonly [Int32Array, Int32Array, Uint32Array, Uint8Array] {
     return [this.slots, this.hashes, this.ends, this.bytes];
   }
