@@ -23,6 +23,34 @@ test('plot saves what it draws as PNG, 192 dots an inch', async (t) => {
   }
 });
 
+test('where a job is too short for a rate, plot and show say that, and name no option that was not given', async (t) => {
+  const cwd = temporaryFolder(t);
+  await makeRecording({ seconds: 1, folder: path.join(cwd, 'rec') });
+  for (const verb of [
+    ['show', 'rec', '--table', 'disk', '--columns', 'read_bytes'],
+    ['plot', 'lines', 'rec', '--table', 'disk', '--metric', 'read_bytes'],
+  ]) {
+    const { code, err } = tacho(verb, { cwd });
+    assert.equal(code, 1);
+    assert.match(err, /a rate needs two samples while the job runs/);
+    assert.doesNotMatch(err, /leave out/);
+    assert.match(tacho([...verb, '--node', 'c9'], { cwd }).err, /leave out --node/);
+  }
+});
+
+test('a picture of many processes says how many it leaves out, one of all of them does not', async (t) => {
+  const cwd = temporaryFolder(t);
+  const titles = [3, 50].map((count) => {
+    const command = `for i in $(seq ${count}); do /bin/true; done; exit 0`;
+    assert.equal(tacho(['run', '-o', `rec${count}`, '--', 'sh', '-c', command], { cwd }).code, 0);
+    const { code, err } = tacho(['plot', 'gantt', `rec${count}`, '--save', `${count}.svg`], { cwd });
+    assert.equal(code, 0, err);
+    return /Processes of [^<]*/.exec(fs.readFileSync(path.join(cwd, `${count}.svg`), 'utf8'))![0];
+  });
+  assert.match(titles[0]!, /^Processes of [^ :]+$/);
+  assert.match(titles[1]!, /: the 40 longest of 5\d$/);
+});
+
 /** What `tacho plot` prints on a terminal that answers like this; `\x1b[c` is the last question. */
 async function plotted(t: Parameters<typeof temporaryFolder>[0], answer: string, words = ''): Promise<string> {
   const cwd = temporaryFolder(t);

@@ -34,14 +34,15 @@ export function withUnit(value: number | null | undefined, unit: string): string
 
 const pad = (n: number): string => String(n).padStart(2, '0');
 
-/** Time since the start of the job, for axes: "0:30", "1:02:03", "0:00.5". */
+/** Time since the start of the job, for axes: "0:30", "1:02:03", "0:00.5", "-0:01" before it. */
 export function sinceStart(micros: number): string {
   const tenths = Math.round(micros / 1e5) % 10;
   if (tenths !== 0 && Math.abs(micros) < 60e6)
     return `${micros < 0 ? '-' : ''}0:${(Math.abs(micros) / 1e6).toFixed(1).padStart(4, '0')}`;
-  const s = Math.round(micros / 1e6);
+  const s = Math.round(Math.abs(micros) / 1e6);
+  const sign = micros < 0 && s > 0 ? '-' : '';
   const [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];
-  return h > 0 ? `${h}:${pad(m)}:${pad(s % 60)}` : `${m}:${pad(s % 60)}`;
+  return h > 0 ? `${sign}${h}:${pad(m)}:${pad(s % 60)}` : `${sign}${m}:${pad(s % 60)}`;
 }
 
 /** "03-02" or "03-02 08:00", local time; of years "2026-03". */

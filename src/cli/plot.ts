@@ -11,7 +11,7 @@ import type { Material } from '../query/material.ts';
 import type { Recording } from '../recording/folder/open.ts';
 import type { Graphics } from '../show/terminal/graphics.ts';
 import { JOBS_ARGUMENT } from './named-recordings.ts';
-import { type SeriesOptions, seriesFilter, seriesOptions } from './series-options.ts';
+import { nothingToShow, type SeriesOptions, seriesFilter, seriesOptions } from './series-options.ts';
 import { type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 
 const KINDS = ['lines', 'boxes', 'heatmap', 'gantt', 'bars', 'scaling'] as const;
@@ -171,9 +171,7 @@ async function drawingsOf(kind: Kind, material: Material, options: Options): Pro
     const drawing = draw(material, chart, { from, to, ...steps });
     const wanted = drawing === undefined ? undefined : filtered(drawing, seriesFilter(options));
     if (wanted === undefined || wanted.series.length === 0)
-      throw new Fault(`nothing of ${chart.id} was recorded for this`, {
-        hint: 'leave out --node, --gpu, --key or the time',
-      });
+      throw nothingToShow(`nothing of ${chart.id} was recorded for this`, options);
     return wanted;
   });
 }
@@ -363,7 +361,8 @@ async function plotProcesses(paths: string[], found: readonly Recording[], optio
       const from = Math.min(job.start, ...lanes.map(({ runs }) => runs[0]![0]));
       const to = Math.max(job.end ?? 0, ...lanes.map(({ runs }) => runs.at(-1)![1]));
       const height = (options.height ?? Math.max(2, (lanes.length * 20 + 80) / SVG_INCH)) * SVG_INCH;
-      const look = { theme, start: job.start, title: `Processes of ${job.id}, the longest first`, unit: '' };
+      const some = lanes.length < members.length ? `: the ${lanes.length} longest of ${members.length}` : '';
+      const look = { theme, start: job.start, title: `Processes of ${job.id}${some}`, unit: '' };
       const legend = legendOf(laneColours(lanes, theme), theme, 26, width);
       const svg = optionSvg(ganttOption(lanes, from, to, look, legend.height), width, height);
       return { svg: withLegend(svg, legend), width, height };

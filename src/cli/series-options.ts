@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { usage } from '../base/fault.ts';
+import { Fault, usage } from '../base/fault.ts';
 import type { SeriesFilter } from '../charts/metric-charts.ts';
+import type { SpanOptions } from './span-options.ts';
 
 /** What a verb that shows some series of a table has among its options. */
 export interface SeriesOptions {
@@ -32,4 +33,15 @@ export function seriesFilter({ node, gpu, key = [] }: SeriesOptions): SeriesFilt
     keys.set(name, [...(keys.get(name) ?? []), each.slice(at + 1)]);
   }
   return { ...(node === undefined ? {} : { nodes: node }), keys };
+}
+
+/** Why nothing is shown: too much was left out, or the job was too short for the rate of a counter. */
+export function nothingToShow(message: string, options: SeriesOptions & SpanOptions): Fault {
+  const { node, gpu, key, from, to, step, marker } = options;
+  const isPart = [node, gpu, key, from, to, step, marker].some((each) => each !== undefined);
+  return new Fault(message, {
+    hint: isPart
+      ? 'leave out --node, --gpu, --key or the time to see what there is'
+      : 'a rate needs two samples while the job runs: record short jobs with a shorter --interval',
+  });
 }

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
-import { Fault, usage } from '../base/fault.ts';
+import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { askForSteps } from './ask-scheduler.ts';
 import { findEach, openFound } from './find-recordings.ts';
-import { type SeriesOptions, seriesFilter, seriesOptions } from './series-options.ts';
+import { nothingToShow, type SeriesOptions, seriesFilter, seriesOptions } from './series-options.ts';
 import { type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 
 interface Options extends SpanOptions, SeriesOptions {
@@ -89,9 +89,7 @@ Examples:
         return drawing === undefined ? [] : [filtered(drawing, seriesFilter(options))];
       });
       if (drawings.every(({ series }) => series.length === 0))
-        throw new Fault(`nothing of this was recorded in table ${tableName}`, {
-          hint: 'leave out --node, --gpu, --key or the time to see what there is',
-        });
+        throw nothingToShow(`nothing of this was recorded in table ${tableName}`, options);
       const table = shown.intervalTable(job.id, tableName, drawings);
       if (options.format === 'json') process.stdout.write(shown.intervalJson(table));
       else if (options.format === 'csv') process.stdout.write(shown.intervalCsv(table));

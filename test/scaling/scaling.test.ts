@@ -101,6 +101,8 @@ test('a study as text of 80 columns, CSV and SVG', async () => {
   const svg = tacho(['scale', folder, '--format', 'svg']).out;
   assert.match(svg, /^<svg xmlns[\s\S]*<polygon class="band"[\s\S]*<\/svg>\n$/);
   assert.equal(svg.match(/<circle/g)!.length, 6);
+  // the same signs as on the page
+  assert.match(svg, /dots: measured.* · line: .* · dotted: ideal/);
 });
 
 test('on a terminal with UTF-8 the chart has dots', { skip: whyNoTerminal }, async () => {

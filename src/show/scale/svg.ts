@@ -1,4 +1,5 @@
 import { figure, percent } from '../../base/readable.ts';
+import { COLOURS } from '../../charts/option.ts';
 import { sizeText } from '../../judge/scale/size-text.ts';
 import type { Study } from '../../judge/scale/study.ts';
 import { doublings, shownSizes } from './chart.ts';
@@ -7,6 +8,8 @@ const WIDTH = 720;
 const HEIGHT = 440;
 const [LEFT, RIGHT, TOP, BOTTOM] = [64, 24, 48, 56];
 const CURVE_POINTS = 120;
+/** As on the page. */
+const [MEASURED, LAW] = COLOURS;
 
 const safe = (text: string): string =>
   text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]!);
@@ -60,20 +63,22 @@ export function studySvg(study: Study): string {
   const law = study.laws.find(({ best }) => best);
   const title = `${study.program}: ${study.kind} scaling, ${figure(first.size)} to ${sizeText(study.largest, study.by)}`;
   const legend = [
-    'dots: runs',
+    study.metric === 'time' && study.sizes.some(({ runs }) => runs > 1)
+      ? 'dots: measured, from the slowest to the fastest run'
+      : 'dots: measured',
     ...(law === undefined ? [] : [`line: ${law.law}${law.estimates[0]!.low === undefined ? '' : ', 95 % interval'}`]),
-    'dashed: perfect',
+    'dotted: ideal',
   ].join(' · ');
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${safe(title)}">
 <style>
 text { font: 13px system-ui, sans-serif; fill: #333 }
 .title { font-size: 16px; font-weight: 600 }
 .grid { stroke: #ddd }
-.ideal { fill: none; stroke: #888; stroke-dasharray: 5 4 }
-.law { fill: none; stroke: #1f6feb; stroke-width: 2 }
-.band { fill: #1f6feb; fill-opacity: .14 }
-.spread { stroke: #d1431a; stroke-width: 2 }
-circle { fill: #d1431a }
+.ideal { fill: none; stroke: #888; stroke-width: 1.5; stroke-dasharray: 1.5 3 }
+.law { fill: none; stroke: ${LAW}; stroke-width: 2 }
+.band { fill: ${LAW}; fill-opacity: .18 }
+.spread { stroke: ${MEASURED}; stroke-width: 2 }
+circle { fill: ${MEASURED} }
 </style>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>
 <text class="title" x="${LEFT}" y="26">${safe(title)}</text>
