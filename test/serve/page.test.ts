@@ -85,6 +85,13 @@ test('a selected row has small charts below, and what is shown can be exported',
   assert.deepEqual(end, ['']);
   await page.getByText('Close', { exact: true }).click();
   await page.locator('.strip').waitFor({ state: 'detached' });
+  // without a mouse
+  await row.getByRole('link').focus();
+  await page.keyboard.press('Space');
+  await page.locator('.strip h2', { hasText: 'train-mixture-70b' }).waitFor();
+  await page.keyboard.press('Space');
+  await page.locator('.strip').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Copy link' }).waitFor();
   assert.deepEqual(complaints, []);
 });
 
@@ -103,6 +110,7 @@ test('chosen jobs are compared over time, aligned by start or by progress', { sk
   assert.match((await rows.nth(1).textContent())!, /12 min 0\d s shorter|11 min 5\d s shorter/);
   await page.getByLabel('Aligned by').selectOption('progress');
   assert.match(page.url(), /align=progress/);
+  await page.getByRole('button', { name: 'Copy link' }).waitFor();
   await page.reload();
   await page.locator('.compare [data-chart=cpu] canvas').waitFor();
   assert.equal(await page.getByLabel('Aligned by').inputValue(), 'progress');
@@ -143,8 +151,9 @@ test('a job shows the figures of its report, and zooms', { skip }, async (t) => 
     String(Math.round(report.summary.gpu_utilization! * 100)),
   );
   const gpu = page.locator('.panel', { has: page.locator('h3', { hasText: 'GPU use' }) });
-  // a heat map has several layers
   await gpu.locator('canvas').first().waitFor();
+  // cells that are painted over several frames have layers of their own
+  assert.equal(await gpu.locator('canvas').count(), 1);
   await gpu.scrollIntoViewIfNeeded();
   const box = (await gpu.locator('.chart').boundingBox())!;
   await page.mouse.move(box.x + 150, box.y + 60);
@@ -263,6 +272,10 @@ test('pages are usable without sight, in the dark and on a phone', { skip }, asy
     await page.keyboard.press('Enter');
     await page.waitForSelector('.panel canvas');
     assert.deepEqual(await faults(page), [], `job ${width}`);
+    const memory = page.locator('.memory td.faint', { hasText: 'The kernel cannot drop it' });
+    await memory.scrollIntoViewIfNeeded();
+    const { x, width: wide } = (await memory.boundingBox())!;
+    assert.ok(x + wide <= width, `what a figure of memory means ends at ${x + wide} of ${width}`);
     await page.goBack();
     // what a look at many jobs begins with is seen without scrolling
     const cpu = (await page.getByLabel('Filter by CPU').boundingBox())!;
@@ -366,7 +379,10 @@ test('of a job that another program recorded its CPU time is told, and nothing o
   const node = path.join(imported, 'tacho-17', 'node=c1');
   fs.mkdirSync(node, { recursive: true });
   const [start, end] = [OLD, OLD + 600e6];
-  const job = jobOf({ start, end, interval_seconds: Number.NaN, imported: { from: 'EPMT, 17.tgz', notes: [] } });
+  const job = jobOf({
+    ...{ start, end, interval_seconds: Number.NaN, imported: { from: 'EPMT, 17.tgz', notes: [] } },
+    environment: { SLURM_TASKS_PER_NODE: '1' },
+  });
   fs.writeFileSync(path.join(imported, 'tacho-17', 'job.json'), JSON.stringify(job));
   const unknown = { cpus: Number.NaN, memory_bytes: Number.NaN };
   const agent = agentOf('c1', [processEndTable], { start, end, interval_seconds: Number.NaN, ticks: 0 });
@@ -391,7 +407,10 @@ test('of a job that another program recorded its CPU time is told, and nothing o
   const meters = page.getByLabel('Asked for and used');
   assert.match((await meters.textContent())!, /CPU2 min 05 s of CPU time/);
   const quality = (await page.getByLabel('How good the recording is').textContent())!;
-  assert.match(quality, /Nothing was sampled: all figures are from records\..*Imported from EPMT, 17\.tgz\./);
+  assert.match(quality, /Quality A Nothing was sampled: all figures are from records\..*Imported from EPMT, 17\.tgz\./);
+  // a long name is broken between its words
+  const name = page.locator('.notes dt', { hasText: 'SLURM_TASKS_PER_NODE' });
+  assert.deepEqual((await name.innerHTML()).split('<wbr>'), ['SLURM_', 'TASKS_', 'PER_', 'NODE']);
   assert.deepEqual(complaints, []);
 });
 
@@ -487,6 +506,33 @@ test('nodes, history, scaling and experiments', { skip }, async (t) => {
   await page.getByRole('link', { name: 'Experiments' }).click();
   await page.getByText('No experiments here yet').waitFor();
   assert.deepEqual(await faults(page), []);
+  assert.deepEqual(complaints, []);
+});
+
+test('an experiment without time segments shows which of its jobs is out of line', { skip }, async (t) => {
+  const jobs = temporary();
+  for (const [i, minutes] of [9, 9.2, 8.9, 9.1, 20].entries())
+    await makeRecording({
+      folder: path.join(jobs, `tacho-${i}`),
+      seconds: 5,
+      job: {
+        ...{ id: `${i}`, name: `build-${i}`, start: OLD + i * 86_400e6, end: OLD + i * 86_400e6 + minutes * 60e6 },
+        tags: { exp_name: 'kernel', exp_component: 'tiny' },
+      },
+    });
+  const { page, complaints } = await lookAt(t, [jobs]);
+  await page.getByRole('link', { name: 'Experiments' }).click();
+  const cells = page.locator('.matrix .cells li');
+  await cells.nth(4).waitFor();
+  const outlier = cells.filter({ hasText: '20 min' });
+  assert.match((await outlier.textContent())!, /★/);
+  assert.equal(await cells.filter({ hasText: '★' }).count(), 1);
+  const heats = await cells.evaluateAll((all) => all.map((one) => Number(one.style.getPropertyValue('--heat'))));
+  assert.equal(heats.filter((heat) => heat === 1).length, 1);
+  assert.ok(heats.filter((heat) => heat < 0.1).length === 4, `${heats}`);
+  assert.deepEqual(await faults(page), []);
+  await outlier.getByRole('link').click();
+  await page.getByRole('heading', { name: 'build-4' }).waitFor();
   assert.deepEqual(complaints, []);
 });
 

@@ -6,6 +6,7 @@ import { link, setQuery } from '../address.ts';
 import { ask, type ChartData, type ChartFacts, type JobSpans, latest, useAnswer } from '../ask.ts';
 import { Chart, Cursor } from '../charts/chart.tsx';
 import { SaveData } from '../charts/save-menu.tsx';
+import { CopyLink } from '../parts/copy-link.tsx';
 import { useTheme } from '../theme.ts';
 import { bytes, count, duration, moment, percent, withUnit } from '../value-text.ts';
 
@@ -45,7 +46,10 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
     );
   return (
     <article class="compare">
-      <h1>Compare</h1>
+      <header class="page">
+        <h1>Compare</h1>
+        <CopyLink />
+      </header>
       <Jobs ids={ids} found={found} />
       {found.notes.map((note) => (
         <p key={note} class="faint">
@@ -72,7 +76,7 @@ function Jobs({ ids, found: { jobs, differences } }: { ids: readonly string[]; f
             <tr>
               <th scope="col">Job</th>
               <th scope="col">Id</th>
-              <th scope="col">Ended</th>
+              <th scope="col">State</th>
               <th scope="col">Start</th>
               <th scope="col" class="number">
                 Duration

@@ -135,12 +135,16 @@ function Matrix({ found }: { found: Exploration }) {
                 ))}
                 {segments.length === 0 && (
                   <td>
-                    {component.entries.map((entry, i) => (
-                      <span key={entry.recordings[0]}>
-                        {i > 0 && ', '}
-                        <a {...link(`/job/${entry.recordings[0]}`)}>{entry.jobs[0]}</a> {valueText(entry.value, metric)}
-                      </span>
-                    ))}
+                    <ul class="cells">
+                      {component.entries.map((entry) => (
+                        <li key={entry.recordings[0]} data-heat="amount" style={heatOf(component, entry.value)}>
+                          <a {...link(`/job/${entry.recordings[0]}`)} {...titled([entry])}>
+                            {entry.jobs[0]} <b>{valueText(entry.value, metric)}</b>
+                            {'★'.repeat(entry.stars)}
+                          </a>
+                        </li>
+                      ))}
+                    </ul>
                   </td>
                 )}
               </tr>
@@ -156,8 +160,24 @@ function Matrix({ found }: { found: Exploration }) {
   );
 }
 
+type Component = Exploration['components'][number];
+type Entry = Component['entries'][number];
+
+const starsOf = (entries: readonly Entry[]): number => Math.max(...entries.map((entry) => entry.stars));
+
+function heatOf({ min, max }: Component, value: number): { '--heat': string } {
+  const heat = max === min ? 0 : (value - min) / (max - min);
+  return { '--heat': String(Math.min(1, Math.max(0, heat))) };
+}
+
+function titled(entries: readonly Entry[]): { title: string } {
+  const stars = starsOf(entries);
+  const jobs = entries.flatMap((entry) => entry.jobs).join(', ');
+  return { title: stars > 0 ? `${jobs}: out of line by ${count(stars, 'method')}` : jobs };
+}
+
 interface CellProps {
-  component: Exploration['components'][number];
+  component: Component;
   segment: string;
   metric: string;
 }
@@ -171,14 +191,13 @@ function SegmentCell({ component, segment, metric }: CellProps) {
       <td class="number faint">none</td>
     );
   const value = entries.reduce((all, entry) => all + entry.value, 0);
-  const stars = Math.max(...entries.map((entry) => entry.stars));
-  const heat = component.max === component.min ? 0 : (value - component.min) / (component.max - component.min);
+  const stars = starsOf(entries);
   const ids = entries.flatMap(({ recordings }) => recordings);
   return (
-    <td class="number" data-heat="amount" style={{ '--heat': String(Math.min(1, Math.max(0, heat))) }}>
+    <td class="number" data-heat="amount" style={heatOf(component, value)}>
       <a
         {...link(ids.length > 1 && ids.length <= 6 ? `/compare?jobs=${ids.join(',')}` : `/job/${ids[0]}`)}
-        title={`${entries.flatMap(({ jobs }) => jobs).join(', ')}${stars > 0 ? `: out of line by ${count(stars, 'method')}` : ''}`}
+        {...titled(entries)}
       >
         {valueText(value, metric)}
         {'★'.repeat(stars)}

@@ -6,6 +6,7 @@ import { go, link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobList, latest, useAnswer } from '../ask.ts';
 import { Cursor, type Range } from '../charts/chart.tsx';
 import { Panel } from '../charts/panel.tsx';
+import { CopyLink } from '../parts/copy-link.tsx';
 import { bytes, count, duration, moment } from '../value-text.ts';
 
 /** How often the list is asked for again. */
@@ -88,7 +89,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'user', title: 'User', width: 76, value: ({ user }) => user, text: ({ user }) => user },
   {
     name: 'state',
-    title: 'Ended',
+    title: 'State',
     width: 104,
     value: ({ state }) => state,
     text: ({ state }) => state.replaceAll('_', ' '),
@@ -239,6 +240,7 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
             Compare {count(chosen.length, 'job')}
           </button>
         )}
+        <CopyLink />
         <button type="button" disabled={shown.length === 0} onClick={() => exportCsv(columns, shown)}>
           Export {count(shown.length, 'job')} (CSV)
         </button>
@@ -285,7 +287,8 @@ const ColourLegend = () => (
     </span>
     <span data-heat="amount" style={{ '--heat': '1' }}>
       large
-    </span>
+    </span>{' '}
+    a click on a row, or Space on its name, shows small charts
   </p>
 );
 
@@ -419,6 +422,12 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
             style={{ top: `${(first + i) * ROW}px` }}
             aria-selected={job.id === selected}
             onClick={() => setQuery({ 'job-id': job.id === selected ? undefined : job.id })}
+            onKeyDown={(event) => {
+              // on a box Space chooses the job to compare
+              if (event.key !== ' ' || (event.target as HTMLElement).tagName !== 'A') return;
+              event.preventDefault();
+              setQuery({ 'job-id': job.id === selected ? undefined : job.id });
+            }}
           >
             {placed.map((column) => (
               <Cell key={column.name} column={column} job={job} chosen={chosen} letters={letters} />
@@ -480,6 +489,7 @@ function Cell({ column, job, chosen, letters }: CellProps) {
       {column.name === 'name' ? (
         <a
           href={link(`/job/${job.id}`).href}
+          aria-keyshortcuts="Space"
           onClick={(event) => {
             event.stopPropagation();
             link(`/job/${job.id}`).onClick(event);

@@ -23,19 +23,19 @@ export function Notes({ job, report }: { job: string; report: Report }) {
       <dl>
         {factsOf(report).map(([name, text]) => (
           <div key={name}>
-            <dt>{name}</dt>
+            <dt>{inWords(name)}</dt>
             <dd>{text}</dd>
           </div>
         ))}
         {Object.entries(notes?.tags ?? {}).map(([name, text]) => (
           <div key={`tag ${name}`} class="tag">
-            <dt>tag {name}</dt>
+            <dt>tag {inWords(name)}</dt>
             <dd>{text}</dd>
           </div>
         ))}
         {Object.entries(notes?.annotations ?? {}).map(([name, text]) => (
           <div key={`note ${name}`} class="note">
-            <dt>{name}</dt>
+            <dt>{inWords(name)}</dt>
             <dd>
               {text}{' '}
               {notes?.writable === true && (
@@ -60,6 +60,9 @@ export function Notes({ job, report }: { job: string; report: Report }) {
     </section>
   );
 }
+
+/** A long name (SLURM_TASKS_PER_NODE) goes on in the next line after an underscore, not within a word. */
+const inWords = (name: string) => name.split(/(?<=_)/).map((word, i) => [i > 0 && <wbr key={word} />, word]);
 
 function NoteForm({ onSave }: { onSave(body: object): Promise<void> }) {
   const [kind, setKind] = useState('note');

@@ -367,7 +367,11 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
         <p class="legend">
           no CPU
           <span class="scale" style={{ background: `linear-gradient(90deg, ${scale.join(',')})` }} />
-          one CPU or more <i style={{ background: '#D55E00' }} /> ended with an error
+          one CPU or more
+          <span>
+            <i style={{ background: '#D55E00' }} />
+            ended with an error
+          </span>
         </p>
       )}
       {colouring === 'operation' && <Operations {...{ data, colours }} />}

@@ -12,6 +12,8 @@ const ticksText = ({
     ? 'Nothing was sampled: all figures are from records'
     : `${count(ticks, 'tick')} of ${expected.toLocaleString('en-US')} expected, ${missed} missed, ${late} late`;
 
+const GRADES = 'A: at least 99 % of the expected ticks of all nodes were sampled; B: 95 %; C: 80 %; D: less';
+
 /** How good the recording is, and what it cost. */
 export function RecordingFacts({ report: { quality, cost, unmeasured, recording, job, nodes } }: { report: Report }) {
   const end = job.end ?? Math.max(...nodes.map(({ last_sample: last }) => last ?? job.start));
@@ -31,7 +33,10 @@ export function RecordingFacts({ report: { quality, cost, unmeasured, recording,
     <section class="card quality" aria-label="How good the recording is">
       <h2>Recording</h2>
       <p>
-        <b class="grade">{quality.grade}</b> {ticksText(quality)}
+        <b class="grade" title={GRADES}>
+          Quality {quality.grade}
+        </b>{' '}
+        {ticksText(quality)}
         {quality.nodes_missing.length > 0 && `; nothing from ${quality.nodes_missing.join(', ')}`}.
       </p>
       {troubles.length > 0 && (
