@@ -90,7 +90,7 @@ async function recordings(folder: string): Promise<{ jobs: string[]; large: stri
   return { jobs, large: await imported(await ofSize(archive, path.join(folder, 'large.tgz'), LARGE), 'large') };
 }
 
-const TABLES = ['processes', 'threads'];
+const TABLES = ['processes', 'thread_rows'];
 
 /** What was stored, as files that psql can load, and tables like those that it is in. */
 function keepRows(db: string, server: Server, name: string, folder: string): void {
@@ -103,7 +103,7 @@ function keepRows(db: string, server: Server, name: string, folder: string): voi
 }
 
 function copyRows(db: string, server: Server, name: string, folder: string): number {
-  server.sql(name, 'truncate plain_processes, plain_threads');
+  server.sql(name, 'truncate plain_processes, plain_thread_rows');
   const copies = TABLES.map((table) => `\\copy plain_${table} from '${path.join(folder, table)}'`);
   return psql(db, folder, ['begin;', ...copies, 'commit;']);
 }
