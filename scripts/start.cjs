@@ -17,6 +17,8 @@ const PARTS = {
   stop: 'stop',
   export: 'export',
   import: 'import',
+  submit: 'submit',
+  db: 'submit',
   serve: 'serve',
   mcp: 'serve',
   plot: 'serve',

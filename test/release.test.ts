@@ -103,7 +103,7 @@ test('it starts through a link, and V8 takes the compiled code', { skip: lacks }
       `const { readFileSync: read } = fs;
        new vm.Script(read('${library}/${name}.cjs', 'latin1'), { cachedData: read('${library}/${name}.compiled') }).cachedDataRejected`,
     ]).toString();
-  for (const name of ['tacho', 'report', 'export']) assert.equal(isRefused(name), 'false\n', name);
+  for (const name of ['tacho', 'report', 'export', 'submit']) assert.equal(isRefused(name), 'false\n', name);
   for (const name of ['tacho', 'run', 'job', 'agent', 'stop', 'finish'])
     assert.equal(isRefused(name, inJob!), 'false\n', `nor is ${name} with the options of what runs inside a job`);
 });
