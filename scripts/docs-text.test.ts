@@ -71,6 +71,18 @@ test(`no sentence of the documentation has more than ${MOST_WORDS} words`, () =>
   assert.deepEqual(long, []);
 });
 
+const GENERATED = ['cli', 'findings', 'metrics', 'history-tables'].map((name) => `docs/${name}.md`);
+const MOST_WORDS_OF_ALL = 39_000;
+
+test('what users have to read stays short: README and pages written by hand, with their examples', () => {
+  const words = ['README.md', ...documentation.filter((page) => !GENERATED.includes(page))].map((page) => {
+    const byHand = text(page).replace(/<!-- made by npm run docs -->[\s\S]*?<!-- end -->/g, '');
+    return byHand.split(/\s+/).filter(Boolean).length;
+  });
+  const sum = words.reduce((all, one) => all + one, 0);
+  assert.ok(sum > 0 && sum < MOST_WORDS_OF_ALL, `${sum} words: say something shorter, or once instead of twice`);
+});
+
 /** Phrases that readers had to guess at, and what says the same. */
 const HARD_PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\btold by\b/, 'reported by its parent'],
