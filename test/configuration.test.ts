@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
@@ -43,4 +44,20 @@ test("the command's environment is the user's own: nothing of the launcher is in
   assert.deepEqual(names, ['NODE_OPTIONS=--max-old-space-size=123']);
   const own = tacho(['run', '--no-report', '-o', 'y', '--', 'env'], { cwd, env: { ...env, MALLOC_ARENA_MAX: '4' } });
   assert.match(own.out, /^MALLOC_ARENA_MAX=4$/m, 'what the user has set stays');
+});
+
+test('reports of a folder have one heap of malloc for all threads, unless the user has set how many', (t) => {
+  const folder = temporaryFolder(t);
+  const one = path.join(folder, 'one');
+  fs.mkdirSync(one);
+  fs.writeFileSync(path.join(one, 'job.json'), '{}');
+  const here = path.join(import.meta.dirname, '..');
+  const heaps = (place: string, env: NodeJS.ProcessEnv = {}): string => {
+    const script = `here=$1; . "$here/scripts/start-node"; prepare_node report "$2"; echo "\${MALLOC_ARENA_MAX-} \${TACHO_ARENAS-}"`;
+    const text = execFileSync('sh', ['-c', script, 'sh', here, place], { env: { PATH: process.env.PATH, ...env } });
+    return text.toString().trim();
+  };
+  assert.equal(heaps(folder), '1 1');
+  assert.equal(heaps(one), '', 'one report is made as fast as can be');
+  assert.equal(heaps(folder, { MALLOC_ARENA_MAX: '4' }), '4');
 });
