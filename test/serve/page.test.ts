@@ -374,6 +374,39 @@ test('a print has every chart, also those that were not in sight', { skip }, asy
   assert.deepEqual(complaints, []);
 });
 
+test('paper is white also where the page is dark, and tables are not wider', { skip }, async (t) => {
+  const { page, complaints } = await lookAt(t, [folder], { dark: true });
+  const corner = () =>
+    page.locator('.chart .paper').evaluateAll((all) =>
+      Promise.all(
+        all.map(async (one) => {
+          await one.decode();
+          const canvas = Object.assign(one.ownerDocument.createElement('canvas'), { width: 1, height: 1 });
+          const pen = canvas.getContext('2d')!;
+          pen.drawImage(one, 0, 0);
+          return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).join(' ');
+        }),
+      ),
+    );
+  await page.getByRole('link', { name: 'Nodes', exact: true }).click();
+  await page.getByLabel('Period').selectOption('all');
+  await page.locator('.nodes-page canvas').first().waitFor();
+  // as Ctrl-P does: the browser prints at once
+  await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+  assert.deepEqual(await corner(), ['255 255 255']);
+  await page.emulateMedia({ media: 'print' });
+  await page.setViewportSize({ width: 720, height: 900 });
+  const isFitting = () => page.evaluate('document.documentElement.scrollWidth <= innerWidth');
+  assert.equal(await isFitting(), true);
+  assert.equal(await page.getByText('Save', { exact: true }).first().isVisible(), false);
+  await page.emulateMedia({ media: 'screen' });
+  await page.getByRole('link', { name: 'train-mixture-70b' }).first().click();
+  await page.locator('section[aria-label=Nodes] tbody tr').first().waitFor();
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await isFitting(), true);
+  assert.deepEqual(complaints, []);
+});
+
 test('of a job that another program recorded its CPU time is told, and nothing of ticks', { skip }, async (t) => {
   const imported = temporary();
   const node = path.join(imported, 'tacho-17', 'node=c1');

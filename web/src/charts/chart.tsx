@@ -5,6 +5,7 @@ import {
   type ChartTheme,
   chartOption,
   extentOf,
+  LIGHT,
   marginsOf,
 } from '../../../src/charts/option.ts';
 import type { ChartData } from '../ask.ts';
@@ -53,6 +54,15 @@ const LEAST_DRAG = 5;
 export const pngOf = (chart: Drawn, { background }: ChartTheme): string =>
   chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: background });
 
+/** The picture of a chart for paper, which is white: it has another width, and nothing is drawn again while a page is printed. */
+export function onPaper(chart: Drawn, theme: ChartTheme, drawIn: (colours: ChartTheme) => void): string {
+  if (theme === LIGHT) return pngOf(chart, LIGHT);
+  drawIn(LIGHT);
+  const picture = pngOf(chart, LIGHT);
+  drawIn(theme);
+  return picture;
+}
+
 /** One chart: zoom by drawing over it, the other charts follow. */
 export function Chart({
   data,
@@ -95,29 +105,28 @@ export function Chart({
   }, []);
 
   useEffect(() => {
-    if (!isReady) return;
-    const look = {
-      theme,
-      start,
-      isNarrow,
-      ...(extent === undefined ? {} : { extent }),
-      ...(bands === undefined ? {} : { bands }),
-      ...(threshold === undefined ? {} : { threshold }),
-      ...(across === undefined ? {} : { across }),
+    if (!isReady) return undefined;
+    const drawIn = (colours: ChartTheme): void => {
+      const look = {
+        theme: colours,
+        start,
+        isNarrow,
+        ...(extent === undefined ? {} : { extent }),
+        ...(bands === undefined ? {} : { bands }),
+        ...(threshold === undefined ? {} : { threshold }),
+        ...(across === undefined ? {} : { across }),
+      };
+      chart.current!.setOption(chartOption(data, look), true);
     };
-    chart.current!.setOption(chartOption(data, look), true);
+    drawIn(theme);
     performance.mark('chart drawn');
     if (picture !== undefined) picture.current = () => pngOf(chart.current!, theme);
-  }, [data, theme, bands, threshold, start, extent?.[0], extent?.[1], across, isNarrow, isReady]);
-
-  useEffect(() => {
-    // paper has another width, and nothing is drawn again while a page is printed
     const print = (): void => {
-      if (isReady) paper.current!.src = pngOf(chart.current!, theme);
+      paper.current!.src = onPaper(chart.current!, theme, drawIn);
     };
     addEventListener('beforeprint', print);
     return () => removeEventListener('beforeprint', print);
-  }, [isReady, theme]);
+  }, [data, theme, bands, threshold, start, extent?.[0], extent?.[1], across, isNarrow, isReady]);
 
   const at = (time: number): number => {
     const width = box.current!.clientWidth - left - right;

@@ -7,7 +7,7 @@ import { sizeText } from '../../../src/judge/scale/size-text.ts';
 import type { Study } from '../../../src/judge/scale/study.ts';
 import { link, setQuery } from '../address.ts';
 import { type JobList, latest, useAnswer } from '../ask.ts';
-import { pngOf } from '../charts/chart.tsx';
+import { onPaper, pngOf } from '../charts/chart.tsx';
 import { type Drawn, loadECharts } from '../charts/load.ts';
 import { SaveMenu } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
@@ -249,23 +249,37 @@ async function svgOf(study: SentStudy, theme: ChartTheme): Promise<string> {
 
 function StudyChart({ study, picture }: { study: SentStudy; picture: { current: (() => string) | undefined } }) {
   const box = useRef<HTMLDivElement>(null);
+  const paper = useRef<HTMLImageElement>(null);
   const chart = useRef<Drawn>(undefined);
   const theme = useTheme();
   useEffect(() => {
     let isGone = false;
+    const drawIn = (colours: ChartTheme): void => {
+      chart.current!.setOption(scalingOption(study, colours), true);
+    };
+    const print = (): void => {
+      if (chart.current !== undefined) paper.current!.src = onPaper(chart.current, theme, drawIn);
+    };
+    addEventListener('beforeprint', print);
     const watch = new ResizeObserver(() => chart.current?.resize());
     void loadECharts().then(({ init }) => {
       if (isGone) return;
       chart.current ??= init(box.current!, null, { renderer: 'canvas' });
-      chart.current.setOption(scalingOption(study, theme), true);
+      drawIn(theme);
       picture.current = () => pngOf(chart.current!, theme);
       watch.observe(box.current!);
     });
     return () => {
       isGone = true;
       watch.disconnect();
+      removeEventListener('beforeprint', print);
     };
   }, [study, theme]);
   useEffect(() => () => chart.current?.dispose(), []);
-  return <div ref={box} style={{ height: '360px' }} />;
+  return (
+    <div class="chart whole" style={{ height: '360px' }}>
+      <div ref={box} class="canvas" />
+      <img ref={paper} class="paper" alt="" />
+    </div>
+  );
 }
