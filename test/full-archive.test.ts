@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
-import { Places } from '../src/hub/receive/archive-folder.ts';
+import { ArchiveFolders } from '../src/hub/receive/archive-folder.ts';
 import { Descriptors } from '../src/hub/receive/descriptors.ts';
 import { Filing } from '../src/hub/receive/filing.ts';
 import { ONE_OWNER } from '../src/hub/receive/owner.ts';
@@ -11,7 +11,7 @@ import { temporaryFolder } from './tacho.ts';
 
 test('a full archive is told, in the same words for all tables', (t) => {
   const archive = temporaryFolder(t);
-  const places = new Places(archive, ONE_OWNER);
+  const places = new ArchiveFolders(archive, ONE_OWNER);
   const told: string[] = [];
   const filing = new Filing(
     { places, descriptors: new Descriptors(16), rolled: () => {} },

@@ -12,7 +12,7 @@ import { verifyRecording } from '../src/recording/repair/verify.ts';
 import { measure } from '../src/recording/sealed/measure.ts';
 import { Stopped, sealRecording } from '../src/recording/sealed/seal.ts';
 import { readStatistics } from '../src/recording/sealed/statistics-file.ts';
-import { pieceOf } from '../src/show/export/select.ts';
+import { nodeBatchOf } from '../src/show/export/select.ts';
 import { agentOf, appendRows, diskRows, diskTable, makeRecording, START } from './make-recording.ts';
 
 /** Live parts, and what was left by something that was interrupted. */
@@ -173,7 +173,7 @@ test('a sealed table that is gone or damaged is told, also when it is small', as
     sampled: 1e6,
     damaged: (_: string, what: string) => told.push(path.basename(what)),
   };
-  for (const table of ['disk', 'load']) assert.equal(pieceOf({ job: '17' }, node!, table, options), undefined);
+  for (const table of ['disk', 'load']) assert.equal(nodeBatchOf({ job: '17' }, node!, table, options), undefined);
   assert.deepEqual(told, [
     'disk.csv.zst: it was damaged, and is kept as disk.csv.zst.damaged',
     'load.csv.zst: it is missing',

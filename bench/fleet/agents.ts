@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
 import { packAppend } from '../../src/sinks/hub/body.ts';
-import type { AppendReply, OpenReply, Piece } from '../../src/sinks/hub/protocol.ts';
+import type { AppendReply, OpenReply, TableBytes } from '../../src/sinks/hub/protocol.ts';
 import type { Recorded, RecordedTable } from './ticks.ts';
 
 /** Simulated agents: each has a connection of its own and sends what ticks of a real one have, as often as the hub asks. */
@@ -127,7 +127,7 @@ class SimulatedAgent {
 
   /** What was collected; nothing while the last is not answered. */
   send(): void {
-    const pieces: Piece[] = [];
+    const pieces: TableBytes[] = [];
     const bytes: Buffer[] = [];
     for (const table of this.tables) {
       const head = table.bytes === 0 ? `${table.header}\n` : '';

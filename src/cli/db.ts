@@ -17,7 +17,7 @@ import { paint } from '../show/terminal/paint.ts';
 import { progress } from '../show/terminal/progress.ts';
 import { printable, textTable, wrap } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
-import { words } from './processes.ts';
+import { commaSeparated } from './processes.ts';
 import { parseTags } from './tags.ts';
 
 const several = (value: string, all: string[]): string[] => [...all, value];
@@ -254,7 +254,7 @@ function defineTable(command: Command): void {
     .description('Write out a table of the database: times as epoch microseconds, lists and objects as JSON.')
     .argument('<table>', 'jobs, users, hosts, job_hosts, processes, threads, operations, models')
     .argument('[jobs...]', 'only what belongs to these jobs')
-    .option('--columns <names>', 'only these, e.g. job,exename,args', words)
+    .option('--columns <names>', 'only these, e.g. job,exename,args', commaSeparated)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['csv', 'json']).default('csv'))
     .addHelpText(
       'after',
@@ -361,11 +361,11 @@ function defineRetire(command: Command): void {
       bar.done();
       if (given.format === 'json') json({ ...gone, before, dry_run: given.dryRun === true });
       else {
-        const words = given.dryRun ? 'would go' : 'removed';
+        const done = given.dryRun ? 'would go' : 'removed';
         const accounted =
           gone.accounted === undefined ? '' : `, ${count(gone.accounted, 'job')} known from accounting only`;
         print(
-          `${words}: ${count(gone.jobs, 'job')} that ended before ${formatMoment(before)} (${count(gone.processes, 'process', 'processes')}, ${count(gone.threads, 'thread')})${accounted}\n`,
+          `${done}: ${count(gone.jobs, 'job')} that ended before ${formatMoment(before)} (${count(gone.processes, 'process', 'processes')}, ${count(gone.threads, 'thread')})${accounted}\n`,
         );
       }
     });

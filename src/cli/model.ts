@@ -10,7 +10,7 @@ import { OP_TAG_HELP } from './flag-table.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { takeOldTag, threshold } from './outliers-options.ts';
-import { several, words } from './processes.ts';
+import { commaSeparated, several } from './processes.ts';
 
 interface Options extends DatabaseOptions {
   models?: string;
@@ -60,7 +60,7 @@ Examples:
     .argument('[jobs...]', JOBS_ARGUMENT)
     .option('-t, --tag <key:value>', 'only jobs with this tag; several must all be there', several)
     .option('--op-tag <key[:value]>', OP_TAG_HELP, several)
-    .option('--features <names>', 'only these features count, separated by commas', words)
+    .option('--features <names>', 'only these features count, separated by commas', commaSeparated)
     .option('--threshold <method=score>', 'let a method vote above this score; may be given several times', threshold)
     .option('--note <text>', 'what it is for')
     .addHelpText('after', '\nExample:\n  tacho model create kernel tacho-1 tacho-2 tacho-3 --note "gcc 12, 16 cores"\n')

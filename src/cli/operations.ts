@@ -7,7 +7,7 @@ import { acrossJobs, type Operation, operationsOf, tagKey, tagKeys } from '../qu
 import type { ProcessSet } from '../query/processes/set.ts';
 import { type DatabaseOptions, processesArgument } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
-import { several, whole, words } from './processes.ts';
+import { commaSeparated, several, whole } from './processes.ts';
 import { type SpanOptions, spanOptions } from './span-options.ts';
 
 interface Options extends DatabaseOptions, SpanOptions {
@@ -37,7 +37,11 @@ export function define(command: Command): void {
     .option('--op-tag <key[:value]>', 'group by the values of this tag, or only this value', several, [])
     .option('--filter <expression>', 'only these processes, as in tacho processes', several, [])
     .option('--across-jobs', 'one row per operation, added up over all jobs')
-    .option('-c, --columns <names>', 'also these metrics, e.g. rchar,wchar,rssmax,majflt; all: every one', words)
+    .option(
+      '-c, --columns <names>',
+      'also these metrics, e.g. rchar,wchar,rssmax,majflt; all: every one',
+      commaSeparated,
+    )
     .addOption(new Option('-s, --sort <by>', 'what comes first').choices(Object.keys(SORTS)).default('duration'))
     .option('-n, --limit <n>', `show at most N rows (0: all; default: ${MOST} as text)`, whole)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))

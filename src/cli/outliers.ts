@@ -19,7 +19,7 @@ import { openJobs, readingJobs } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
 import { JOBS_ARGUMENT } from './named-recordings.ts';
 import { methodNamed, slug, takeOldTag, threshold } from './outliers-options.ts';
-import { several, whole, words } from './processes.ts';
+import { commaSeparated, several, whole } from './processes.ts';
 
 interface Options extends DatabaseOptions {
   of?: Kind;
@@ -51,8 +51,8 @@ export function define(command: Command): void {
     .option('-b, --by <tag>', 'compare only jobs that have the same value of this tag (name: the same name)')
     .option('--model <name>', 'compare with a baseline (tacho model) instead of with each other')
     .option('--models <folder>', 'where models are kept')
-    .option('--features <names>', 'only these features, separated by commas; all: every one', words)
-    .option('--methods <names>', `only these: ${METHODS.map(slug).join(', ')}`, words)
+    .option('--features <names>', 'only these features, separated by commas; all: every one', commaSeparated)
+    .option('--methods <names>', `only these: ${METHODS.map(slug).join(', ')}`, commaSeparated)
     .option('--threshold <method=score>', 'let a method vote above this score; may be given several times', threshold)
     .option('--op-tag <key[:value]>', OP_TAG_HELP, several)
     .option('--pca', 'show the principal components of jobs: scores, loadings and rankings (also as --format svg)')

@@ -20,7 +20,10 @@ interface Options extends DatabaseOptions, SpanOptions {
 const MOST = 20;
 const MOST_TREE = 40;
 
-export const words = (value: string, all: string[] = []): string[] => [...all, ...value.split(',').filter(Boolean)];
+export const commaSeparated = (value: string, all: string[] = []): string[] => [
+  ...all,
+  ...value.split(',').filter(Boolean),
+];
 export const several = (value: string, all: string[] = []): string[] => [...all, value];
 
 export function whole(value: string): number {
@@ -40,7 +43,7 @@ export function define(command: Command): void {
     .option('--filter <expression>', 'only these: exename=cp, cpu>1s, rss>=2GiB…; several must all be met', several, [])
     .option('-s, --sort <column>', 'cpu, rss, io, duration, start or any column (default: cpu; in a tree: start)')
     .option('-n, --limit <n>', `show at most N rows (0: all; default: ${MOST} as text, ${MOST_TREE} in a tree)`, whole)
-    .option('-c, --columns <names>', 'only these columns, separated by commas', words)
+    .option('-c, --columns <names>', 'only these columns, separated by commas', commaSeparated)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',

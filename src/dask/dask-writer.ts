@@ -2,7 +2,7 @@ import { TableWriter, type Trouble, type WriterOptions } from '../recording/live
 import { daskGpuTable, daskGraphTable, daskMetricTable, daskTaskTable, daskWorkerTable } from '../sources/own/dask.ts';
 import { Frame } from '../table/frame.ts';
 import type { TaskEnded, WorkerSample } from './events.ts';
-import type { Place } from './job-numbers.ts';
+import type { JobAndGraph } from './job-numbers.ts';
 import { prefixOf } from './prefix.ts';
 
 const TASK = daskTaskTable.at;
@@ -23,7 +23,7 @@ export interface ClusterEvent {
   name?: string;
   wanted?: number;
   tasks?: number;
-  place?: Place;
+  place?: JobAndGraph;
 }
 
 const micro = (seconds: number): number => Math.round(seconds * 1e6);
@@ -48,7 +48,7 @@ export class DaskWriter {
     this.writers = this.tables.map(({ table }) => new TableWriter(folder, table, options));
   }
 
-  task(task: TaskEnded, place: Place | undefined): void {
+  task(task: TaskEnded, place: JobAndGraph | undefined): void {
     const [frame] = this.tables;
     frame.time = micro(task.stop);
     const row = frame.row();
@@ -72,7 +72,7 @@ export class DaskWriter {
     if (frame.rows >= 1000) this.flush();
   }
 
-  sample(sample: WorkerSample, place: Place): void {
+  sample(sample: WorkerSample, place: JobAndGraph): void {
     const [, workers, gpus, metrics] = this.tables;
     const time = micro(sample.time);
     for (const frame of [workers, gpus, metrics]) frame.time = time;

@@ -5,13 +5,13 @@ import { CONTROL_FILE, type ControlFacts, controlOf } from './control.ts';
 
 const HINT = 'tacho dask attach tcp://HOST:8786 attaches one';
 
-export interface FoundMonitor {
+export interface RunningMonitor {
   folder: string;
   control: ControlFacts;
 }
 
 /** The attached monitor of a recording; without one, that of the recording around this command, or the only one here. */
-export function findMonitor(recording: string | undefined): FoundMonitor {
+export function findMonitor(recording: string | undefined): RunningMonitor {
   if (recording !== undefined) {
     const found = controlOf(recording);
     if (found !== undefined) return { folder: recording, control: found };
@@ -30,7 +30,7 @@ export function findMonitor(recording: string | undefined): FoundMonitor {
 }
 
 /** Attached monitors of the recording around this command, and of those in this folder. */
-export function monitorsHere(): FoundMonitor[] {
+export function monitorsHere(): RunningMonitor[] {
   const { TACHO_RECORDING: around = '' } = process.env;
   const folders = [...(around === '' ? [] : [around]), '.', ...below('.')];
   return folders.flatMap((folder) => {

@@ -3,7 +3,7 @@ import type { GraphCame } from './events.ts';
 
 export type JobType = 'client' | 'manual';
 
-export interface Place {
+export interface JobAndGraph {
   job: number;
   dag: number;
 }
@@ -18,25 +18,25 @@ const isTask = (client: string): boolean => client.includes('Client-worker-');
 export class JobNumbers {
   readonly type: JobType;
   /** The newest; job 0: none yet. */
-  current: Place = { job: 0, dag: 0 };
+  current: JobAndGraph = { job: 0, dag: 0 };
   private last = 0;
-  private readonly clients = new Map<string, Place>();
+  private readonly clients = new Map<string, JobAndGraph>();
   /** manual: the current job has a graph already. */
   private begun = false;
-  private readonly graphs = new Map<number, Place>();
+  private readonly graphs = new Map<number, JobAndGraph>();
 
   constructor(type: JobType) {
     this.type = type;
   }
 
-  graph({ client, graph }: Pick<GraphCame, 'client' | 'graph'>): Place {
+  graph({ client, graph }: Pick<GraphCame, 'client' | 'graph'>): JobAndGraph {
     this.current = this.next(client);
     if (graph !== undefined) this.graphs.set(graph, this.current);
     return this.current;
   }
 
   /** Where a task belongs whose graph came while somebody counted. */
-  placeOf(graph: number | undefined): Place | undefined {
+  placeOf(graph: number | undefined): JobAndGraph | undefined {
     return graph === undefined ? undefined : this.graphs.get(graph);
   }
 
@@ -53,7 +53,7 @@ export class JobNumbers {
     this.graphs.clear();
   }
 
-  private next(client: string): Place {
+  private next(client: string): JobAndGraph {
     const { job, dag } = this.current;
     if (isTask(client)) return this.current;
     if (this.type === 'manual') {

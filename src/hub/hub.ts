@@ -16,7 +16,7 @@ import { Compressor } from './keep/compress.ts';
 import { Finisher } from './keep/finish.ts';
 import { IndexKeeper } from './keep/index-child.ts';
 import type { SealMemory } from './keep/seal-child.ts';
-import { Places } from './receive/archive-folder.ts';
+import { ArchiveFolders } from './receive/archive-folder.ts';
 import { Descriptors } from './receive/descriptors.ts';
 import { Filing } from './receive/filing.ts';
 import { lineServer } from './receive/lines.ts';
@@ -110,7 +110,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const archive = prepareArchive(options.archive);
   const unlock = await takeLock(archive);
   const owners = process.getuid?.() === 0 ? await separateOwners() : ONE_OWNER;
-  const places = new Places(archive, owners);
+  const places = new ArchiveFolders(archive, owners);
   const room = descriptorLimit() - OTHER_DESCRIPTORS;
   const connections = Math.min(MOST_CONNECTIONS, Math.max(16, Math.floor(room / 3)));
   const descriptors = new Descriptors(Math.max(16, room - connections));

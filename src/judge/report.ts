@@ -23,7 +23,7 @@ import { findingsOf } from './rules/shared/judge.ts';
 import { questionsOf } from './rules/shared/questions.ts';
 import type { RuleSettings } from './rules/shared/settings.ts';
 import { failedSteps } from './rules/shared/steps.ts';
-import { brieflySeenOf, sampledOnce, unseenOf } from './use/unrecorded-time.ts';
+import { brieflySampledOf, sampledOnce, unsampledOf } from './use/unrecorded-time.ts';
 
 /** The version of the report object; docs/report.schema.json describes it. */
 export const REPORT_FORMAT = 1;
@@ -82,8 +82,8 @@ export function report(material: Material, settings?: RuleSettings): Report {
     findings,
     checks,
     unmeasured: [
-      ...unseenOf(material, nodes, summary.wall_seconds),
-      ...brieflySeenOf(material, nodes, summary.wall_seconds),
+      ...unsampledOf(material, nodes, summary.wall_seconds),
+      ...brieflySampledOf(material, nodes, summary.wall_seconds),
       ...unmeasuredOf(material, checks),
       ...sampledOnce(material, nodes),
       ...unexplained(records),

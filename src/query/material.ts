@@ -125,32 +125,33 @@ export function columnOf<C extends ReportColumn>(
 }
 
 /** A finite number or nothing: NaN means that there was no value. */
-export function known(value: number | undefined): number | undefined {
+export function ifFinite(value: number | undefined): number | undefined {
   return value !== undefined && Number.isFinite(value) ? value : undefined;
 }
 
 /** The sum of what is known; undefined when nothing is. */
 export function sum(values: Iterable<number | undefined>): number | undefined {
   let total: number | undefined;
-  for (const value of values) if (known(value) !== undefined) total = (total ?? 0) + value!;
+  for (const value of values) if (ifFinite(value) !== undefined) total = (total ?? 0) + value!;
   return total;
 }
 
 /** The largest of what is known; undefined when nothing is. */
 export function largest(values: Iterable<number | undefined>): number | undefined {
   let found: number | undefined;
-  for (const value of values) if (known(value) !== undefined && (found === undefined || value! > found)) found = value!;
+  for (const value of values)
+    if (ifFinite(value) !== undefined && (found === undefined || value! > found)) found = value!;
   return found;
 }
 
 /** The mean of what is known; undefined when nothing is. */
 export function mean(values: readonly (number | undefined)[]): number | undefined {
-  const all = values.filter((v) => known(v) !== undefined) as number[];
+  const all = values.filter((v) => ifFinite(v) !== undefined) as number[];
   return all.length === 0 ? undefined : all.reduce((a, b) => a + b, 0) / all.length;
 }
 
 /** The middle value of what is known; undefined when nothing is. */
 export function median(values: readonly (number | undefined)[]): number | undefined {
-  const all = Float64Array.from(values.filter((v) => known(v) !== undefined) as number[]);
+  const all = Float64Array.from(values.filter((v) => ifFinite(v) !== undefined) as number[]);
   return all.length === 0 ? undefined : quantiles(all, all.length, [0.5])[0];
 }

@@ -14,9 +14,9 @@ import type { WantedFigures } from '../recording/sealed/statistics-text.ts';
 import { MOST_PART_BYTES, unpackFile } from '../recording/sealed/unpack.ts';
 
 /** When, in epoch microseconds, both ends included; empty: all the time. */
-export type Part = Pick<Clip, 'from' | 'to' | 'intervals'>;
+export type SampledTimes = Pick<Clip, 'from' | 'to' | 'intervals'>;
 
-export interface SummariseOptions extends Part {
+export interface SummariseOptions extends SampledTimes {
   /** Only these tables. */
   tables?: readonly string[];
 }
@@ -64,7 +64,7 @@ export function summariseNode(node: NodeRecording, { tables, ...part }: Summaris
  */
 export function summariseParts(
   node: NodeRecording,
-  parts: readonly Part[],
+  parts: readonly SampledTimes[],
   tables?: readonly string[] | WantedColumns,
   spread?: WantedColumns,
   atHand?: (table: string) => ReadBatch | undefined,

@@ -7,7 +7,7 @@ export interface Target {
 }
 
 /** One number of a line. */
-export interface Found {
+export interface NumberInLine {
   readonly line: string;
   /** Which number of its line, from 0. */
   readonly index: number;
@@ -29,7 +29,7 @@ const NONE = -1;
  * without a look at its words (takeNumbers of native/node-sampling.c). The first number of a form is a sum over all that is
  * no digit; then there are three for each number of the text: two places and the factor, below 0 a divisor.
  */
-export function formOf(text: string, targetOf: (found: Found) => Target | undefined): Float64Array {
+export function formOf(text: string, targetOf: (found: NumberInLine) => Target | undefined): Float64Array {
   const targets: number[] = [];
   let used = 0;
   for (const line of text.split('\n')) {

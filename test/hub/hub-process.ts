@@ -8,11 +8,11 @@ import {
   type AppendReply,
   type OpenReply,
   type OpenRequest,
-  type Piece,
   PROTOCOL,
   type RecordReply,
   type RecordRequest,
   type SessionReply,
+  type TableBytes,
 } from '../../src/sinks/hub/protocol.ts';
 import { TACHO } from '../tacho.ts';
 
@@ -101,7 +101,9 @@ export class Client {
   }
 
   append(...pieces: [stream: number, table: string, part: number, from: number, text: string][]) {
-    const list = pieces.map(([stream, table, part, from, text]): Piece => [stream, table, part, from, text.length]);
+    const list = pieces.map(
+      ([stream, table, part, from, text]): TableBytes => [stream, table, part, from, text.length],
+    );
     const bytes = pieces.map(([, , , , text]) => Buffer.from(text));
     return this.post<AppendReply>('/v1/append', packAppend(list, bytes));
   }

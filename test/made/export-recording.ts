@@ -1,5 +1,5 @@
 import type { Batch, TextColumn } from '../../src/recording/read/batch.ts';
-import type { Piece } from '../../src/show/export/node-batch.ts';
+import type { NodeBatch } from '../../src/show/export/node-batch.ts';
 import type { Output } from '../../src/show/export/output.ts';
 import type { Table } from '../../src/table/table.ts';
 
@@ -54,7 +54,7 @@ export function memoryOutput(): Output & { text(): string } {
 }
 
 /** Pieces as an export hands them over. */
-export async function* stream<T extends Piece | Piece[]>(...items: T[]): AsyncGenerator<T> {
+export async function* stream<T extends NodeBatch | NodeBatch[]>(...items: T[]): AsyncGenerator<T> {
   yield* items;
 }
 

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import type { Answer, Environment, Run } from '../../src/jobs/schedulers/command.ts';
+import type { CommandResult, Environment, Run } from '../../src/jobs/schedulers/command.ts';
 import type { LaunchPlan } from '../../src/jobs/schedulers/scheduler.ts';
 
 const FOLDER = path.join(import.meta.dirname, '../fixtures/scheduler-answers');
@@ -8,7 +8,7 @@ const FOLDER = path.join(import.meta.dirname, '../fixtures/scheduler-answers');
 export const recorded = (name: string): string => fs.readFileSync(path.join(FOLDER, name), 'utf8');
 
 /** For tests: commands answer with a recorded file (by name) or as given; one that is not listed is not installed. */
-export function answers(known: Record<string, string | Answer>): { run: Run; asked: string[] } {
+export function answers(known: Record<string, string | CommandResult>): { run: Run; asked: string[] } {
   const asked: string[] = [];
   const run: Run = async (command, args) => {
     const line = [command, ...args].join(' ');

@@ -5,7 +5,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { NODE_FLAGS, ownNodeEnvironment } from '../../base/own-node.ts';
 import { stated } from '../../base/stated.ts';
-import { type Answer, MARK, type Opening, type Request, ROOM } from './talk.ts';
+import { MARK, type Opening, type Request, ROOM, type SourceMessage } from './talk.ts';
 
 declare const TACHO_VERSION: string | undefined;
 
@@ -34,7 +34,7 @@ export class Child {
   readonly gone: Promise<void>;
   private readonly process: ChildProcess;
 
-  constructor(opening: Opening, hear: (answer: Answer) => void, died: (how: string) => void) {
+  constructor(opening: Opening, hear: (answer: SourceMessage) => void, died: (how: string) => void) {
     this.opening = opening;
     this.process = startReader();
     const gone = Promise.withResolvers<void>();
@@ -48,7 +48,7 @@ export class Child {
     };
     this.process.once('exit', (code, signal) => end(signal ?? `exit code ${code}`));
     this.process.once('error', (error) => end(error.message));
-    hearLines(this.process, (line) => hear(JSON.parse(line) as Answer));
+    hearLines(this.process, (line) => hear(JSON.parse(line) as SourceMessage));
     this.say(opening);
   }
 

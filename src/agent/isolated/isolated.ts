@@ -10,7 +10,7 @@ import type { Scope } from '../../sources/scope.ts';
 import { Frame } from '../../table/frame.ts';
 import type { Table } from '../../table/table.ts';
 import { Child } from './child.ts';
-import { type Answer, deviceShown, takeFrame } from './talk.ts';
+import { deviceShown, type SourceMessage, takeFrame } from './talk.ts';
 
 export interface IsolatedOptions {
   /** '' on a live machine, a frozen machine's folder in tests. */
@@ -170,7 +170,7 @@ export class IsolatedSources {
     this.children.push(child);
   }
 
-  private hear(child: Child, answer: Answer): void {
+  private hear(child: Child, answer: SourceMessage): void {
     if (answer.at !== undefined) child.at = answer.at;
     if (answer.cost !== undefined) child.cost = answer.cost;
     // who was given up or sent away says things that another has said since

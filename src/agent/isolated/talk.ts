@@ -39,7 +39,7 @@ export interface FrameMessage {
   texts: string[];
 }
 
-export interface Answer {
+export interface SourceMessage {
   table?: Table;
   note?: Note;
   gpus?: NodeFacts['gpus'];

@@ -9,7 +9,7 @@ import type { Note } from '../../sources/host.ts';
 import { type SourceKind, Unavailable } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import type { Table } from '../../table/table.ts';
-import { type Answer, frameMessage, MARK, type Opening, type Request, showDevice } from './talk.ts';
+import { frameMessage, MARK, type Opening, type Request, type SourceMessage, showDevice } from './talk.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGXCPU'] as const;
 /** Answers go out here, away from whatever a library or a user's module prints. */
@@ -59,7 +59,7 @@ export function runWorker(): void {
   lines.on('close', () => process.exit());
 }
 
-function say(answer: Answer): void {
+function say(answer: SourceMessage): void {
   try {
     fs.writeSync(ANSWERS, `${JSON.stringify(answer)}\n`);
   } catch {

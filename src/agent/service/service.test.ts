@@ -9,12 +9,12 @@ import { setImmediate } from 'node:timers/promises';
 import { eventually } from '../../../test/made/eventually.ts';
 import { recorded } from '../../../test/made/scheduler-answers.ts';
 import { writeMarks } from '../../control/mark.ts';
-import type { Answer } from '../../jobs/schedulers/command.ts';
+import type { CommandResult } from '../../jobs/schedulers/command.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
 import { Service, type ServiceOptions } from './service.ts';
 
-const NOT_INSTALLED: Answer = { stdout: '', trouble: 'scontrol is not installed' };
+const NOT_INSTALLED: CommandResult = { stdout: '', trouble: 'scontrol is not installed' };
 
 function setUp(t: TestContext, more: Partial<ServiceOptions> = {}) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-service-'));

@@ -13,7 +13,7 @@ import type { Cell, Engine } from './engine.ts';
 import { inOrder, isWanted, type JobFilter } from './filter.ts';
 import { askHogs, type HogQuestion, type HogRow } from './hogs.ts';
 import { askLoad, type LoadQuestion, type LoadRow } from './load.ts';
-import { askFindings, type FindingFilter, type FoundValue } from './select-findings.ts';
+import { askFindings, type FindingFilter, type FindingValue } from './select-findings.ts';
 import { askJobs } from './select-jobs.ts';
 import { askUptime, type UptimeQuestion, type UptimeSpan } from './uptime.ts';
 import { askUsage, type UsageAnswer, type UsageQuestion } from './usage.ts';
@@ -45,7 +45,7 @@ export interface History {
   /** Jobs that ended in a window, oldest first unless the filter says otherwise. */
   selectJobs(filter?: JobFilter): Promise<JobSummary[]>;
   /** What findings of jobs measured. */
-  selectFindings(filter: FindingFilter): Promise<FoundValue[]>;
+  selectFindings(filter: FindingFilter): Promise<FindingValue[]>;
   /** Who used how much of what, or when. */
   usage(question: UsageQuestion): Promise<UsageAnswer>;
   load(question: LoadQuestion): Promise<LoadRow[]>;

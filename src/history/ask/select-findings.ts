@@ -11,9 +11,9 @@ export interface FindingFilter {
 }
 
 /** What a finding measured, and of which job. */
-export type FoundValue = Pick<FindingSummary, 'time' | 'job' | 'cluster' | 'user' | 'finding' | 'value'>;
+export type FindingValue = Pick<FindingSummary, 'time' | 'job' | 'cluster' | 'user' | 'finding' | 'value'>;
 
-export async function askFindings({ dialect, query }: Engine, filter: FindingFilter): Promise<FoundValue[]> {
+export async function askFindings({ dialect, query }: Engine, filter: FindingFilter): Promise<FindingValue[]> {
   const { findings, from, to } = filter;
   const conditions = [isOneOf(dialect, 'f.finding', findings)];
   if (from !== undefined) conditions.push(`(f.end_time is null or f.end_time >= ${Math.round(from)})`);
@@ -24,7 +24,7 @@ export async function askFindings({ dialect, query }: Engine, filter: FindingFil
   );
   return rows.map(({ start_us, value, ...keys }) => ({
     time: Number(start_us),
-    ...(keys as Pick<FoundValue, 'job' | 'cluster' | 'user' | 'finding'>),
+    ...(keys as Pick<FindingValue, 'job' | 'cluster' | 'user' | 'finding'>),
     ...(value === null ? {} : { value: Number(value) }),
   }));
 }

@@ -10,7 +10,7 @@ import { changeIndex, type IndexWriter } from './index-writer.ts';
 import { shareWithNewUsers } from './share-accounting.ts';
 import { stampOf } from './stamp.ts';
 import { summariseAll } from './summarise-all.ts';
-import type { Found } from './summarise-one.ts';
+import type { UnindexedRecording } from './summarise-one.ts';
 
 export interface BuildOptions {
   /** Everything again, whatever the index has. */
@@ -56,7 +56,7 @@ async function fill(
   const accounting = new AccountingStore(archive);
   const found = only === undefined ? foundBelow(archive) : only.map((one) => foundAt(archive, one));
   const there = new Set(found.map(({ id }) => id));
-  const isNews = ({ id, stamp }: Found): boolean => {
+  const isNews = ({ id, stamp }: UnindexedRecording): boolean => {
     const listed = index.catalogue.get(id);
     return listed === undefined || listed.stamp !== stamp || listed.open === true || only !== undefined;
   };
@@ -95,14 +95,14 @@ async function fill(
 
 const isGone = (id: string, there: ReadonlySet<string>): boolean => !id.startsWith('accounting:') && !there.has(id);
 
-function foundBelow(archive: string): Found[] {
-  const found: Found[] = [];
+function foundBelow(archive: string): UnindexedRecording[] {
+  const found: UnindexedRecording[] = [];
   for (const { folder, names } of foldersBelow(archive, 6))
     found.push({ id: path.relative(archive, folder), stamp: stampOf(folder, names) });
   return found;
 }
 
-function foundAt(archive: string, recording: string): Found {
+function foundAt(archive: string, recording: string): UnindexedRecording {
   const folder = path.resolve(fs.existsSync(recording) ? recording : path.join(archive, recording));
   const id = path.relative(path.resolve(archive), folder);
   if (id === '' || id.startsWith('..')) throw new Fault(`${recording} does not lie in ${archive}`, { exit: 2 });

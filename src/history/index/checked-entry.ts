@@ -2,7 +2,7 @@ import { stated } from '../../base/stated.ts';
 import type { Table } from '../../table/table.ts';
 import { type RecordingSummaries, SUMMARY_TABLES, type SummaryTableName } from '../tables/summary.ts';
 import type { Entry } from './entry.ts';
-import type { Found } from './summarise-one.ts';
+import type { UnindexedRecording } from './summarise-one.ts';
 
 /** Longer texts are cut: a million jobs have one each. */
 const LONGEST = 4096;
@@ -12,7 +12,7 @@ const MOST_ROWS = 100_000;
  * An entry as a process with a user's rights has answered it: only what the tables have, about the recording that was asked
  * for. `user`: whose folder it lies in; nobody speaks for others.
  */
-export function checkedEntry(answer: unknown, { id, stamp }: Found, user?: string): Entry {
+export function checkedEntry(answer: unknown, { id, stamp }: UnindexedRecording, user?: string): Entry {
   const { summaries, trouble, damage } = (
     typeof answer === 'object' && answer !== null ? answer : {}
   ) as Partial<Entry>;

@@ -12,7 +12,7 @@ import { nodeName } from '../../recording/folder/node-folder.ts';
 import type { Accounted } from './accounting-store.ts';
 import { checkedEntry } from './checked-entry.ts';
 import type { Entry } from './entry.ts';
-import { type Found, summariseOne } from './summarise-one.ts';
+import { summariseOne, type UnindexedRecording } from './summarise-one.ts';
 import { SUMMARISE_MARK, type SummariseOrder } from './summarise-worker.ts';
 
 declare const TACHO_VERSION: string | undefined;
@@ -35,7 +35,7 @@ const ROOT = 0;
 
 /** Recordings of one owner. */
 interface Lane {
-  found: Found[];
+  found: UnindexedRecording[];
   owner?: number;
   /** The folder of a user in an archive of a hub, and the user. */
   folder?: string;
@@ -55,7 +55,7 @@ export interface SummariseOptions {
 /** Summarises recordings on all cores; those of other users with their rights, in processes of their own. */
 export async function summariseAll(
   archive: string,
-  found: readonly Found[],
+  found: readonly UnindexedRecording[],
   file: (entries: Entry[]) => Promise<void>,
   { workers = os.availableParallelism(), rules, done }: SummariseOptions = {},
 ): Promise<void> {
@@ -83,7 +83,7 @@ export async function summariseAll(
 }
 
 /** By owner, where root summarises what is not root's. */
-function lanesOf(archive: string, found: readonly Found[]): Lane[] {
+function lanesOf(archive: string, found: readonly UnindexedRecording[]): Lane[] {
   if (process.geteuid!() !== ROOT) return [{ found: [...found] }];
   const lanes = new Map<string, Lane>();
   for (const one of found) {

@@ -7,14 +7,14 @@ import { summariesOf } from '../make/summaries.ts';
 import type { Entry } from './entry.ts';
 
 /** A recording of an archive that is to be summarised. */
-export interface Found {
+export interface UnindexedRecording {
   /** Its path below the archive. */
   id: string;
   stamp: string;
 }
 
 /** What the index is to have of it; what is wrong with it is told there, too. */
-export function summariseOne(archive: string, { id, stamp }: Found, rules?: RuleSettings): Entry {
+export function summariseOne(archive: string, { id, stamp }: UnindexedRecording, rules?: RuleSettings): Entry {
   try {
     const recording = openRecording(path.join(archive, id));
     const [damage] = recording.troubles;

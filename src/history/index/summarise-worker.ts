@@ -5,7 +5,7 @@ import type { RuleSettings, WrittenRules } from '../../judge/rules/shared/settin
 import { groupOf } from '../../recording/folder/as-owner.ts';
 import type { Accounted } from './accounting-store.ts';
 import type { Entry } from './entry.ts';
-import type { Found } from './summarise-one.ts';
+import type { UnindexedRecording } from './summarise-one.ts';
 
 const PR_SET_PDEATHSIG = 1;
 const RLIMIT_DATA = 2;
@@ -56,7 +56,7 @@ export async function runSummariseWorker(): Promise<void> {
       runs.push(JSON.parse(line) as Accounted);
       continue;
     }
-    const entry = summariseOne('.', JSON.parse(line) as Found, rules);
+    const entry = summariseOne('.', JSON.parse(line) as UnindexedRecording, rules);
     fs.writeSync(1, `${JSON.stringify(entry)}\n`);
     if (order.ownIndex !== undefined && own.push(entry) >= AT_ONCE) await fileOwnEntries(order.ownIndex, own.splice(0));
   }

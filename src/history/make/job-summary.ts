@@ -2,7 +2,7 @@ import { unquoted, wordsOf } from '../../base/shell-words.ts';
 import { stated } from '../../base/stated.ts';
 import type { FlowReport, Report } from '../../judge/report-schema.ts';
 import { rules } from '../../judge/rules/index.ts';
-import { known, largest, type Material, sum } from '../../query/material.ts';
+import { ifFinite, largest, type Material, sum } from '../../query/material.ts';
 import type { FindingSummary, JobNodeSummary, JobSummary } from '../tables/summary.ts';
 import { isShellScript, programOf } from './program.ts';
 
@@ -15,7 +15,7 @@ const SEVERITIES = ['info', 'advice', 'warning', 'critical'];
 export function summaryOfJob(report: Report, material: Material, recording = ''): JobSummary {
   const { job, summary, quality } = report;
   const { asked } = job;
-  const hours = known(summary.wall_seconds) === undefined ? undefined : summary.wall_seconds / HOUR;
+  const hours = ifFinite(summary.wall_seconds) === undefined ? undefined : summary.wall_seconds / HOUR;
   const { memory_peak_bytes: peak, memory_limit_bytes: limit } = summary;
   const memoryHours = times(asked.memory_bytes, hours);
   const peaks = summary.memory_peaks_sum_bytes;
@@ -25,8 +25,8 @@ export function summaryOfJob(report: Report, material: Material, recording = '')
   return {
     ...keysOf(report),
     ...stated({
-      end_time: known(job.end),
-      submit_time: known(job.submit),
+      end_time: ifFinite(job.end),
+      submit_time: ifFinite(job.submit),
       state: job.state,
       exit_code: job.exit_code,
       signal: job.signal,
@@ -52,16 +52,16 @@ export function summaryOfJob(report: Report, material: Material, recording = '')
       asked_memory_bytes: asked.memory_bytes,
       asked_gpus: asked.gpus,
       time_limit_seconds: asked.time_limit_seconds,
-      wall_seconds: known(summary.wall_seconds),
+      wall_seconds: ifFinite(summary.wall_seconds),
       wait_seconds: waitOf(job),
-      node_hours: known(summary.node_hours),
-      core_hours: known(summary.core_hours),
-      gpu_hours: known(summary.gpu_hours),
+      node_hours: ifFinite(summary.node_hours),
+      core_hours: ifFinite(summary.core_hours),
+      gpu_hours: ifFinite(summary.gpu_hours),
       memory_byte_hours: memoryHours,
       cpu_seconds: summary.cpu_seconds,
       cpu_use: summary.cpu_utilization,
       // where nobody knows how many CPUs it had, its CPU time tells
-      cpus_busy: summary.cpus_busy ?? perSecond(summary.cpu_seconds, known(summary.wall_seconds)),
+      cpus_busy: summary.cpus_busy ?? perSecond(summary.cpu_seconds, ifFinite(summary.wall_seconds)),
       memory_peak_bytes: peak,
       memory_peaks_bytes: peaks,
       memory_limit_bytes: limit,
@@ -81,7 +81,7 @@ export function summaryOfJob(report: Report, material: Material, recording = '')
       threads_max: largest(report.processes.map(({ threads_max }) => threads_max)),
       fom: fom?.name,
       fom_value: fom?.value as number | undefined,
-      interval_seconds: known(job.interval_seconds),
+      interval_seconds: ifFinite(job.interval_seconds),
       quality: quality.grade,
       findings: textOr([...new Set(report.findings.map(({ id }) => id))].join(',')),
       worst: report.findings
@@ -105,7 +105,7 @@ export function summariesOfNodes(report: Report, recording = ''): JobNodeSummary
     ...keysOf(report),
     node: node.node,
     ...stated({
-      end_time: known(report.job.end),
+      end_time: ifFinite(report.job.end),
       restart: report.job.restart,
       cpus: node.cpus,
       cpu_seconds: node.cpu_seconds,
@@ -133,7 +133,7 @@ export function summariesOfFindings(report: Report, recording = ''): FindingSumm
       ...keysOf(report),
       finding: finding.id,
       ...stated({
-        end_time: known(report.job.end),
+        end_time: ifFinite(report.job.end),
         restart: report.job.restart,
         severity: finding.severity,
         confidence: finding.confidence,
@@ -141,8 +141,8 @@ export function summariesOfFindings(report: Report, recording = ''): FindingSumm
         text: finding.text,
         advice: finding.advice,
         node: first?.node,
-        value: known(first?.value),
-        threshold: known(first?.threshold),
+        value: ifFinite(first?.value),
+        threshold: ifFinite(first?.threshold),
         recording: textOr(recording),
       }),
     };
@@ -151,7 +151,7 @@ export function summariesOfFindings(report: Report, recording = ''): FindingSumm
 
 /** What every row of a job begins with. */
 const keysOf = ({ job }: Report) => ({
-  time: known(job.start) ?? 0,
+  time: ifFinite(job.start) ?? 0,
   job: job.id,
   cluster: job.cluster ?? '',
   user: job.user,
@@ -166,13 +166,13 @@ const times = (a: number | undefined, b: number | undefined): number | undefined
 
 /** More than all cannot be used: what a measurement exceeds it by is no negative waste. */
 const unused = (hours: number | undefined, use: number | undefined): number | undefined =>
-  known(hours) === undefined || use === undefined ? undefined : hours! * Math.max(0, 1 - use);
+  ifFinite(hours) === undefined || use === undefined ? undefined : hours! * Math.max(0, 1 - use);
 
 const jsonOf = (pairs: Record<string, string> | undefined): string | undefined =>
   pairs === undefined || Object.keys(pairs).length === 0 ? undefined : JSON.stringify(pairs);
 
 const waitOf = ({ submit, start }: Report['job']): number | undefined =>
-  known(submit) === undefined || known(start) === undefined ? undefined : Math.max(0, start - submit!) / 1e6;
+  ifFinite(submit) === undefined || ifFinite(start) === undefined ? undefined : Math.max(0, start - submit!) / 1e6;
 
 /** Slurm's 4711_3 is of 4711, the 12[3].server of PBS of 12[].server. */
 export function arrayOf(id: string): string | undefined {

@@ -2,7 +2,7 @@ import { intersect, lengthOf } from '../../base/intervals.ts';
 import { stated } from '../../base/stated.ts';
 import { gpusOf, undivided } from '../../judge/facts/gpus.ts';
 import type { GpuReport } from '../../judge/report-schema.ts';
-import { columnOf, known, type Material, mean, type NodeMaterial, sum } from '../../query/material.ts';
+import { columnOf, ifFinite, type Material, mean, type NodeMaterial, sum } from '../../query/material.ts';
 import { over } from '../../query/use/curve.ts';
 import { countersOf } from '../../query/use/samples.ts';
 import { type Resource, useOf } from '../../query/use/use.ts';
@@ -50,8 +50,8 @@ const ofStatistics = (node: NodeMaterial, { table, name }: Level, keys: KeyValue
   const figures = columnOf(node, { table, name } as never, keys as never);
   const isCounter = figures?.rate !== undefined;
   const found = figures && {
-    mean: known(isCounter ? figures.rate!.mean : figures.mean),
-    max: known(isCounter ? figures.rate!.max : figures.max),
+    mean: ifFinite(isCounter ? figures.rate!.mean : figures.mean),
+    max: ifFinite(isCounter ? figures.rate!.max : figures.max),
     count: figures.count,
   };
   return () => found;
@@ -62,7 +62,7 @@ function inHours(material: Material, node: NodeMaterial, column: Level, keys: Ke
   return (hour) => {
     const at = found?.time.indexOf(hour) ?? -1;
     if (at < 0) return undefined;
-    return { mean: known(found!.mean[at]), max: known(found!.max[at]), count: found!.count[at]! };
+    return { mean: ifFinite(found!.mean[at]), max: ifFinite(found!.max[at]), count: found!.count[at]! };
   };
 }
 
@@ -100,12 +100,12 @@ function leastOf(material: Material, node: NodeMaterial): (hour: number, isOne: 
   const column = meminfoTable.col.MemAvailable_bytes;
   let least: Map<number, number> | undefined;
   return (hour, isOne) => {
-    if (isOne) return known(columnOf(node, column)?.min);
+    if (isOne) return ifFinite(columnOf(node, column)?.min);
     if (least === undefined) {
       const [found] = material.series?.(column, { node: node.node, step: HOUR_US }) ?? [];
       least = new Map(found === undefined ? [] : Array.from(found.time, (time, i) => [time, found.min[i]!]));
     }
-    return known(least.get(hour));
+    return ifFinite(least.get(hour));
   };
 }
 

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, reason } from '../../base/fault.ts';
 import { type Trouble, trouble } from '../../base/trouble.ts';
-import { archiveFolderKey, type Place } from '../receive/archive-folder.ts';
+import { type ArchivePath, archiveFolderKey } from '../receive/archive-folder.ts';
 import type { Owners } from '../receive/owner.ts';
 
 /** Something could not be stored: in the whole archive, or in one recording alone (a quota, rights, a folder in place of a file). */
@@ -45,7 +45,7 @@ export class ArchiveTrouble {
   }
 
   /** What could not be done at this place, as its agent hears it. */
-  failed(place: Place, error: unknown): Unwritable {
+  failed(place: ArchivePath, error: unknown): Unwritable {
     const everybodys = this.everybodys(error);
     const kept = 'agents keep their samples until it can be written';
     if (everybodys !== undefined) {
@@ -58,7 +58,7 @@ export class ArchiveTrouble {
   }
 
   /** Something was written there. */
-  wrote(place: Place): void {
+  wrote(place: ArchivePath): void {
     if (this.recordings.size === 0) return;
     const key = recordingKey(place);
     const known = this.recordings.get(key);
@@ -101,7 +101,7 @@ export class ArchiveTrouble {
 }
 
 /** `user=ada/job=7`, of whatever lies in it. */
-const recordingKey = ({ way, owner }: Place): string => archiveFolderKey({ way: way.slice(0, 2), owner });
+const recordingKey = ({ way, owner }: ArchivePath): string => archiveFolderKey({ way: way.slice(0, 2), owner });
 
 /** Root may write where others cannot (reserved blocks), so the file system is asked first. */
 function whyNotWritable(root: string): unknown {

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../test/tacho.ts';
-import { Places } from '../receive/archive-folder.ts';
+import { ArchiveFolders } from '../receive/archive-folder.ts';
 import { Descriptors } from '../receive/descriptors.ts';
 import { type FiledRecording, Filing } from '../receive/filing.ts';
 import { ONE_OWNER } from '../receive/owner.ts';
@@ -16,7 +16,7 @@ test('a short time to seal after is kept to', () => {
 
 function caring(t: TestContext, options: Partial<CaretakerOptions>) {
   const root = temporaryFolder(t);
-  const places = new Places(root, ONE_OWNER);
+  const places = new ArchiveFolders(root, ONE_OWNER);
   t.after(() => places.close());
   const filing = new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} });
   const waiting = new Set<FiledRecording>();

@@ -5,25 +5,25 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../test/made/eventually.ts';
 import { temporaryFolder } from '../../../test/tacho.ts';
 import { contentSize, unpackWhole } from '../../recording/sealed/unpack.ts';
-import { archiveFolderKey, type Place, Places } from '../receive/archive-folder.ts';
+import { ArchiveFolders, type ArchivePath, archiveFolderKey } from '../receive/archive-folder.ts';
 import { ONE_OWNER } from '../receive/owner.ts';
 import { Compressor } from './compress.ts';
 
 function compressing(t: TestContext) {
   const root = temporaryFolder(t);
-  const places = new Places(root, ONE_OWNER);
+  const places = new ArchiveFolders(root, ONE_OWNER);
   const entered: string[] = [];
   t.mock.method(places, 'in', ((place, made, work) => {
     entered.push(archiveFolderKey(place));
-    return Places.prototype.in.call(places, place, made, work);
-  }) as Places['in']);
+    return ArchiveFolders.prototype.in.call(places, place, made, work);
+  }) as ArchiveFolders['in']);
   const compressor = new Compressor(places);
   t.after(async () => {
     await compressor.close();
     places.close();
   });
   const add = (user: string, job: string, text: string): string => {
-    const node: Place = { way: [`user=${user}`, `job=${job}`, 'node=c1'], owner: undefined };
+    const node: ArchivePath = { way: [`user=${user}`, `job=${job}`, 'node=c1'], owner: undefined };
     const file = path.join(root, archiveFolderKey(node), 'a.0001.csv');
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, text);

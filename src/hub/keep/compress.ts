@@ -3,12 +3,18 @@ import * as path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { MOST_PART_BYTES } from '../../recording/sealed/unpack.ts';
-import { archiveFolderKey, openToRead, openToReplace, type Place, type Places } from '../receive/archive-folder.ts';
+import {
+  type ArchiveFolders,
+  type ArchivePath,
+  archiveFolderKey,
+  openToRead,
+  openToReplace,
+} from '../receive/archive-folder.ts';
 
 const PARAMETERS = { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 };
 
 interface Task {
-  node: Place;
+  node: ArchivePath;
   file: string;
 }
 
@@ -17,24 +23,24 @@ interface Task {
  * Whatever happens on the way, one of the two is whole.
  */
 export class Compressor {
-  private readonly places: Places;
+  private readonly places: ArchiveFolders;
   /** By user; the one that comes next is the first. */
   private readonly waiting = new Map<string, Map<string, Task>>();
   private active: { key: string; done: Promise<void> } | undefined;
   private closed = false;
 
-  constructor(places: Places) {
+  constructor(places: ArchiveFolders) {
     this.places = places;
   }
 
-  add(node: Place, file: string): void {
+  add(node: ArchivePath, file: string): void {
     const tasks = this.waiting.get(node.way[0]!) ?? new Map<string, Task>();
     this.waiting.set(node.way[0]!, tasks.set(`${archiveFolderKey(node)}/${file}`, { node, file }));
     if (this.active === undefined && !this.closed) setImmediate(() => this.next());
   }
 
   /** Leaves what lies below a folder as it is, once what is being done there is done. */
-  async leave(place: Place): Promise<void> {
+  async leave(place: ArchivePath): Promise<void> {
     const prefix = `${archiveFolderKey(place)}/`;
     const tasks = this.waiting.get(place.way[0]!);
     for (const key of tasks?.keys() ?? []) if (key.startsWith(prefix)) tasks!.delete(key);

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../test/made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { bytesRead } from '../../recording/folder/record-file.ts';
-import { Places } from '../receive/archive-folder.ts';
+import { ArchiveFolders } from '../receive/archive-folder.ts';
 import { Descriptors } from '../receive/descriptors.ts';
 import { Filing } from '../receive/filing.ts';
 import { ONE_OWNER } from '../receive/owner.ts';
@@ -17,7 +17,7 @@ import { Finisher } from './finish.ts';
 function finisherOf(t: TestContext, holds: (folder: string) => boolean) {
   const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-finish-'));
   t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
-  const places = new Places(archive, ONE_OWNER);
+  const places = new ArchiveFolders(archive, ONE_OWNER);
   t.after(() => places.close());
   const filing = new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} });
   const told: string[] = [];

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { Places } from '../receive/archive-folder.ts';
+import { ArchiveFolders } from '../receive/archive-folder.ts';
 import { ONE_OWNER, separateOwners } from '../receive/owner.ts';
 import { type Bounds, Holding, removeRecording, tooOld } from './retention.ts';
 import type { Kept } from './sweep.ts';
@@ -100,7 +100,7 @@ test('a large recording is removed in turns, with all that its owner has put the
   const owner = isRoot ? { uid: 54321, gid: 54321 } : undefined;
   if (owner !== undefined) spawnSync('chown', ['-hR', '54321:54321', path.join(root, 'user=eve')]);
   for (const each of [deep, path.dirname(deep), path.join(recording, 'node=c1')]) fs.chmodSync(each, 0);
-  const places = new Places(root, isRoot ? await separateOwners() : ONE_OWNER);
+  const places = new ArchiveFolders(root, isRoot ? await separateOwners() : ONE_OWNER);
   t.after(() => places.close());
   const place = { way: ['user=eve', 'job=1'], owner };
   // others get their turns, and it can be stopped: until the last step it is a recording

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { code } from '../../base/fault.ts';
-import type { Place, Places } from '../receive/archive-folder.ts';
+import type { ArchiveFolders, ArchivePath } from '../receive/archive-folder.ts';
 import type { Kept } from './sweep.ts';
 
 export interface Bounds {
@@ -105,8 +105,12 @@ const PAUSE_MS = 8;
  * Removes a recording with its owner's rights, a few files at a time: a user may have put a million there. False: it was
  * `stopped` before all of it was gone.
  */
-export async function removeRecording(places: Places, place: Place, stopped: () => boolean): Promise<boolean> {
-  const above: Place = { way: place.way.slice(0, -1), owner: place.owner };
+export async function removeRecording(
+  places: ArchiveFolders,
+  place: ArchivePath,
+  stopped: () => boolean,
+): Promise<boolean> {
+  const above: ArchivePath = { way: place.way.slice(0, -1), owner: place.owner };
   const name = place.way.at(-1)!;
   for (;;) {
     const done = places.in(above, false, (folder) => {

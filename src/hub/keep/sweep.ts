@@ -5,11 +5,11 @@ import { code, reason } from '../../base/fault.ts';
 import { nodeName } from '../../recording/folder/node-folder.ts';
 import { parsePart } from '../../recording/folder/part-name.ts';
 import { MOST_BYTES } from '../../recording/folder/record-file.ts';
-import { archiveFolderKey, type Place } from '../receive/archive-folder.ts';
+import { type ArchivePath, archiveFolderKey } from '../receive/archive-folder.ts';
 
 /** A recording in the archive, as its files are. */
 export interface Kept {
-  readonly place: Place;
+  readonly place: ArchivePath;
   readonly kind: 'job' | 'fleet';
   readonly user: string;
   /** On the disk. */
@@ -55,7 +55,7 @@ export async function* keptRecordings(
     const user = kind === 'job' ? (nodeName(`node=${top.slice(USER.length)}`) ?? '') : '';
     for await (const { name, folder } of foldersIn(shelf, top, look)) {
       if (!name.startsWith(kind === 'job' ? 'job=' : 'day=')) continue;
-      const place: Place = { way: [top, name], owner };
+      const place: ArchivePath = { way: [top, name], owner };
       const kept: Kept = { place, kind, user, bytes: 0, changed: 0, unsealed: false, records: 0 };
       const where = archiveFolderKey(place);
       await measure(folder, where, kept, look);

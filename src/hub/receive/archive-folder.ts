@@ -13,30 +13,33 @@ const RECORD_LEVEL = 3;
 const LONG_RECORD = 512 << 10;
 
 /** A folder in the archive: the names on the way to it, and whose it is from the first name on. */
-export interface Place {
+export interface ArchivePath {
   readonly way: readonly string[];
   readonly owner: Owner | undefined;
 }
 
 /** What the system said no to, or what is in the way, and where. */
 export class ArchiveFolderError extends Error {
-  readonly place: Place;
+  readonly place: ArchivePath;
   readonly code: string;
-  constructor(place: Place, cause: Error & { code?: string }) {
+  constructor(place: ArchivePath, cause: Error & { code?: string }) {
     super(cause.message, { cause });
     this.place = place;
     this.code = cause.code ?? '';
   }
 }
 
-export const below = (place: Place, name: string): Place => ({ way: [...place.way, name], owner: place.owner });
-export const archiveFolderKey = (place: Place): string => place.way.join('/');
+export const below = (place: ArchivePath, name: string): ArchivePath => ({
+  way: [...place.way, name],
+  owner: place.owner,
+});
+export const archiveFolderKey = (place: ArchivePath): string => place.way.join('/');
 
 /**
  * The archive's folders, reached from one to the next by descriptors: a link that somebody has put in the way, or puts
  * there meanwhile, is not followed. What belongs to a user is done with the user's rights.
  */
-export class Places {
+export class ArchiveFolders {
   readonly root: string;
   readonly owners: Owners;
   private readonly fd: number;
@@ -51,7 +54,7 @@ export class Places {
    * Does `work` with the folder's path by descriptor (`/proc/self/fd/7`); undefined when it is not there and not `made`.
    * Throws a `ArchiveFolderError` when the system says no, or what lies there cannot be used.
    */
-  in<T>(place: Place, made: boolean, work: (folder: string) => T): T | undefined {
+  in<T>(place: ArchivePath, made: boolean, work: (folder: string) => T): T | undefined {
     try {
       return this.enterAll(place, made, work);
     } catch (error) {
@@ -60,7 +63,7 @@ export class Places {
     }
   }
 
-  private enterAll<T>(place: Place, made: boolean, work: (folder: string) => T): T | undefined {
+  private enterAll<T>(place: ArchivePath, made: boolean, work: (folder: string) => T): T | undefined {
     const [first, ...rest] = place.way;
     // the archive itself is the hub's: nobody else can put anything there
     let fd = enter(this.fd, first!, made, place.owner);

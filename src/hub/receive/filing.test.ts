@@ -7,7 +7,7 @@ import { testAgent, testJob } from '../../../test/made/spool.ts';
 import { bytesRead } from '../../recording/folder/record-file.ts';
 import type { AppendReply } from '../../sinks/hub/protocol.ts';
 import { Unwritable } from '../keep/archive-trouble.ts';
-import { Places } from './archive-folder.ts';
+import { ArchiveFolders } from './archive-folder.ts';
 import { Descriptors } from './descriptors.ts';
 import { Filing, type FilingOptions } from './filing.ts';
 import { ONE_OWNER } from './owner.ts';
@@ -16,7 +16,7 @@ import { writeReceived } from './received.ts';
 function filingIn(t: TestContext, options: FilingOptions = {}): { archive: string; filing: Filing } {
   const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-filing-'));
   t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
-  const places = new Places(archive, ONE_OWNER);
+  const places = new ArchiveFolders(archive, ONE_OWNER);
   t.after(() => places.close());
   return { archive, filing: new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} }, options) };
 }

@@ -9,17 +9,17 @@ import type {
   AppendReply,
   OpenReply,
   OpenRequest,
-  Piece,
   RecordReply,
   RecordRequest,
+  TableBytes,
 } from '../../sinks/hub/protocol.ts';
 import { type Identity, mayActFor, mayWriteAs } from '../../trust/identity.ts';
 import { ArchiveTrouble } from '../keep/archive-trouble.ts';
 import {
   ArchiveFolderError,
+  type ArchivePath,
   archiveFolderKey,
   below,
-  type Place,
   readRecord,
   replaceRecord,
 } from './archive-folder.ts';
@@ -42,7 +42,7 @@ export class Busy extends Error {}
 /** A recording that somebody writes to, or did a moment ago. */
 export interface FiledRecording {
   readonly key: string;
-  readonly place: Place;
+  readonly place: ArchivePath;
   readonly kind: 'job' | 'fleet';
   readonly user: string;
   job: Job;
@@ -65,7 +65,7 @@ export interface FiledRecording {
 export interface FiledStream {
   readonly id: number;
   readonly node: string;
-  readonly place: Place;
+  readonly place: ArchivePath;
   readonly recording: FiledRecording;
   readonly tables: Map<string, TableFile>;
   /** The node writes no more, and everything is there. */
@@ -204,7 +204,7 @@ export class Filing {
   }
 
   /** The reply as text: this is asked for most. */
-  append(pieces: readonly Piece[], bytes: readonly Buffer[], identity: Identity): string {
+  append(pieces: readonly TableBytes[], bytes: readonly Buffer[], identity: Identity): string {
     const now = Date.now();
     const heard = performance.now();
     const unknown: number[] = [];
@@ -341,7 +341,7 @@ export class Filing {
   }
 
   /** A recording of which only the folder is known. */
-  adopt(place: Place, kind: 'job' | 'fleet', user: string): FiledRecording | undefined {
+  adopt(place: ArchivePath, kind: 'job' | 'fleet', user: string): FiledRecording | undefined {
     const key = archiveFolderKey(place);
     const known = this.recordings.get(key);
     if (known !== undefined) return known;
@@ -417,12 +417,13 @@ export class Filing {
   }
 
   /** Where a job may be filed, one after the other. What others write to comes first: nothing has to be read for that. */
-  private *placesOf(job: Job): Generator<Place> {
+  private *placesOf(job: Job): Generator<ArchivePath> {
     const user = userPart(job);
     const { owners } = this.shelf.places;
     const owner = !isNobodys(job) ? owners.find(job.user, job.uid) : owners.separate ? ROOT : undefined;
-    const all = [...candidates(filedPart(job), job.cluster)].map((name): Place => ({ way: [user, name], owner }));
-    const isOpen = (place: Place): boolean => (this.recordings.get(archiveFolderKey(place))?.streams.size ?? 0) > 0;
+    const all = [...candidates(filedPart(job), job.cluster)].map((name): ArchivePath => ({ way: [user, name], owner }));
+    const isOpen = (place: ArchivePath): boolean =>
+      (this.recordings.get(archiveFolderKey(place))?.streams.size ?? 0) > 0;
     const open = all.filter(isOpen);
     yield* open;
     const before = bytesRead();
@@ -437,8 +438,8 @@ export class Filing {
   isWaiting(kind: 'job' | 'fleet', job: Job, node: string): boolean {
     const { places } = this.shelf;
     const isWaiting = (): boolean => {
-      const found = (place: Place): boolean => places.in(place, false, () => true) === true;
-      const waits = (place: Place): boolean =>
+      const found = (place: ArchivePath): boolean => places.in(place, false, () => true) === true;
+      const waits = (place: ArchivePath): boolean =>
         places.in(below(place, nodePart(node)), false, (folder) => readReceived(folder).done !== true) === true;
       if (kind === 'fleet') return waits({ way: ['fleet', dayPart(job.id)], owner: undefined });
       for (const place of this.placesOf(job)) {
@@ -456,11 +457,11 @@ export class Filing {
     return this.shelf.places.in(place, false, (folder) => readRecord<AgentRecord>(path.join(folder, 'agent.json')));
   }
 
-  private findRecording(place: Place, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
+  private findRecording(place: ArchivePath, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
     return this.adopt(place, kind, user) ?? this.newRecording(place, kind, user, job);
   }
 
-  private newRecording(place: Place, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
+  private newRecording(place: ArchivePath, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
     const recording: FiledRecording = {
       key: archiveFolderKey(place),
       place,
@@ -569,7 +570,7 @@ export class Filing {
   }
 }
 
-const tooLong = (place: Place, what: string): ArchiveFolderError =>
+const tooLong = (place: ArchivePath, what: string): ArchiveFolderError =>
   new ArchiveFolderError(
     place,
     new Unusable(`records of this job number in the user's folder are too long to be ${what}`),

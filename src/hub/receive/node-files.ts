@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { made } from '../../base/made.ts';
 import { parsePart } from '../../recording/folder/part-name.ts';
 import { Unusable } from './names.ts';
-import type { Found } from './table-file.ts';
+import type { TableOnDisk } from './table-file.ts';
 
 const OTHER = /^(.+)\.(?:parquet|stats\.json(?:\.zst)?)$/;
 
@@ -14,8 +14,8 @@ export const MOST_FILES = 20_000;
 export function nodeFiles(
   folder: string,
   most = Number.POSITIVE_INFINITY,
-): { tables: Map<string, Found>; loose: string[]; temporary: string[] } {
-  const tables = new Map<string, Found>();
+): { tables: Map<string, TableOnDisk>; loose: string[]; temporary: string[] } {
+  const tables = new Map<string, TableOnDisk>();
   const loose: string[] = [];
   const temporary: string[] = [];
   for (const { name } of entriesIn(folder, most)) {

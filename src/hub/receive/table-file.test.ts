@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Places } from './archive-folder.ts';
+import { ArchiveFolders } from './archive-folder.ts';
 import { Descriptors } from './descriptors.ts';
 import { nodeFiles } from './node-files.ts';
 import { ONE_OWNER } from './owner.ts';
@@ -46,7 +46,7 @@ test('whatever happens between, every line that was sent is there once, and the 
         const archive = path.join(root, String(round++));
         fs.mkdirSync(archive);
         const folder = path.join(archive, ...NODE.way);
-        const places = new Places(archive, ONE_OWNER);
+        const places = new ArchiveFolders(archive, ONE_OWNER);
         let descriptors = new Descriptors(4);
         const load = (): TableFile => {
           const shelf: Shelf = { places, descriptors, rolled: () => {} };
@@ -135,7 +135,7 @@ test('whatever happens between, every line that was sent is there once, and the 
 test('a header that was torn by a crash is written again, and nothing is counted twice', (t) => {
   const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-table-'));
   t.after(() => fs.rmSync(archive, { recursive: true }));
-  const places = new Places(archive, ONE_OWNER);
+  const places = new ArchiveFolders(archive, ONE_OWNER);
   const descriptors = new Descriptors(4);
   const folder = path.join(archive, ...NODE.way);
   fs.mkdirSync(folder, { recursive: true });
@@ -155,7 +155,7 @@ test('a header that was torn by a crash is written again, and nothing is counted
 test('rates are over the last minute and end with it', (t) => {
   const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-table-'));
   t.after(() => fs.rmSync(archive, { recursive: true }));
-  const places = new Places(archive, ONE_OWNER);
+  const places = new ArchiveFolders(archive, ONE_OWNER);
   const descriptors = new Descriptors(4);
   const table = new TableFile({ places, descriptors, rolled: () => {} }, NODE, 't', undefined, undefined);
   const row = Buffer.from('1,22\n');

@@ -3,20 +3,20 @@ import * as path from 'node:path';
 import { code } from '../../base/fault.ts';
 import { partName } from '../../recording/folder/part-name.ts';
 import type { Position } from '../../recording/live/position.ts';
-import { openToAppend, openToRead, type Place, type Places } from './archive-folder.ts';
+import { type ArchiveFolders, type ArchivePath, openToAppend, openToRead } from './archive-folder.ts';
 import type { Descriptors, Held } from './descriptors.ts';
 import { positionOf, type ReceivedTable, readReceived, writeReceived } from './received.ts';
 
 /** What all tables of a hub share. */
 export interface Shelf {
-  readonly places: Places;
+  readonly places: ArchiveFolders;
   readonly descriptors: Descriptors;
   /** A part of a node's table is finished: it may be compressed. */
-  rolled(node: Place, file: string): void;
+  rolled(node: ArchivePath, file: string): void;
 }
 
 /** What lies in a node's folder of one table. */
-export interface Found {
+export interface TableOnDisk {
   /** Length of the live file. */
   live: number | undefined;
   /** Number of the newest finished part; 0: none. */
@@ -47,14 +47,20 @@ export class TableFile implements Held {
   newest: number;
 
   private readonly shelf: Shelf;
-  private readonly node: Place;
+  private readonly node: ArchivePath;
   /** There is a live file that can be appended to. */
   private begun: boolean;
   private received = 0;
   private rows = 0;
   private readonly marks = new Float64Array(6);
 
-  constructor(shelf: Shelf, node: Place, name: string, found: Found | undefined, noted: ReceivedTable | undefined) {
+  constructor(
+    shelf: Shelf,
+    node: ArchivePath,
+    name: string,
+    found: TableOnDisk | undefined,
+    noted: ReceivedTable | undefined,
+  ) {
     this.shelf = shelf;
     this.node = node;
     this.name = name;
@@ -125,7 +131,7 @@ export class TableFile implements Held {
   }
 
   /** Its files are others now: they were sealed. */
-  refresh(found: Found | undefined): void {
+  refresh(found: TableOnDisk | undefined): void {
     this.begun = found?.live !== undefined && found.live > 0;
     this.stored = found?.bytes ?? 0;
   }

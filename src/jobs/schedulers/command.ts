@@ -5,14 +5,14 @@ import { isInPath } from '../../base/in-path.ts';
 import { theirEnvironment } from '../../base/own-node.ts';
 
 /** What a scheduler's command answered. */
-export interface Answer {
+export interface CommandResult {
   stdout: string;
   /** In words, when there is no good answer: "scontrol is not installed", "squeue gave no answer within 5 s". */
   trouble?: string;
 }
 
 /** Runs a command and waits for its answer, a limited time. Never throws. */
-export type Run = (command: string, args: readonly string[], env?: Record<string, string>) => Promise<Answer>;
+export type Run = (command: string, args: readonly string[], env?: Record<string, string>) => Promise<CommandResult>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,4 +1,4 @@
-import { columnOf, known, largest, type Material, type NodeMaterial, sum } from '../../query/material.ts';
+import { columnOf, ifFinite, largest, type Material, type NodeMaterial, sum } from '../../query/material.ts';
 import { agentTable } from '../../sources/tables.ts';
 import type { CostReport } from '../report-schema.ts';
 
@@ -39,7 +39,7 @@ const isBlank = ({ agent, tables }: NodeMaterial): boolean =>
 const goesOn = ({ agent }: NodeMaterial): boolean => agent?.end === undefined && agent?.service !== true;
 
 function spentSoFar(node: NodeMaterial): number | undefined {
-  const spent = goesOn(node) ? known(columnOf(node, agentTable.col.cpu_us)?.max) : undefined;
+  const spent = goesOn(node) ? ifFinite(columnOf(node, agentTable.col.cpu_us)?.max) : undefined;
   return spent === undefined ? undefined : spent / 1e6;
 }
 

@@ -1,4 +1,4 @@
-import { known, type Material, matching } from '../../query/material.ts';
+import { ifFinite, type Material, matching } from '../../query/material.ts';
 import { DOORS, type Door, trafficOf } from '../../query/use/bytes.ts';
 import { usedIn } from '../../query/use/use.ts';
 import type { FlowReport } from '../report-schema.ts';
@@ -21,7 +21,7 @@ function flowOf(material: Material, door: Door): FlowReport | undefined {
         if (bytes === undefined) continue;
         flow[`${way}_bytes`] = (flow[`${way}_bytes`] ?? 0) + bytes;
         // how much of a moment's rate was the agent's is not known
-        const most = known(seen?.columns[door[way].name]?.rate?.max);
+        const most = ifFinite(seen?.columns[door[way].name]?.rate?.max);
         const peak = most === undefined || bytes > 0 ? most : 0;
         if (peak === undefined || peak <= (flow[`${way}_peak`] ?? -1)) continue;
         flow[`${way}_peak`] = peak;

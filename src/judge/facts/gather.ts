@@ -16,7 +16,7 @@ import type { StoredJob } from '../../query/store/records.ts';
 import {
   type Asked,
   type NodeSummary,
-  type Part,
+  type SampledTimes,
   sealedDamage,
   summariseAsked,
   summariseParts,
@@ -252,7 +252,7 @@ type Tell = (node: NodeRecording, damage: TableDamage) => void;
 /** What the samples of some tables of some nodes showed in parts of the job, by part. */
 function measured(
   nodes: readonly NodeRecording[],
-  parts: readonly Part[],
+  parts: readonly SampledTimes[],
   tables: readonly string[] | WantedColumns,
   tell: Tell,
   spread = SPREAD,

@@ -1,4 +1,11 @@
-import { known, largest, type Material, type NodeMaterial, type ReportSeries, seriesOf } from '../../query/material.ts';
+import {
+  ifFinite,
+  largest,
+  type Material,
+  type NodeMaterial,
+  type ReportSeries,
+  seriesOf,
+} from '../../query/material.ts';
 import { secondsIn } from '../../query/spans/select.ts';
 import { cardMeters, type Meter } from '../../query/use/energy.ts';
 import { usedIn } from '../../query/use/use.ts';
@@ -47,21 +54,21 @@ function gpuOf(
     utilization_p50: share(columns.utilization_percent?.p50),
     utilization_p95: share(columns.utilization_percent?.p95),
     utilization_max: share(columns.utilization_percent?.max),
-    memory_mean_bytes: known(columns.memory_used_bytes?.mean),
-    memory_max_bytes: known(columns.memory_used_bytes?.max),
-    memory_total_bytes: known(columns.memory_total_bytes?.max) ?? facts?.memory_bytes,
-    power_mean_watts: known(columns.power_watts?.mean),
-    power_max_watts: known(columns.power_watts?.max),
-    temperature_mean_celsius: known(columns.temperature_celsius?.mean),
-    temperature_max_celsius: known(columns.temperature_celsius?.max),
-    clock_mean_mhz: known(columns.clock_mhz?.mean),
-    clock_p05_mhz: known(columns.clock_mhz?.p05),
-    clock_max_mhz: known(columns.clock_mhz?.max),
+    memory_mean_bytes: ifFinite(columns.memory_used_bytes?.mean),
+    memory_max_bytes: ifFinite(columns.memory_used_bytes?.max),
+    memory_total_bytes: ifFinite(columns.memory_total_bytes?.max) ?? facts?.memory_bytes,
+    power_mean_watts: ifFinite(columns.power_watts?.mean),
+    power_max_watts: ifFinite(columns.power_watts?.max),
+    temperature_mean_celsius: ifFinite(columns.temperature_celsius?.mean),
+    temperature_max_celsius: ifFinite(columns.temperature_celsius?.max),
+    clock_mean_mhz: ifFinite(columns.clock_mhz?.mean),
+    clock_p05_mhz: ifFinite(columns.clock_mhz?.p05),
+    clock_max_mhz: ifFinite(columns.clock_mhz?.max),
     energy_joules: energy,
     energy_source: energy === undefined ? undefined : meter!.isCounted ? 'counter' : 'integrated power',
-    throttled_thermal: known(columns.throttled_thermal?.mean),
-    throttled_power: known(columns.throttled_power?.mean),
-    uncorrected_errors: known(columns.ecc_uncorrected?.increase),
+    throttled_thermal: ifFinite(columns.throttled_thermal?.mean),
+    throttled_power: ifFinite(columns.throttled_power?.mean),
+    uncorrected_errors: ifFinite(columns.ecc_uncorrected?.increase),
     lost: lostAt(material, node, series, newest),
     straggler: undefined,
   };
@@ -71,7 +78,7 @@ function gpuOf(
 }
 
 const share = (percentage: number | undefined): number | undefined =>
-  known(percentage) === undefined ? undefined : percentage! / 100;
+  ifFinite(percentage) === undefined ? undefined : percentage! / 100;
 
 /** What the job's environment says; else whether its own processes, or only those of others, were on the card. */
 function ownership(node: NodeMaterial, series: GpuSeries): boolean | undefined {

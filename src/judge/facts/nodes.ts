@@ -3,7 +3,7 @@ import { formatMoment } from '../../base/moment.ts';
 import { stated } from '../../base/stated.ts';
 import {
   columnOf,
-  known,
+  ifFinite,
   largest,
   type Material,
   type NodeMaterial,
@@ -137,8 +137,8 @@ function setHostFacts(
   set('node_memory_bytes', node.agent?.facts.memory_bytes);
   setCpuShares(node, set);
   setPressure(node, recorded_seconds, set);
-  set('load_mean', known(columnOf(node, loadavgTable.col.load1)?.mean));
-  set('load_max', known(columnOf(node, loadavgTable.col.load1)?.max));
+  set('load_mean', ifFinite(columnOf(node, loadavgTable.col.load1)?.mean));
+  set('load_max', ifFinite(columnOf(node, loadavgTable.col.load1)?.max));
 
   const memory = memoryOf(material, node);
   set('memory_peak_bytes', memory?.bytes);
@@ -151,22 +151,25 @@ function setHostFacts(
   const swap = swapOf(node);
   set('swap_peak_bytes', swap?.bytes);
   set('swap_source', swap?.source);
-  set('swapped_in_bytes', known((columnOf(node, vmstatTable.col.pswpin)?.increase ?? Number.NaN) * pageBytesOf(node)!));
+  set(
+    'swapped_in_bytes',
+    ifFinite((columnOf(node, vmstatTable.col.pswpin)?.increase ?? Number.NaN) * pageBytesOf(node)!),
+  );
   const killed = oomKillsOf(material, node);
   set('oom_kills', killed?.kills);
   set('oom_scope', killed?.scope);
   set('oom_source', killed?.source);
-  const periods = known(cgroupAround(node, cgroupTable.col.periods)?.increase);
-  const throttled = known(cgroupAround(node, cgroupTable.col.throttled_periods)?.increase);
+  const periods = ifFinite(cgroupAround(node, cgroupTable.col.periods)?.increase);
+  const throttled = ifFinite(cgroupAround(node, cgroupTable.col.throttled_periods)?.increase);
   if (periods !== undefined && periods > 0 && throttled !== undefined) set('cpu_throttled', throttled / periods);
 }
 
 /** What the job had in swap; undefined where neither its cgroup nor all of its processes tell. */
 function swapOf(node: NodeMaterial): { bytes: number; source: 'cgroup' | 'process' } | undefined {
-  const counted = known(cgroupOf(node, cgroupTable.col.swap_current_bytes)?.max);
+  const counted = ifFinite(cgroupOf(node, cgroupTable.col.swap_current_bytes)?.max);
   if (counted !== undefined) return { bytes: counted, source: 'cgroup' };
   const { series = [], series_total: total = 0 } = tableOf(node, processTable) ?? {};
-  const each = series.map(({ columns }) => known(columns.swap_bytes?.max));
+  const each = series.map(({ columns }) => ifFinite(columns.swap_bytes?.max));
   const most = largest(each);
   // where one of them is not known it may have been that one
   if (most === undefined || (most === 0 && (series.length < total || each.includes(undefined)))) return undefined;
@@ -175,7 +178,7 @@ function swapOf(node: NodeMaterial): { bytes: number; source: 'cgroup' | 'proces
 
 function setCpuShares(node: NodeMaterial, set: SetFact): void {
   const { busy_ms, idle_ms, iowait_ms } = cpuTable.col;
-  const grown = [busy_ms, idle_ms, iowait_ms].map((each) => known(columnOf(node, each, { cpu: 'all' })?.increase));
+  const grown = [busy_ms, idle_ms, iowait_ms].map((each) => ifFinite(columnOf(node, each, { cpu: 'all' })?.increase));
   const [busy, idle, wait] = grown;
   const all = sum(grown);
   if (all !== undefined && all > 0 && busy !== undefined && idle !== undefined) set('node_cpu_utilization', busy / all);
@@ -189,7 +192,7 @@ function setPressure(node: NodeMaterial, seconds: number, set: SetFact): void {
     const held = own
       ? cgroupOf(node, cgroupTable.col[`${resource}_stalled_us`])
       : columnOf(node, pressureTable.col.some_total_us, { resource });
-    const grown = known(held?.increase);
+    const grown = ifFinite(held?.increase);
     if (grown === undefined) continue;
     set(`pressure_${resource}`, Math.min(1, grown / 1e6 / seconds));
     set('pressure_scope', own ? 'job' : 'node');

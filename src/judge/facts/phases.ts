@@ -1,5 +1,5 @@
 import { holds, type Intervals, intersect, lengthOf } from '../../base/intervals.ts';
-import { known, type Material } from '../../query/material.ts';
+import { ifFinite, type Material } from '../../query/material.ts';
 import { phaseSpans } from '../../query/spans/phases.ts';
 import { intervalsOf } from '../../query/spans/select.ts';
 import type { FigureReport, PhaseReport } from '../report-schema.ts';
@@ -35,7 +35,7 @@ export function figuresOf({ markers, range }: Pick<Material, 'markers' | 'range'
   return markers
     .filter((m) => m.action === 'fom' && holds(intervals, m.time))
     .map((m) => {
-      const number = m.value === undefined || m.value.trim() === '' ? undefined : known(Number(m.value));
+      const number = m.value === undefined || m.value.trim() === '' ? undefined : ifFinite(Number(m.value));
       return { name: m.name, time: m.time, value: number ?? m.value ?? '' };
     });
 }

@@ -1,7 +1,7 @@
 import { type Intervals, lengthOf, within } from '../../base/intervals.ts';
 import { stated } from '../../base/stated.ts';
 import {
-  known,
+  ifFinite,
   type Material,
   type NodeMaterial,
   type ProcessSeries,
@@ -41,7 +41,7 @@ export function processesOf(material: Material): ProcessReport[] {
 }
 
 /** How many processes lived in a part, as far as records and samples tell; undefined when they do not. */
-export function livedInPart(material: Material): number | undefined {
+export function ranInSpan(material: Material): number | undefined {
   if (material.range === undefined) return undefined;
   return sum(
     material.nodes.map((node) => {
@@ -149,25 +149,25 @@ function recordOf(set: ProcessSet, i: number, rss_growth: number | undefined, be
   const start = set.start[i]!;
   const seconds = (set.end[i]! - (isOlder(start, began) ? began : start)) / 1e6;
   const metric = ({ name }: TableColumn<'process_end'>, factor = 1): number | undefined =>
-    known((set.metrics.get(name)?.[i] ?? Number.NaN) * factor);
-  const cpu_seconds = known(set.cpu_time[i]! / 1e6);
+    ifFinite((set.metrics.get(name)?.[i] ?? Number.NaN) * factor);
+  const cpu_seconds = ifFinite(set.cpu_time[i]! / 1e6);
   return {
     node: set.node[i]!,
     pid: String(set.pid[i]),
-    seconds: known(seconds) ?? 0,
+    seconds: ifFinite(seconds) ?? 0,
     source: set.source[i] as ProcessOrigin,
     ...stated({
       command: commandOf(set, i) || undefined,
       user: set.user[i] || undefined,
       cpu_seconds,
       cpus_busy: busyCpus(cpu_seconds, seconds),
-      rank: set.ranks[i]! > 1 ? known(Number(set.rank[i])) : undefined,
+      rank: set.ranks[i]! > 1 ? ifFinite(Number(set.rank[i])) : undefined,
       rss_max_bytes: metric(processEndTable.col.rssmax, 1024),
       rss_growth,
-      threads_max: known(set.threads[i]),
+      threads_max: ifFinite(set.threads[i]),
       read_bytes: metric(processEndTable.col.read_bytes),
       written_bytes: metric(processEndTable.col.write_bytes),
-      exit_code: known(set.exitcode[i]),
+      exit_code: ifFinite(set.exitcode[i]),
       signal: set.exitsignal[i]! > 0 ? set.exitsignal[i]! : undefined,
     }),
   };
@@ -190,7 +190,7 @@ function processOf(
   const { command, name, user } = series.texts;
   const cpu_seconds = used ?? processCpuSeconds(material, node, series);
   const once = isOnce(material, node, series);
-  const grown = (column: Figures | undefined) => column && known(counted(column, older, once));
+  const grown = (column: Figures | undefined) => column && ifFinite(counted(column, older, once));
   return {
     node: node.node,
     pid: series.keys.pid ?? '',
@@ -202,7 +202,7 @@ function processOf(
       cpus_busy: busyCpus(cpu_seconds, seconds),
       rss_max_bytes: processPeak(material, node, series),
       rss_growth: steadyGrowth(columns.rss_bytes, series),
-      threads_max: known(columns.threads?.max),
+      threads_max: ifFinite(columns.threads?.max),
       read_bytes: grown(columns.read_bytes),
       written_bytes: grown(columns.written_bytes),
     }),

@@ -1,5 +1,5 @@
 import { stated } from '../../base/stated.ts';
-import { known, type Material, wholeOf } from '../../query/material.ts';
+import { ifFinite, type Material, wholeOf } from '../../query/material.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { programName, programOfLine } from '../../query/processes/program.ts';
 import { processCpuSeconds, processPeak, processSeries } from '../../query/processes/sampled.ts';
@@ -91,7 +91,8 @@ function reportOf(sums: Sums, jobCpu: number | undefined): ProgramReport {
 function* runsOf(material: Material): Generator<Run> {
   const { processes: set } = wholeOf(material);
   if (material.range === undefined) {
-    if (set !== undefined) for (let i = 0; i < set.length; i++) yield recorded(set, i, known(set.cpu_time[i]! / 1e6));
+    if (set !== undefined)
+      for (let i = 0; i < set.length; i++) yield recorded(set, i, ifFinite(set.cpu_time[i]! / 1e6));
     else yield* sampled(material);
     return;
   }
@@ -106,8 +107,8 @@ const recorded = (set: ProcessSet, i: number, cpu: number | undefined): Run => (
   pid: String(set.pid[i]),
   command: commandOf(set, i),
   cpu,
-  rss: known((set.metrics.get(processEndTable.col.rssmax.name)?.[i] ?? Number.NaN) * 1024),
-  threads: known(set.threads[i]),
+  rss: ifFinite((set.metrics.get(processEndTable.col.rssmax.name)?.[i] ?? Number.NaN) * 1024),
+  threads: ifFinite(set.threads[i]),
   failed: hasFailed(set, i),
 });
 
@@ -124,7 +125,7 @@ function* sampled(material: Material): Generator<Run> {
         command,
         cpu: part === undefined ? processCpuSeconds(material, node, series) : part.bySample.get(sampleKey(pid, start)),
         rss: processPeak(material, node, series),
-        threads: known(series.columns.threads?.max),
+        threads: ifFinite(series.columns.threads?.max),
         failed: false,
       };
     }

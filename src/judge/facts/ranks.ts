@@ -1,5 +1,5 @@
 import { stated } from '../../base/stated.ts';
-import { known, type Material, wholeOf } from '../../query/material.ts';
+import { ifFinite, type Material, wholeOf } from '../../query/material.ts';
 import { hasFailedRank, type Rank, ranksOf, type World } from '../../query/ranks/ranks.ts';
 import { ioBytes, slowestOf, spreadOf } from '../../query/ranks/spread.ts';
 import type { RankReport, RanksReport, WorldReport } from '../report-schema.ts';
@@ -50,7 +50,7 @@ function worldReport(world: World): WorldReport {
     ...stated({
       launcher: world.launcher || undefined,
       step: world.step || undefined,
-      seconds: known((end - start) / 1e6),
+      seconds: ifFinite((end - start) / 1e6),
       cpu_seconds: spreadOf(ranks, (rank) => rank.cpu_seconds),
       wait_seconds: spreadOf(ranks, (rank) => rank.wait_seconds),
       memory_peak_bytes: spreadOf(ranks, (rank) => rank.memory_peak_bytes),
@@ -87,20 +87,20 @@ function rankReport(rank: Rank): RankReport {
     start,
     source,
     ...stated({
-      threads: known(rank.threads),
-      seconds: known((end - start) / 1e6),
-      cpu_seconds: known(rank.cpu_seconds),
-      user_seconds: known(rank.user_seconds),
-      system_seconds: known(rank.system_seconds),
-      wait_seconds: known(rank.wait_seconds),
-      memory_peak_bytes: known(rank.memory_peak_bytes),
-      read_bytes: known(rank.read_bytes),
-      written_bytes: known(rank.written_bytes),
-      read_chars: known(rank.read_chars),
-      written_chars: known(rank.written_chars),
+      threads: ifFinite(rank.threads),
+      seconds: ifFinite((end - start) / 1e6),
+      cpu_seconds: ifFinite(rank.cpu_seconds),
+      user_seconds: ifFinite(rank.user_seconds),
+      system_seconds: ifFinite(rank.system_seconds),
+      wait_seconds: ifFinite(rank.wait_seconds),
+      memory_peak_bytes: ifFinite(rank.memory_peak_bytes),
+      read_bytes: ifFinite(rank.read_bytes),
+      written_bytes: ifFinite(rank.written_bytes),
+      read_chars: ifFinite(rank.read_chars),
+      written_chars: ifFinite(rank.written_chars),
       allowed_cpus: allowed_cpus || undefined,
-      exit_code: known(rank.exit_code),
-      signal: known(rank.signal),
+      exit_code: ifFinite(rank.exit_code),
+      signal: ifFinite(rank.signal),
     }),
   };
 }

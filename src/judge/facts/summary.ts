@@ -8,7 +8,7 @@ import { gpuTable, processTable } from '../../sources/tables.ts';
 import type { GpuReport, NodeReport, SummaryReport } from '../report-schema.ts';
 import { gpuMean, weightedMean } from '../use/recorded-time.ts';
 import { undivided } from './gpus.ts';
-import { livedInPart } from './processes.ts';
+import { ranInSpan } from './processes.ts';
 
 export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus: readonly GpuReport[]): SummaryReport {
   const { job } = material;
@@ -44,7 +44,7 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
 
 /** Of those that sampling saw, and of a part those that began and ended in it unseen, too. */
 const processCount = (material: Material): number | undefined =>
-  livedInPart(material) ?? sum(material.nodes.map((n) => n.tables.get(processTable.name)?.series_total));
+  ranInSpan(material) ?? sum(material.nodes.map((n) => n.tables.get(processTable.name)?.series_total));
 
 /** How busy CPUs and GPUs were in a part of the job. */
 export function useOf(

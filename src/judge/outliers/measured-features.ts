@@ -1,4 +1,4 @@
-import { known } from '../../query/material.ts';
+import { ifFinite } from '../../query/material.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { gather } from '../facts/gather.ts';
 import { report } from '../report.ts';
@@ -16,7 +16,7 @@ export const isSampled = ({ nodes }: Recording): boolean =>
 export function reportFeatures({ summary, flows }: Pick<Report, 'summary' | 'flows'>): Map<string, number> {
   const features = new Map<string, number>();
   const set = (name: string, value: number | undefined): void => {
-    if (known(value) !== undefined) features.set(name, value!);
+    if (ifFinite(value) !== undefined) features.set(name, value!);
   };
   set('cpu_time', summary.cpu_seconds === undefined ? undefined : summary.cpu_seconds * 1e6);
   set('duration', summary.wall_seconds * 1e6);

@@ -1,4 +1,4 @@
-import { known } from '../../query/material.ts';
+import { ifFinite } from '../../query/material.ts';
 import { spreadOf } from './spread.ts';
 import { modifiedZScore } from './univariate.ts';
 
@@ -20,7 +20,7 @@ export function outliers(values: readonly (number | undefined)[], floor: number)
   if (spread === undefined || spread.count < FEWEST_PEERS) return [];
   const found: Outlier[] = [];
   values.forEach((value, index) => {
-    if (known(value) === undefined || Math.abs(value! - spread.median) <= floor) return;
+    if (ifFinite(value) === undefined || Math.abs(value! - spread.median) <= floor) return;
     // without a deviation the floor alone decides
     if (spread.median_distance > 0 && modifiedZScore.score(value!, spread) <= modifiedZScore.threshold) return;
     found.push({ index, value: value!, median: spread.median });

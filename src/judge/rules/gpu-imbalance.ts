@@ -9,7 +9,7 @@ import gpuThrottled from './gpu-throttled.ts';
 import { cardName } from './shared/cards.ts';
 import { medium, sampled } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
-import { hit, named, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, named, ruleOfCases } from './shared/rule.ts';
 
 const active = ({ gpus }: Facts): GpuReport[] => gpus.filter((g) => g.own !== false && !isIdle(g));
 const peers = (facts: Facts): GpuReport[] => comparable(active(facts), (g) => g.recorded_seconds);
@@ -53,7 +53,7 @@ export default ruleOfCases({
   },
 });
 
-const oneOfMany: Words<{ cards: GpuReport[]; unlike: GpuReport[]; isHot: boolean }> = {
+const oneOfMany: FindingText<{ cards: GpuReport[]; unlike: GpuReport[]; isHot: boolean }> = {
   severity: 'warning',
   say({ cards, unlike }) {
     const nodes = [...new Set(unlike.map((g) => g.node))];
@@ -78,7 +78,7 @@ const oneOfMany: Words<{ cards: GpuReport[]; unlike: GpuReport[]; isHot: boolean
   confidence: ({ unlike }) => sampled(smallest(unlike.map((g) => g.samples))),
 };
 
-const fewThatDiffer: Words<GpuReport[]> = {
+const fewThatDiffer: FindingText<GpuReport[]> = {
   severity: 'advice',
   say: (cards) => `The GPUs differ: ${cards.map((g) => percent(g.utilization_mean)).join(', ')} busy`,
   evidence: (cards) =>

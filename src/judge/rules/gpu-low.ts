@@ -9,7 +9,7 @@ import { gpuMean } from '../use/recorded-time.ts';
 import { cardEvidence, workingCards } from './shared/cards.ts';
 import { sampled } from './shared/confidence.ts';
 import { gpuUtilization } from './shared/needs.ts';
-import { hit, named, type RuleContext, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, named, type RuleContext, ruleOfCases } from './shared/rule.ts';
 
 const { utilization_percent, energy_mj } = gpuTable.col;
 
@@ -55,7 +55,7 @@ const meanEvidence = (value: number, threshold: number): Evidence => ({
   threshold,
 });
 
-const alwaysLow: Words<Low, typeof thresholds> = {
+const alwaysLow: FindingText<Low, typeof thresholds> = {
   severity: ({ used }, _, { low }) => (used < low ? 'warning' : 'advice'),
   say: ({ cards, used }) => `${subject(cards)} busy ${percent(used)} of the time`,
   evidence: ({ cards, used }, _, { modest }) => [meanEvidence(used, modest), ...cardEvidence(cards)],
@@ -79,7 +79,7 @@ interface Stretch {
   rest: number;
 }
 
-const lowAtTimes: Words<Low & Stretch, typeof thresholds> = {
+const lowAtTimes: FindingText<Low & Stretch, typeof thresholds> = {
   ...alwaysLow,
   say: ({ cards, rest, seconds, when }) =>
     `${subject(cards)} idle for ${formatDuration(seconds)} ${when}, and ${percent(rest)} busy in the rest of the time`,

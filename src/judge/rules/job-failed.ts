@@ -5,7 +5,7 @@ import rankDied from './rank-died.ts';
 import { high } from './shared/confidence.ts';
 import { LAST_FAILURE, lastFailure } from './shared/last-failure.ts';
 import { processName, programOf } from './shared/processes.ts';
-import { hit, named, type RuleContext, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, named, type RuleContext, ruleOfCases } from './shared/rule.ts';
 import { hasOwnRule } from './shared/steps.ts';
 
 /** What signals mean that a job gets from outside more often than from its own fault, and the others. */
@@ -104,7 +104,7 @@ interface Failed {
   first: ReturnType<typeof lastFailure>;
 }
 
-const failed: Words<Failed, typeof LAST_FAILURE> = {
+const failed: FindingText<Failed, typeof LAST_FAILURE> = {
   severity: (_, facts) => (deadRank(facts) === undefined ? 'critical' : 'info'),
   say({ job, first }, facts) {
     const signal = signalOf(job);
@@ -146,7 +146,7 @@ function killEvidence(job: JobReport, nodes: readonly NodeReport[]): Evidence[] 
 }
 
 /** Somebody wanted it so: no fault, but nothing that may go unsaid. */
-const cancelled: Words<JobReport> = {
+const cancelled: FindingText<JobReport> = {
   severity: 'info',
   say(job) {
     const reason = reasonOf(job);

@@ -18,7 +18,7 @@ import {
 } from './shared/job-memory.ts';
 import { usedMemory } from './shared/needs.ts';
 import { memoryRequest, roundedUp } from './shared/request.ts';
-import { hit, named, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, named, ruleOfCases } from './shared/rule.ts';
 
 const thresholds = {
   near: NEAR_LIMIT,
@@ -82,7 +82,7 @@ function fullOf(facts: Facts, nodes: NodeReport[], { near, cache }: typeof thres
   return { nodes, fullest, limit, used, anon, peaks, tachoBytes, why };
 }
 
-const surelyFull: Words<Full, typeof thresholds> = {
+const surelyFull: FindingText<Full, typeof thresholds> = {
   severity: ({ why }) => (why === undefined ? 'warning' : 'info'),
   say({ nodes, fullest, limit, used, why }) {
     const isExact = fullest.memory_source === 'cgroup' || fullest.memory_source === 'node';
@@ -125,7 +125,7 @@ const surelyFull: Words<Full, typeof thresholds> = {
 };
 
 /** Of nodes of which only an upper bound lies near the limit. */
-const perhapsFull: Words<NodeReport[], typeof thresholds> = {
+const perhapsFull: FindingText<NodeReport[], typeof thresholds> = {
   severity: 'advice',
   say(nodes) {
     const fullest = fullestOf(nodes);

@@ -5,7 +5,7 @@ import { markerTable } from '../../sources/tables.ts';
 import type { FigureReport } from '../report-schema.ts';
 import { medium } from './shared/confidence.ts';
 import { middle } from './shared/like-processes.ts';
-import { hit, named, type RuleContext, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, named, type RuleContext, ruleOfCases } from './shared/rule.ts';
 
 const thresholds = {
   /** A figure was reported so often before it stood still, or was missing. */
@@ -93,7 +93,7 @@ function stuckIn(facts: RuleContext, reports: readonly FigureReport[], limits: t
   return [{ name, value: last, since, until, seconds, before: was.rate, now: rate, resource, reports: repeated }];
 }
 
-const evidence: Words<Stuck, typeof thresholds>['evidence'] = (
+const evidence: FindingText<Stuck, typeof thresholds>['evidence'] = (
   { name, value, since, seconds, before, now, resource, reports },
   { summary },
   limits,
@@ -112,7 +112,7 @@ const evidence: Words<Stuck, typeof thresholds>['evidence'] = (
   },
 ];
 
-const flat: Words<Stuck, typeof thresholds> = {
+const flat: FindingText<Stuck, typeof thresholds> = {
   severity: 'advice',
   say: ({ name, seconds, now, resource }) =>
     `The figure ${name} did not change in the last ${formatDuration(seconds)}, while ${cpusFigure(now)} ${resource}s worked`,
@@ -122,7 +122,7 @@ const flat: Words<Stuck, typeof thresholds> = {
   confidence: medium('a figure that has reached its goal stays the same, too'),
 };
 
-const silent: Words<Stuck, typeof thresholds> = {
+const silent: FindingText<Stuck, typeof thresholds> = {
   severity: 'advice',
   say: ({ name, seconds, now, resource }) =>
     `The figure ${name} was not reported in the last ${formatDuration(seconds)}, while ${cpusFigure(now)} ${resource}s worked`,

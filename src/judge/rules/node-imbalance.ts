@@ -8,7 +8,7 @@ import { medium, sampled } from './shared/confidence.ts';
 import { HELD_UP, isHeldUp } from './shared/cpu-waiting.ts';
 import { shown } from './shared/evidence.ts';
 import { severalNodes } from './shared/needs.ts';
-import { hit, named, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, named, ruleOfCases } from './shared/rule.ts';
 
 const measured = ({ nodes }: Facts): NodeReport[] =>
   nodes.filter((n) => n.cpu_utilization !== undefined || n.gpu_utilization !== undefined);
@@ -57,7 +57,7 @@ export default ruleOfCases({
   },
 });
 
-const oneOfMany: Words<{ unlike: NodeReport[]; others: number }> = {
+const oneOfMany: FindingText<{ unlike: NodeReport[]; others: number }> = {
   severity: 'advice',
   say: ({ unlike, others }) =>
     `${count(unlike.length, 'node')} unlike the other ${others}: ${listed(unlike.map((n) => `${n.node} has ${n.straggler![0]}`))}`,
@@ -74,7 +74,7 @@ const oneOfMany: Words<{ unlike: NodeReport[]; others: number }> = {
   confidence: ({ unlike }) => sampled(smallest(unlike.map((n) => n.samples ?? 0))),
 };
 
-const fewThatDiffer: Words<{ nodes: NodeReport[]; used: number[] }> = {
+const fewThatDiffer: FindingText<{ nodes: NodeReport[]; used: number[] }> = {
   severity: 'advice',
   say: ({ nodes, used }) => `The nodes differ: ${nodes.map((n, i) => `${n.node} ${percent(used[i])}`).join(', ')} busy`,
   evidence: ({ nodes, used }) =>

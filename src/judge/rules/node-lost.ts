@@ -6,7 +6,7 @@ import { UNHEARD } from '../facts/nodes.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
-import { hit, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, ruleOfCases } from './shared/rule.ts';
 
 export default ruleOfCases({
   id: 'node-lost',
@@ -68,7 +68,7 @@ const LATER =
 const nothingFrom = ({ node, last_sample: last }: NodeReport): string =>
   `Nothing has come from ${node}${last === undefined ? '' : ` since ${formatMoment(last)}`}`;
 
-const lostNodes: Words<Lost> = {
+const lostNodes: FindingText<Lost> = {
   severity: ({ hasFailed }) => (hasFailed ? 'critical' : 'warning'),
   say({ nodes, isOpen }, { job, summary }) {
     const [one] = nodes;
@@ -105,7 +105,7 @@ const lostNodes: Words<Lost> = {
   },
 };
 
-const failedOnly: Words<undefined> = {
+const failedOnly: FindingText<undefined> = {
   severity: 'critical',
   say: 'The scheduler says that a node of the job failed',
   evidence: (_, { job }) => [{ text: job.reason ?? 'state NODE_FAIL', from: 'scheduler' }],
@@ -114,7 +114,7 @@ const failedOnly: Words<undefined> = {
 };
 
 /** Of a job that runs: that they have stopped nobody knows. */
-const silentNodes: Words<NodeReport[]> = {
+const silentNodes: FindingText<NodeReport[]> = {
   severity: 'warning',
   say: (silent, { summary }) =>
     silent.length === 1

@@ -6,7 +6,7 @@ import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
 import { fill, fullestOf, NEAR_LIMIT, ownPeaks, TACHO_BYTES, tachoEvidence } from './shared/job-memory.ts';
 import { memoryRequest, roundedUp } from './shared/request.ts';
-import { hit, named, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, named, ruleOfCases } from './shared/rule.ts';
 import { stepList } from './shared/steps.ts';
 
 const thresholds = {
@@ -126,7 +126,7 @@ const killEvidence = ({ kills, own }: NonNullable<Facts['job']['memory_kills']>)
 const isFarBelow = (n: NodeReport, { far_below }: Limits): boolean =>
   n.memory_peak_bytes !== undefined && n.memory_limit_bytes !== undefined && fill(n) < far_below;
 
-const jobKilled: Words<Kills, Limits> = {
+const jobKilled: FindingText<Kills, Limits> = {
   severity: (kills) => (isOfJob(kills) ? 'critical' : 'warning'),
   say(found, facts) {
     const { killed, steps, unseen } = found;
@@ -183,7 +183,7 @@ const jobKilled: Words<Kills, Limits> = {
 };
 
 /** Of a job that was killed after its agent had given way. */
-const killedWhenFull: Words<NodeReport, Limits> = {
+const killedWhenFull: FindingText<NodeReport, Limits> = {
   severity: 'critical',
   say: (n) =>
     `Memory ran out: the job was killed with ${formatBytes(n.memory_peak_bytes!)} of ${formatBytes(n.memory_limit_bytes!)} in use on ${n.node}`,
@@ -269,7 +269,7 @@ function filledByTacho(found: Kills, facts: Facts, { far_below, near }: Limits):
 const chargedTacho = (n: NodeReport): number => Math.min(n.memory_own_bytes ?? 0, TACHO_BYTES);
 
 /** Of a job in which Tacho itself was too much. */
-const tachoKilled: Words<{ isAlone: boolean; kills: Evidence }> = {
+const tachoKilled: FindingText<{ isAlone: boolean; kills: Evidence }> = {
   severity: 'warning',
   say({ isAlone }, facts) {
     // to the scheduler a kill of Tacho's in the script's own step is the job's

@@ -8,7 +8,7 @@ import { processEndTable } from '../../sources/tables.ts';
 import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
 import { CPU_FROM, cpuTimeText, hasLeftRecord, rankName, ranksName, recordedRanks } from './shared/ranks.ts';
-import { hit, type NotJudged, named, ruleOfCases, type Sureness, type Words } from './shared/rule.ts';
+import { type FindingText, hit, type NotJudged, named, ruleOfCases, type Sureness } from './shared/rule.ts';
 
 const thresholds = {
   /** Of the slowest rank’s CPU time the others lack this share, on average. */
@@ -117,7 +117,7 @@ const ofRecords = (ranks: readonly Rank[]): Sureness =>
     ? high('every rank recorded its own CPU time')
     : medium('some ranks left no record: they were only sampled');
 
-const unequal: Words<Uneven, Limits> = {
+const unequal: FindingText<Uneven, Limits> = {
   severity: ({ lost, slowest, isUser }) => (lost >= workOf(isUser)(slowest) / 2 ? 'warning' : 'advice'),
   say({ world, isUser, slowest, mean, idle, others = 0 }) {
     const more = others > 0 ? `, and so in ${count(others, 'more world')}` : '';
@@ -171,7 +171,7 @@ function largeOf(world: World, limits: Limits): Large | undefined {
   return isLarge ? { world, rank, middle } : undefined;
 }
 
-const oneIsLarge: Words<Large, Limits> = {
+const oneIsLarge: FindingText<Large, Limits> = {
   severity: 'info',
   say: ({ world, rank, middle }) =>
     `Of the ${ranksName(world)} rank ${rank.rank} on ${rank.node} needed ${figure(Number((rank.memory_peak_bytes / middle).toFixed(1)))} times the median memory`,

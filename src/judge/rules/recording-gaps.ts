@@ -7,7 +7,7 @@ import { SPOOL_FULL } from '../facts/lost.ts';
 import type { Evidence, Facts, NodeReport } from '../report-schema.ts';
 import { high } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
-import { hit, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, ruleOfCases } from './shared/rule.ts';
 
 const thresholds = {
   /** Fewer ticks than this share, and means and peaks may be wrong. */
@@ -66,7 +66,7 @@ const EITHER = 'use a longer interval if the node is too busy to keep up, and se
 const AWAY = 'see what ended the agent there (the system’s log says so).';
 const LATE = 'let the agents of nodes start with them, before any job does.';
 
-const gaps: Words<Gaps, typeof thresholds> = {
+const gaps: FindingText<Gaps, typeof thresholds> = {
   severity: ({ lost }) => (lost > 0 ? 'warning' : 'info'),
   say({ few, lost, why }, { quality }) {
     if (lost === 0)
@@ -118,7 +118,7 @@ const gaps: Words<Gaps, typeof thresholds> = {
 };
 
 /** Not even which nodes there were is known. */
-const nothingRecorded: Words<undefined> = {
+const nothingRecorded: FindingText<undefined> = {
   severity: 'warning',
   say: 'Nothing of the job can be read: the recording is empty or damaged',
   evidence: (_, { quality }) =>

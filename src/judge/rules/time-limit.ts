@@ -3,7 +3,7 @@ import { percent } from '../../base/readable.ts';
 import type { Evidence } from '../report-schema.ts';
 import { high } from './shared/confidence.ts';
 import { timeRequest } from './shared/request.ts';
-import { hit, ruleOfCases, type Words } from './shared/rule.ts';
+import { type FindingText, hit, ruleOfCases } from './shared/rule.ts';
 
 const thresholds = {
   /** A job that needs less than this share of its limit waits longer in the queue than it must. */
@@ -56,7 +56,7 @@ export default ruleOfCases({
   },
 });
 
-const reached: Words<number | undefined> = {
+const reached: FindingText<number | undefined> = {
   severity: 'critical',
   say: (limit) =>
     limit === undefined ? 'The time limit ended the job' : `The time limit of ${formatDuration(limit)} ended the job`,
@@ -68,7 +68,7 @@ const reached: Words<number | undefined> = {
   confidence: high('said by the scheduler'),
 };
 
-const nearlyReached: Words<Times, typeof thresholds> = {
+const nearlyReached: FindingText<Times, typeof thresholds> = {
   severity: 'warning',
   say: ({ wall, limit }) =>
     wall < limit
@@ -79,7 +79,7 @@ const nearlyReached: Words<Times, typeof thresholds> = {
   confidence: high('exact times'),
 };
 
-const tooLong: Words<Times, typeof thresholds> = {
+const tooLong: FindingText<Times, typeof thresholds> = {
   severity: 'info',
   say: ({ used }) => `${percent(used)} of the time limit was used`,
   evidence: evidenceOf,

@@ -1,4 +1,4 @@
-import { columnOf, known, type Material, type NodeMaterial, seriesOf, wholeOf } from '../../query/material.ts';
+import { columnOf, ifFinite, type Material, type NodeMaterial, seriesOf, wholeOf } from '../../query/material.ts';
 import { isExact } from '../../query/processes/set.ts';
 import { numberOf } from '../../query/spans/steps.ts';
 import { cgroupOf } from '../../query/use/cpu-total.ts';
@@ -20,10 +20,10 @@ const KILLED_BY_SHELL = 128 + KILL;
 
 /** What is known of kills on one node; undefined: nobody counted them, or a counter was gone before it had the last ones. */
 export function oomKillsOf(material: Material, node: NodeMaterial): OomKills | undefined {
-  const own = known(cgroupOf(node, cgroupTable.col.oom_kills)?.increase);
+  const own = ifFinite(cgroupOf(node, cgroupTable.col.oom_kills)?.increase);
   if (own !== undefined && own > 0) return { kills: own, scope: 'job', source: 'cgroup' };
   const counter = columnOf(node, vmstatTable.col.oom_kill);
-  const everybody = known(counter?.increase);
+  const everybody = ifFinite(counter?.increase);
   const { killed, unknown } = endsOf(material, node);
   if (everybody !== undefined && everybody > 0) {
     // of several kills only the time of the last is known

@@ -1,4 +1,4 @@
-import { known, largest } from '../../query/material.ts';
+import { ifFinite, largest } from '../../query/material.ts';
 import type { GpuReport, NodeReport } from '../report-schema.ts';
 
 /** Means over nodes and cards that were not all seen for the same time: each counts for as long as it was. */
@@ -8,7 +8,7 @@ export const measuredSeconds = (n: NodeReport): number | undefined => n.cpu_wind
 
 /** The mean of what is known, each value with its weight; undefined when nothing is. */
 export function weightedMean(values: readonly (readonly [value: number | undefined, weight: number | undefined])[]) {
-  const all = values.filter(([value]) => known(value) !== undefined) as [number, number | undefined][];
+  const all = values.filter(([value]) => ifFinite(value) !== undefined) as [number, number | undefined][];
   const weights = all.reduce((sum, [, weight = 0]) => sum + weight, 0);
   if (all.length === 0) return undefined;
   // a single sample has no duration

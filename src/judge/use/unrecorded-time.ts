@@ -44,7 +44,7 @@ export function measuredSince(material: Material, node: NodeMaterial, firstSampl
 }
 
 /** What is not known of nodes whose agents came late. */
-export function unseenOf(material: Material, nodes: readonly NodeReport[], wall: number): Unmeasured[] {
+export function unsampledOf(material: Material, nodes: readonly NodeReport[], wall: number): Unmeasured[] {
   const late = nodes.filter((n) => n.late_seconds !== undefined);
   const isCounted = ({ node, cpu_source, first_sample }: NodeReport): boolean => {
     const own = material.nodes.find((n) => n.node === node)!;
@@ -103,7 +103,7 @@ export function unlessBrief(material: Material, node: NodeReport, cpu: CpuUse | 
 }
 
 /** Nodes whose CPU time is not known for that. */
-export function brieflySeenOf(material: Material, nodes: readonly NodeReport[], wall: number): Unmeasured[] {
+export function brieflySampledOf(material: Material, nodes: readonly NodeReport[], wall: number): Unmeasured[] {
   const some = nodes.filter(
     (n) => n.cpu_seconds === undefined && n.recorded_seconds !== undefined && isBrief(material, n),
   );

@@ -1,7 +1,7 @@
 import {
   counted,
   isOlder,
-  isSeenOnce,
+  isSampledOnce,
   lastAlive,
   peakMemory,
   processInterval,
@@ -34,7 +34,7 @@ export function processCpuSeconds(material: Material, node: NodeMaterial, series
 }
 
 export const isOnce = ({ job }: Material, { agent }: NodeMaterial, { texts, start, end }: ProcessSeries): boolean =>
-  isSeenOnce(texts.state, start, end, processInterval(agent, job));
+  isSampledOnce(texts.state, start, end, processInterval(agent, job));
 
 /** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
 export function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: ProcessSeries): boolean {

@@ -1,5 +1,5 @@
 import type { BatchOf } from '../../recording/read/batch.ts';
-import { counted, isOlder, isSeenOnce, lastAlive, peakMemory } from '../../recording/read/process-part.ts';
+import { counted, isOlder, isSampledOnce, lastAlive, peakMemory } from '../../recording/read/process-part.ts';
 import type { SeriesOf, Statistics } from '../../recording/sealed/statistics.ts';
 import type { Observation } from '../../sources/process/same-process.ts';
 import type { processTable } from '../../sources/process/table.ts';
@@ -128,7 +128,7 @@ function sampled(
 ): SampledProcess {
   const birth = Number(text('start')) * 1000;
   const older = isOlder(birth, began);
-  const once = isSeenOnce(text('state'), first, end, intervalSeconds);
+  const once = isSampledOnce(text('state'), first, end, intervalSeconds);
   const metrics = new Map<ProcessMetric, number>();
   const earlier = new Map<string, number>();
   for (const [column, metric, factor] of SAMPLED_METRICS) {

@@ -5,10 +5,10 @@ import { levelPoints, type Points, ratePoints } from '../../recording/read/point
 import { readTable } from '../../recording/read/read.ts';
 import { OVERVIEW_STEP, readOverview } from '../../recording/sealed/overview.ts';
 import type { KeyValues, TableColumn } from '../../table/table.ts';
-import type { Part } from '../summarise.ts';
+import type { SampledTimes } from '../summarise.ts';
 import { inMinutes, isOfMinutes, overviewSeries } from './from-overview.ts';
 
-export interface SeriesOptions<K extends string = string> extends Part {
+export interface SeriesOptions<K extends string = string> extends SampledTimes {
   /** Only series with these keys. */
   keys?: KeyValues<K>;
   /** Microseconds; or about so many steps over all the time there is. */

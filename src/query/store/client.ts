@@ -8,7 +8,7 @@ import { exportLineParser, isLabels, type StoredSeries } from './export-lines.ts
 export type Labels = Readonly<Record<string, string>>;
 
 /** One answer of an instant query: a series and its value; NaN and infinities as they are. */
-export interface Answer {
+export interface SeriesValue {
   labels: Labels;
   value: number;
 }
@@ -18,7 +18,7 @@ export interface Store {
   /** As it may be printed. */
   readonly name: string;
   /** What an expression in MetricsQL is at one moment. */
-  query(expression: string, time: number): Promise<Answer[]>;
+  query(expression: string, time: number): Promise<SeriesValue[]>;
   /** The labels of all series that match in a range. */
   series(match: string, from: number, to: number): Promise<Labels[]>;
   /** All samples of the series that match in a range, as they are stored; a series may come in several parts. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Fault } from '../../base/fault.ts';
 import { packRecord } from '../../prometheus/record-labels.ts';
-import { type Answer, openStore, type Store } from './client.ts';
+import { openStore, type SeriesValue, type Store } from './client.ts';
 import { downloadJob } from './download.ts';
 import { listStored } from './list.ts';
 import { findJobs } from './records.ts';
@@ -101,7 +101,7 @@ test('tables that are no definitions are left out', async (t) => {
     found!.recording.nodes[0]!.agent!.tables.map(({ name }) => name),
     ['load'],
   );
-  const quiet: Store = { ...store, query: () => Promise.resolve<Answer[]>([]) };
+  const quiet: Store = { ...store, query: () => Promise.resolve<SeriesValue[]>([]) };
   await downloadJob({ ...found!, store: { ...quiet, samples: async function* () {} } }, {});
 });
 

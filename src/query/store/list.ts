@@ -2,7 +2,7 @@ import { append } from '../../base/extremes.ts';
 import { Fault } from '../../base/fault.ts';
 import { warn } from '../../base/warn.ts';
 import type { Listed } from '../../recording/folder/list.ts';
-import { type Answer, EVER, type Labels, type Store } from './client.ts';
+import { EVER, type Labels, type SeriesValue, type Store } from './client.ts';
 import { jobsWithId } from './records.ts';
 import { duration } from './selector.ts';
 
@@ -25,7 +25,7 @@ export interface ListOptions {
 export async function listStored(store: Store, options: ListOptions = {}, now = Date.now()): Promise<Listed[]> {
   const to = options.to === undefined ? now : Math.min(now, Math.ceil(options.to / 1000));
   const window = duration(to - (options.from === undefined ? EVER : Math.floor(options.from / 1000)));
-  const ask = (expression: string): Promise<Answer[]> => store.query(expression.replaceAll('$window', window), to);
+  const ask = (expression: string): Promise<SeriesValue[]> => store.query(expression.replaceAll('$window', window), to);
   const started = 'tacho_job_start_timestamp_seconds{job!=""}[$window]';
   const ended = 'tacho_job_end_timestamp_seconds{job!=""}[$window]';
   const each = `by (${JOB_LABELS.join(', ')})`;
@@ -109,8 +109,8 @@ function ofJob<T>(known: ReadonlyMap<string, T>, labels: Labels): T | undefined 
 }
 
 /** For each job the answer with the greatest value: what was said last counts. */
-function newestOf(answers: readonly Answer[]): Map<string, Answer> {
-  const found = new Map<string, Answer>();
+function newestOf(answers: readonly SeriesValue[]): Map<string, SeriesValue> {
+  const found = new Map<string, SeriesValue>();
   for (const answer of answers) {
     const key = keyOf(answer.labels);
     const known = found.get(key);

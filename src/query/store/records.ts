@@ -9,7 +9,7 @@ import { byName, type NodeRecording, type Recording } from '../../recording/fold
 import { shaped } from '../../recording/folder/shape.ts';
 import type { Table } from '../../table/table.ts';
 import { units } from '../../table/unit.ts';
-import { type Answer, EVER, type Store } from './client.ts';
+import { EVER, type SeriesValue, type Store } from './client.ts';
 import { duration, ownerOf, quoted, type Which } from './selector.ts';
 
 /** A job in a store: what its job.json and agent.json say, and no files. */
@@ -124,8 +124,8 @@ interface FoundRecord {
 }
 
 /** Each record by all that is not the record itself, in its newest whole revision; of several runs of an id, each one's. */
-function recordsOf(answers: readonly Answer[]): FoundRecord[] {
-  const whose = ({ labels }: Answer): [string, string][] =>
+function recordsOf(answers: readonly SeriesValue[]): FoundRecord[] {
+  const whose = ({ labels }: SeriesValue): [string, string][] =>
     Object.entries(labels)
       .filter(([name]) => !['__name__', 'piece', 'pieces', 'text'].includes(name))
       .sort();
@@ -146,7 +146,7 @@ function recordsOf(answers: readonly Answer[]): FoundRecord[] {
 type Lasting = object & { start?: number; end?: number };
 
 /** The newest record first; then what had ended before the run of any newer one began. */
-function newestOfRuns(group: readonly Answer[], unpack: (packed: string) => object | undefined): Lasting[] {
+function newestOfRuns(group: readonly SeriesValue[], unpack: (packed: string) => object | undefined): Lasting[] {
   // revisions may differ in how many pieces they take
   const sizes = Map.groupBy(group, ({ labels }) => Number(labels.pieces));
   const tries = [...sizes].flatMap(([size, answers]) => revisionsOf(size, answers));
@@ -166,7 +166,7 @@ function newestOfRuns(group: readonly Answer[], unpack: (packed: string) => obje
 }
 
 /** The whole revisions among answers that say that a record has so many pieces. */
-function revisionsOf(size: number, answers: readonly Answer[]): { revision: number; text: () => string }[] {
+function revisionsOf(size: number, answers: readonly SeriesValue[]): { revision: number; text: () => string }[] {
   // who says that there are more pieces than there are has not sent all of them
   if (!(size > 0 && size <= answers.length)) return [];
   const places: Piece[][] = Array.from({ length: size }, () => []);
@@ -206,7 +206,7 @@ function asLabelled(job: Job, { user, recorded_by }: Record<string, string>): Jo
   };
 }
 
-function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJob[] {
+function jobsOf(store: Store, answers: readonly SeriesValue[], now: number): StoredJob[] {
   const records = recordsOf(answers).map((record) => ({
     ...record,
     whose: JSON.stringify([record.restart, record.labels]),

@@ -4,7 +4,7 @@ import type { Figures } from '../../recording/sealed/statistics.ts';
 import { cgroupTable, cpuTable, processEndTable, processTable, processTotalTable } from '../../sources/tables.ts';
 import {
   columnOf,
-  known,
+  ifFinite,
   largest,
   type Material,
   type NodeMaterial,
@@ -63,7 +63,7 @@ export function wholeCpu(material: Material, node: NodeMaterial): CpuUse | undef
   const ends = recorded === undefined || recorded.source === 'processes' ? 0 : ownEnds(material, node);
   const exact = wait4Of(material, node, least, ends);
   const usage = cgroupOf(node, cgroupTable.col.usage_us);
-  const increase = known(usage?.increase);
+  const increase = ifFinite(usage?.increase);
   if (increase !== undefined) {
     const whole = hasWholeCgroup(material, node, usage!);
     const grown = increase + (whole ? usage!.first : 0);
@@ -73,7 +73,7 @@ export function wholeCpu(material: Material, node: NodeMaterial): CpuUse | undef
     const unnoted = ends + (run > 0 ? RUN_REST_SECONDS : 0);
     const use: CpuUse = { seconds: without(own, grown / 1e6, floor, unnoted), source: 'cgroup' };
     if (node.agent?.service === true && !whole) use.sampled_only = true;
-    const most = known(usage?.rate?.max);
+    const most = ifFinite(usage?.rate?.max);
     if (most !== undefined) use.rate_max = most / 1e6;
     counts.push(use);
   }
@@ -91,7 +91,7 @@ export function wholeCpu(material: Material, node: NodeMaterial): CpuUse | undef
     counts.push({ seconds: processes, source: isMixed ? 'records and samples' : 'processes' });
   const byProcesses = addedUp === undefined ? recorded : counts.at(-1);
   if (node.agent?.scope.members === 'node') {
-    const busy = known(columnOf(node, cpuTable.col.busy_ms, { cpu: 'all' })?.increase);
+    const busy = ifFinite(columnOf(node, cpuTable.col.busy_ms, { cpu: 'all' })?.increase);
     if (busy !== undefined) counts.push({ seconds: busy / 1000, source: 'node' });
   }
   const best = moreOf(counts[0], byProcesses);
@@ -130,7 +130,7 @@ function areSeenOnce({ job }: Material, { agent }: NodeMaterial, sampled: readon
 function processTotal(material: Material, node: NodeMaterial): number | undefined {
   const { leftOut } = material;
   const cpu = leftOut === undefined ? undefined : columnOf(node, processTotalTable.col.cpu_us);
-  const grown = known(cpu?.increase);
+  const grown = ifFinite(cpu?.increase);
   if (cpu?.max === 0 && (isUnseen(material, node) || cameAfter(material, node))) return undefined;
   return grown === undefined ? undefined : (grown + cpu!.first) / 1e6;
 }

@@ -1,6 +1,6 @@
 import { intersect, lengthOf } from '../../base/intervals.ts';
 import { cgroupTable, cpuTable, processTotalTable } from '../../sources/tables.ts';
-import { columnOf, known, type Material, type NodeMaterial, wholeOf } from '../material.ts';
+import { columnOf, ifFinite, type Material, type NodeMaterial, wholeOf } from '../material.ts';
 import { recordedOn } from '../processes/on-node.ts';
 import { intervalsOf } from '../spans/select.ts';
 import { cpusOn } from './allocation.ts';
@@ -33,7 +33,7 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   switch (grown!.by) {
     case 'cgroup': {
       const looked = over(grown!.curve, asked);
-      const most = known(cgroupOf(node, cgroupTable.col.usage_us)?.rate?.max);
+      const most = ifFinite(cgroupOf(node, cgroupTable.col.usage_us)?.rate?.max);
       if (looked === undefined) return undefined;
       return {
         seconds,

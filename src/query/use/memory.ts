@@ -7,7 +7,7 @@ import {
   processMemoryTable,
   processTotalTable,
 } from '../../sources/tables.ts';
-import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum, wholeOf } from '../material.ts';
+import { columnOf, ifFinite, largest, type Material, type NodeMaterial, seriesOf, sum, wholeOf } from '../material.ts';
 import { lastSampledAlive, processPeak, processSeries } from '../processes/sampled.ts';
 import { sampleKey, sampleKeyAt } from '../processes/sampled-cpu.ts';
 import { isExact } from '../processes/set.ts';
@@ -50,7 +50,7 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
 function makeTruth(material: Material, node: NodeMaterial): MemoryTruth {
   const truth: MemoryTruth = {};
   const set = (key: keyof MemoryTruth, value: number | undefined): void => {
-    if (known(value) !== undefined) truth[key] = value!;
+    if (ifFinite(value) !== undefined) truth[key] = value!;
   };
   set('cgroup_peak', largest([cgroupOf(node, cgroupTable.col.memory_current_bytes)?.max, cgroupMark(material, node)]));
   set('cgroup_anon_max', cgroupOf(node, cgroupTable.col.memory_anon_bytes)?.max);
@@ -59,7 +59,8 @@ function makeTruth(material: Material, node: NodeMaterial): MemoryTruth {
   const recorded = recordedLives(material, node);
   const lives = part?.lives ?? sampledLives(material, node, recorded);
   // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
-  const total = material.range === undefined ? known(columnOf(node, processTotalTable.col.peak_bytes)?.max) : undefined;
+  const total =
+    material.range === undefined ? ifFinite(columnOf(node, processTotalTable.col.peak_bytes)?.max) : undefined;
   // each may lack processes: sampling those that come and go, records those that were killed
   const added = (): number | undefined => largest([peakTogether(timed(material, recorded)), peakTogether(lives)]);
   set('process_peaks_sum', total ?? added());
@@ -285,7 +286,7 @@ const SHM_PART = 0.05;
 function shmGrowth(node: NodeMaterial): number {
   const all = columnOf(node, meminfoTable.col.Shmem_bytes);
   if (all === undefined) return 0;
-  const mapped = largest(processSeries(node).map(({ columns }) => known(columns.rss_shmem_bytes?.max))) ?? 0;
+  const mapped = largest(processSeries(node).map(({ columns }) => ifFinite(columns.rss_shmem_bytes?.max))) ?? 0;
   return all.max - all.first - mapped;
 }
 

@@ -1,6 +1,6 @@
 import type { OwnUse } from '../../recording/folder/job.ts';
 import { agentTable } from '../../sources/tables.ts';
-import { columnOf, known, type Material, type NodeMaterial } from '../material.ts';
+import { columnOf, ifFinite, type Material, type NodeMaterial } from '../material.ts';
 import { type Curve, even, sumOf } from './curve.ts';
 import { countersOf } from './samples.ts';
 
@@ -20,7 +20,7 @@ export function runSeconds({ job }: Material, { node }: NodeMaterial): number {
 /** What the agent used in the cgroup of the job. */
 export function agentSeconds(node: NodeMaterial): number {
   if (node.agent?.scope.cgroup_with_agent !== true) return 0;
-  return (known(columnOf(node, agentTable.col.cpu_us)?.increase) ?? 0) / 1e6;
+  return (ifFinite(columnOf(node, agentTable.col.cpu_us)?.increase) ?? 0) / 1e6;
 }
 
 /** When its commands used that, as far as they noted it, or when that was over; in microseconds. */

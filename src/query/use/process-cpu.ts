@@ -1,4 +1,4 @@
-import { isOlder, isSeenOnce, processInterval, recordingBegan } from '../../recording/read/process-part.ts';
+import { isOlder, isSampledOnce, processInterval, recordingBegan } from '../../recording/read/process-part.ts';
 import { agentTable, processEndTable, processTable } from '../../sources/tables.ts';
 import { type Material, type NodeMaterial, seriesOf } from '../material.ts';
 import { joinSampled, type RecordedProcess, recordedOn } from '../processes/on-node.ts';
@@ -126,7 +126,7 @@ function lastBefore(moments: ArrayLike<number>, time: number): number {
 /** Whether a process was sampled once, and by no row later to have used more. */
 function isOnce({ times, used, isGone }: SampledCpu, looked: number, interval: number): boolean {
   const last = times.at(-1)!;
-  const once = isSeenOnce(isGone ? 'X' : undefined, times[0]!, isGone ? last : Math.max(last, looked), interval);
+  const once = isSampledOnce(isGone ? 'X' : undefined, times[0]!, isGone ? last : Math.max(last, looked), interval);
   return once && used.at(-1) === used[0];
 }
 

@@ -1,7 +1,7 @@
 import { counted } from '../../recording/read/process-part.ts';
 import { countList } from '../../sources/host/facts.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
-import { known, type Material, type NodeMaterial, type ProcessSeries } from '../material.ts';
+import { ifFinite, type Material, type NodeMaterial, type ProcessSeries } from '../material.ts';
 import { isEarlier, processCpuSeconds, processSeries } from '../processes/sampled.ts';
 import { SAMPLED_METRICS } from '../processes/samples.ts';
 
@@ -97,7 +97,7 @@ function* processesOn(material: Material, node: NodeMaterial): Generator<[cpu: n
   if (processes !== undefined) {
     for (let i = 0; i < processes.length; i++) {
       if (processes.node[i] !== node.node) continue;
-      yield [(processes.cpu_time[i]! || 0) / 1e6, (name) => known(processes.metrics.get(name)?.[i])];
+      yield [(processes.cpu_time[i]! || 0) / 1e6, (name) => ifFinite(processes.metrics.get(name)?.[i])];
     }
     return;
   }
@@ -109,7 +109,7 @@ function* processesOn(material: Material, node: NodeMaterial): Generator<[cpu: n
         const [column, factor] = SAMPLED.get(name) ?? [];
         if (column === undefined) return undefined;
         const values = series.columns[column];
-        return values && known((counted(values, older) ?? Number.NaN) * factor!);
+        return values && ifFinite((counted(values, older) ?? Number.NaN) * factor!);
       },
     ];
   }

@@ -16,7 +16,7 @@ import {
   processTotalTable,
 } from '../../sources/tables.ts';
 import type { KeyValues, NameIn, Table, TableColumn } from '../../table/table.ts';
-import { known, type Material, matching, type NodeMaterial } from '../material.ts';
+import { ifFinite, type Material, matching, type NodeMaterial } from '../material.ts';
 import { SAMPLED_CPU_COLUMNS, type SampledCpu, sampledCpu } from '../processes/sampled-cpu.ts';
 import type { TableDamage } from '../summarise.ts';
 import { type Curve, through } from './curve.ts';
@@ -158,7 +158,7 @@ export function countersOf<K extends string>(
       texts,
       counter({ name } = asked) {
         const { increase, integral } = columns[name] ?? {};
-        const grown = known(increase ?? integral);
+        const grown = ifFinite(increase ?? integral);
         if (grown === undefined) return undefined;
         return { curve: through([start, end], [0, grown])!, moments: [start, end] };
       },

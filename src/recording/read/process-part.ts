@@ -34,7 +34,7 @@ export function isOlder(start: number, began: number): boolean {
  * Whether a process was seen alive at one moment alone: it had gone at the next tick, or there was none. `end` is when it was
  * alive last, as far as its rows tell.
  */
-export function isSeenOnce(state: string | undefined, start: number, end: number, intervalSeconds: number): boolean {
+export function isSampledOnce(state: string | undefined, start: number, end: number, intervalSeconds: number): boolean {
   return state === 'X' ? end - start < 1.5e6 * intervalSeconds : end <= start;
 }
 

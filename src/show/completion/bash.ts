@@ -1,7 +1,7 @@
-import { lastWord, type Part, quote, type Takes, verbsOf } from './tree.ts';
+import { type CompletedVerb, lastWord, quote, type Takes, verbsOf } from './tree.ts';
 
 /** The script for bash. */
-export function bash(tree: Part): string {
+export function bash(tree: CompletedVerb): string {
   const verbs = verbsOf(tree);
   const several = tree.parts.filter(({ parts }) => parts.length > 0).map(({ name }) => name);
   const valued = verbs.flatMap(({ name, flags }) =>
@@ -67,7 +67,7 @@ complete -F _tacho tacho
 const list = (words: readonly string[]): string => quote(words.join(' '));
 
 /** What stands at which place after a verb. */
-function placeLines({ name, parts, places, variadic }: Part): string[] {
+function placeLines({ name, parts, places, variadic }: CompletedVerb): string[] {
   if (parts.length > 0)
     return [`    ${quote(`${name} 0`)}) words=${list(parts.map((part) => lastWord(part.name)))} ;;`];
   return places.map((takes, at) => {

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { lastWord, type Part, type Takes } from './tree.ts';
+import { type CompletedVerb, lastWord, type Takes } from './tree.ts';
 
 /**
  * The script for csh and tcsh: their own rules know nothing of verbs, so that they ask tacho, which is told the line. One
@@ -9,12 +9,12 @@ import { lastWord, type Part, type Takes } from './tree.ts';
 export const csh = (): string => "complete tacho 'p@*@`tacho completion csh --offer`@'\n";
 
 /** What could stand where a line ends. */
-export function offersFor(tree: Part, line: string, cwd = process.cwd()): string[] {
+export function offersFor(tree: CompletedVerb, line: string, cwd = process.cwd()): string[] {
   const words = line.trimStart().split(/\s+/).slice(1);
   const current = words.pop() ?? '';
   let verb = tree;
   let place = 0;
-  let flag: Part['flags'][number] | undefined;
+  let flag: CompletedVerb['flags'][number] | undefined;
   for (const word of words) {
     if (flag !== undefined) flag = undefined;
     else if (word === '--') return [];
@@ -27,7 +27,7 @@ export function offersFor(tree: Part, line: string, cwd = process.cwd()): string
   return found.filter((word) => word.startsWith(current));
 }
 
-function offersAt(verb: Part, place: number, current: string, cwd: string): string[] {
+function offersAt(verb: CompletedVerb, place: number, current: string, cwd: string): string[] {
   if (current.startsWith('-')) return verb.flags.flatMap(({ names }) => names);
   if (verb.parts.length > 0) return verb.parts.map(({ name }) => lastWord(name));
   const { places, variadic } = verb;

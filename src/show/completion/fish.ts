@@ -1,7 +1,7 @@
-import { type Flag, lastWord, type Part, quote, type Takes, verbsOf } from './tree.ts';
+import { type CompletedVerb, type Flag, lastWord, quote, type Takes, verbsOf } from './tree.ts';
 
 /** The script for fish. */
-export function fish(tree: Part): string {
+export function fish(tree: CompletedVerb): string {
   const lines = [
     '# Completion of tacho for fish: tacho completion fish | source',
     '# the words so far begin with these',
@@ -22,7 +22,7 @@ export function fish(tree: Part): string {
   return `${lines.join('\n')}\n`;
 }
 
-function verbLines(verb: Part): string[] {
+function verbLines(verb: CompletedVerb): string[] {
   const [word, above] = [lastWord(verb.name), verb.name.split(' ').slice(0, -1)];
   const at = quote(['__tacho_at', ...above].join(' '));
   const inside = `__tacho_in ${verb.name}`;

@@ -12,12 +12,12 @@ export interface Flag {
 }
 
 /** A verb, or the whole program. */
-export interface Part {
+export interface CompletedVerb {
   /** Of a verb's own verb both words: "db jobs". */
   readonly name: string;
   readonly help: string;
   readonly flags: readonly Flag[];
-  readonly parts: readonly Part[];
+  readonly parts: readonly CompletedVerb[];
   /** What stands where no flag does. */
   readonly places: readonly Takes[];
   /** The last of these may be given again and again. */
@@ -44,7 +44,7 @@ const argumentTakes = (argument: Argument): Takes =>
   argument.argChoices === undefined ? kindOf(argument.name()) : { what: 'choice', words: argument.argChoices };
 
 /** The commander tree, as far as completion is concerned. */
-export function treeOf(command: Command, above = ''): Part {
+export function treeOf(command: Command, above = ''): CompletedVerb {
   const help = command.createHelp();
   const name = `${above}${command.name()}`;
   return {
@@ -65,7 +65,7 @@ export function treeOf(command: Command, above = ''): Part {
 }
 
 /** Every verb, and the verbs that some of them have. */
-export const verbsOf = (tree: Part): Part[] => tree.parts.flatMap((verb) => [verb, ...verb.parts]);
+export const verbsOf = (tree: CompletedVerb): CompletedVerb[] => tree.parts.flatMap((verb) => [verb, ...verb.parts]);
 
 /** The last word of a verb's name. */
 export const lastWord = (name: string): string => name.slice(name.lastIndexOf(' ') + 1);

@@ -1,7 +1,7 @@
-import { lastWord, type Part, quote, type Takes } from './tree.ts';
+import { type CompletedVerb, lastWord, quote, type Takes } from './tree.ts';
 
 /** The script for zsh. */
-export function zsh(tree: Part): string {
+export function zsh(tree: CompletedVerb): string {
   return `#compdef tacho
 # Completion of tacho for zsh: source <(tacho completion zsh)
 _tacho() {
@@ -12,7 +12,7 @@ if [[ $funcstack[1] == _tacho ]]; then _tacho "$@"; else compdef _tacho tacho; f
 }
 
 /** The verbs of the program or of a verb, and what follows them. */
-function choose(part: Part, margin: string): string {
+function choose(part: CompletedVerb, margin: string): string {
   const lines = [
     'if ((CURRENT == 2)); then',
     '  if [[ $PREFIX == -* ]]; then',
@@ -43,7 +43,7 @@ const plain = (text: string): string =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-function specifications({ flags, places, variadic }: Part): string {
+function specifications({ flags, places, variadic }: CompletedVerb): string {
   const lines = flags.flatMap(({ names, help, takes }) =>
     names.map((name) => quote(`*${name}[${plain(help)}]${takes.what === 'nothing' ? '' : `:value:${action(takes)}`}`)),
   );

@@ -10,11 +10,11 @@ import { beginOf, tickOf } from '../../recording/read/buckets.ts';
 import type { Table } from '../../table/table.ts';
 import { writeLong } from './long.ts';
 import { writeNdjson } from './ndjson.ts';
-import { type Piece, union } from './node-batch.ts';
+import { type NodeBatch, union } from './node-batch.ts';
 import { type OmnistatFile, omnistatFiles } from './omnistat.ts';
 import { fileOutput, type Output, standardOutput } from './output.ts';
 import { writeLongParquet } from './parquet.ts';
-import { bytesOf, columnsOf, pieceOf, type Selected, selectedOf, tableNames } from './select.ts';
+import { bytesOf, columnsOf, nodeBatchOf, type Selected, selectedOf, tableNames } from './select.ts';
 import { type Lane, lanesOf, type WideForm, writeWide } from './wide.ts';
 
 export interface ExportOptions extends SpanQuery, Coarse {
@@ -187,7 +187,10 @@ class TableExport {
   }
 
   /** All series there are, and their samples, no more at a time than memory should hold. */
-  windows(convert: (piece: Piece) => Piece = (piece) => piece): { lanes: Lane[]; windows: AsyncIterable<Piece[]> } {
+  windows(convert: (piece: NodeBatch) => NodeBatch = (piece) => piece): {
+    lanes: Lane[];
+    windows: AsyncIterable<NodeBatch[]>;
+  } {
     const columns = this.table.columns.map((c) => c.name);
     // what holds, and what a counter grew by, goes on from one stretch to the next
     const isWhole = this.table.sparse === true || this.options.rates === true;
@@ -208,7 +211,7 @@ class TableExport {
     }
     const grid = gridOf(this.selected, this.table, this.interval);
     const self = this;
-    const windows = async function* (): AsyncGenerator<Piece[]> {
+    const windows = async function* (): AsyncGenerator<NodeBatch[]> {
       // windows end where ticks end, so that no row is torn in two
       const sampled = self.interval === undefined ? grid : Math.min(grid, self.sampled);
       const ticks = Math.ceil((to - from + 1) / parts / grid);
@@ -225,12 +228,12 @@ class TableExport {
     return this.selected.some(({ name }) => name !== undefined);
   }
 
-  private async *pieces(): AsyncGenerator<Piece> {
+  private async *pieces(): AsyncGenerator<NodeBatch> {
     yield* this.each(this.table.columns.map((c) => c.name));
   }
 
   /** What every node of every job recorded. */
-  private *each(columns: readonly string[], window: Intervals = ALWAYS): Generator<Piece> {
+  private *each(columns: readonly string[], window: Intervals = ALWAYS): Generator<NodeBatch> {
     const damaged = (file: string, what: string, lost: boolean): void => {
       if (this.said.has(what)) return;
       this.said.add(what);
@@ -241,7 +244,7 @@ class TableExport {
     for (const one of this.selected) {
       const intervals = intersect(one.intervals, window);
       for (const node of one.recording.nodes) {
-        const piece = pieceOf(one, node, this.table.name, {
+        const piece = nodeBatchOf(one, node, this.table.name, {
           columns,
           intervals,
           damaged,
@@ -260,7 +263,7 @@ class TableExport {
   }
 }
 
-async function* once(pieces: Piece[]): AsyncGenerator<Piece[]> {
+async function* once(pieces: NodeBatch[]): AsyncGenerator<NodeBatch[]> {
   yield pieces;
 }
 

@@ -2,7 +2,7 @@ import { cell, line } from '../../base/csv.ts';
 import { putIso, putNumber, putWhole, WIDEST } from '../../base/number-text.ts';
 import { isNumber } from '../../recording/read/batch.ts';
 import type { Table } from '../../table/table.ts';
-import { keysOf, type Piece } from './node-batch.ts';
+import { keysOf, type NodeBatch } from './node-batch.ts';
 import type { Output } from './output.ts';
 import { type TextBuffer, writePieces } from './text-buffer.ts';
 
@@ -26,7 +26,7 @@ export function longHeader(table: Table, recordings = false): string[] {
 export async function writeLong(
   output: Output,
   table: Table,
-  pieces: AsyncIterable<Piece>,
+  pieces: AsyncIterable<NodeBatch>,
   form: LongForm = {},
 ): Promise<number> {
   const header = line(longHeader(table, form.recordings));
@@ -41,7 +41,7 @@ interface Source {
   cells: Buffer[];
 }
 
-function writePiece(text: TextBuffer, table: Table, piece: Piece, form: LongForm): void {
+function writePiece(text: TextBuffer, table: Table, piece: NodeBatch, form: LongForm): void {
   const { batch } = piece;
   const epoch = form.epoch === true;
   const whose = [piece.node, piece.job, ...(form.recordings === true ? [piece.recording ?? ''] : [])];

@@ -2,7 +2,7 @@ import { putIso, putNumber, putWhole, WIDEST } from '../../base/number-text.ts';
 import { isNumber } from '../../recording/read/batch.ts';
 import type { Table } from '../../table/table.ts';
 import type { LongForm } from './long.ts';
-import { keysOf, type Piece } from './node-batch.ts';
+import { keysOf, type NodeBatch } from './node-batch.ts';
 import type { Output } from './output.ts';
 import { type TextBuffer, writePieces } from './text-buffer.ts';
 
@@ -13,13 +13,13 @@ const TIME = Buffer.from('{"time":');
 export async function writeNdjson(
   output: Output,
   table: Table,
-  pieces: AsyncIterable<Piece>,
+  pieces: AsyncIterable<NodeBatch>,
   form: LongForm = {},
 ): Promise<number> {
   return writePieces(output, '', pieces, (text, piece) => writePiece(text, table, piece, form));
 }
 
-function writePiece(text: TextBuffer, table: Table, piece: Piece, form: LongForm): void {
+function writePiece(text: TextBuffer, table: Table, piece: NodeBatch, form: LongForm): void {
   const { batch } = piece;
   const epoch = form.epoch === true;
   const columns = table.columns.map((column) => {

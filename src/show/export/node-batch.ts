@@ -2,7 +2,7 @@ import type { Batch } from '../../recording/read/batch.ts';
 import type { Column, Table } from '../../table/table.ts';
 
 /** What one node of one job recorded of a table: what every layout is made of. */
-export interface Piece {
+export interface NodeBatch {
   /** The id of the job. */
   job: string;
   /** Where jobs have several recordings: which of them. */

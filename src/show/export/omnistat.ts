@@ -1,7 +1,7 @@
 import type { Batch, TextColumn } from '../../recording/read/batch.ts';
 import { gpuTable, networkTable } from '../../sources/tables.ts';
 import { type Column, gauge, type KeyName, type NameIn, type Table, type TableColumn } from '../../table/table.ts';
-import { filterRows, keysOf, type Piece } from './node-batch.ts';
+import { filterRows, keysOf, type NodeBatch } from './node-batch.ts';
 
 /**
  * The two files that Omnistat's query tool exports, so that programs written for them go on working.
@@ -15,7 +15,7 @@ export interface OmnistatFile {
   table: Table;
   /** Header rows below the metric's name. */
   levels: readonly string[];
-  convert(piece: Piece, memory: ReadonlyMap<string, number>): Piece;
+  convert(piece: NodeBatch, memory: ReadonlyMap<string, number>): NodeBatch;
 }
 
 const column = (name: string, decimals = 3): Column => gauge(name, 'count', '', 'float', decimals);

@@ -5,7 +5,7 @@ import { makeFolder } from '../../base/folder.ts';
 import { type Batch, isNumber, type TextColumn } from '../../recording/read/batch.ts';
 import { ParquetWriter, parquetColumns, tableMetadata } from '../../recording/sealed/parquet/write.ts';
 import type { Table } from '../../table/table.ts';
-import type { Piece } from './node-batch.ts';
+import type { NodeBatch } from './node-batch.ts';
 import { attempt } from './output.ts';
 
 /** A table whose keys are those of a long file: node and job come first. */
@@ -26,7 +26,7 @@ export function writeLongParquet(
   file: string,
   table: Table,
   groups: readonly (readonly string[])[],
-  read: (columns: readonly string[]) => Piece[],
+  read: (columns: readonly string[]) => NodeBatch[],
   recordings = false,
 ): { rows: number; bytes: number } {
   const part = `${file}.part`;
@@ -89,7 +89,11 @@ export function writeLongParquet(
   }
 }
 
-function numbers(pieces: readonly Piece[], rows: number, of: (batch: Batch) => Float64Array | undefined): Float64Array {
+function numbers(
+  pieces: readonly NodeBatch[],
+  rows: number,
+  of: (batch: Batch) => Float64Array | undefined,
+): Float64Array {
   const all = new Float64Array(rows);
   let at = 0;
   for (const { batch } of pieces) {
@@ -102,7 +106,7 @@ function numbers(pieces: readonly Piece[], rows: number, of: (batch: Batch) => F
 }
 
 /** The same text in every row of a piece. */
-function labels(pieces: readonly Piece[], rows: number, of: (piece: Piece) => string): TextColumn {
+function labels(pieces: readonly NodeBatch[], rows: number, of: (piece: NodeBatch) => string): TextColumn {
   const codes = new Uint32Array(rows);
   let at = 0;
   pieces.forEach(({ batch }, i) => {
@@ -112,7 +116,7 @@ function labels(pieces: readonly Piece[], rows: number, of: (piece: Piece) => st
   return merged({ codes, values: pieces.map(of) });
 }
 
-function words(pieces: readonly Piece[], rows: number, name: string): TextColumn {
+function words(pieces: readonly NodeBatch[], rows: number, name: string): TextColumn {
   const codes = new Uint32Array(rows);
   const values = [''];
   let at = 0;

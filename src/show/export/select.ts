@@ -12,7 +12,7 @@ import { tableOf } from '../../recording/folder/describe.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
 import type { Table } from '../../table/table.ts';
-import type { Piece } from './node-batch.ts';
+import type { NodeBatch } from './node-batch.ts';
 
 /** One recording of the export, its job's id, and what of it is wanted. */
 export interface Selected {
@@ -79,7 +79,7 @@ export function columnsOf(node: NodeRecording, table: string, asked: readonly st
   return { ...described, columns: asked.flatMap((name) => described.columns.find((c) => c.name === name) ?? []) };
 }
 
-export interface PieceOptions {
+export interface NodeBatchOptions {
   columns?: readonly string[];
   intervals: Intervals;
   /** Microseconds: that asked for (undefined: samples as they were taken), and that at which samples were taken. */
@@ -91,12 +91,12 @@ export interface PieceOptions {
 }
 
 /** What a node recorded of a table in some stretches of time; undefined when that is nothing. */
-export function pieceOf(
+export function nodeBatchOf(
   { job, name }: Pick<Selected, 'job' | 'name'>,
   node: NodeRecording,
   table: string,
-  options: PieceOptions,
-): Piece | undefined {
+  options: NodeBatchOptions,
+): NodeBatch | undefined {
   const { intervals, columns } = options;
   for (const lost of node.lost?.filter((each) => each.table === table) ?? []) {
     const file = path.join(node.folder, lost.file);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { batchOf, memoryOutput, type Row, stream } from '../../../test/made/export-recording.ts';
 import { tickOf } from '../../recording/read/buckets.ts';
 import { counter, gauge, type Table } from '../../table/table.ts';
-import type { Piece } from './node-batch.ts';
+import type { NodeBatch } from './node-batch.ts';
 import { type Lane, lanesOf, type WideForm, writeWide } from './wide.ts';
 
 const table: Table = {
@@ -21,7 +21,7 @@ const row = (seconds: number, disk: string, read_bytes: number, busy_percent = N
   busy_percent,
 });
 
-function form(pieces: readonly Piece[], more: Partial<WideForm> = {}): WideForm {
+function form(pieces: readonly NodeBatch[], more: Partial<WideForm> = {}): WideForm {
   return {
     table,
     metrics: table.columns,
@@ -36,7 +36,7 @@ function form(pieces: readonly Piece[], more: Partial<WideForm> = {}): WideForm 
 }
 
 test('a row a tick and a column a metric, node and key; nodes whose clocks differ by a little meet in one row', async () => {
-  const pieces: Piece[] = [
+  const pieces: NodeBatch[] = [
     { job: '1', node: 'n10', batch: batchOf(table, [row(0.004, 'sda', 10, 0.5), row(1.003, 'sda', 20, 1)]) },
     {
       job: '1',
@@ -60,7 +60,7 @@ test('a row a tick and a column a metric, node and key; nodes whose clocks diffe
 });
 
 test('of two samples in one tick the newer is taken, and ticks without any sample have no row', async () => {
-  const pieces: Piece[] = [
+  const pieces: NodeBatch[] = [
     { job: '1', node: 'a', batch: batchOf(table, [row(0, 'x', 1), row(0.5, 'x', 2), row(60, 'x', 3)]) },
   ];
   const output = memoryOutput();
@@ -74,8 +74,8 @@ test('of two samples in one tick the newer is taken, and ticks without any sampl
 
 test('windows of time give the same file as one piece', async () => {
   const rows = Array.from({ length: 20 }, (_, i) => row(i, 'x', i * i, i / 10));
-  const whole: Piece[] = [{ job: '1', node: 'a', batch: batchOf(table, rows) }];
-  const parts = [rows.slice(0, 7), rows.slice(7, 8), rows.slice(8)].map((some): Piece[] => [
+  const whole: NodeBatch[] = [{ job: '1', node: 'a', batch: batchOf(table, rows) }];
+  const parts = [rows.slice(0, 7), rows.slice(7, 8), rows.slice(8)].map((some): NodeBatch[] => [
     { job: '1', node: 'a', batch: batchOf(table, some) },
   ]);
   const one = memoryOutput();
@@ -87,7 +87,7 @@ test('windows of time give the same file as one piece', async () => {
 
 test('a sparse table holds a sample until the next one, and not beyond the last', async () => {
   const sparse: Table = { ...table, sparse: true };
-  const pieces: Piece[] = [
+  const pieces: NodeBatch[] = [
     { job: '1', node: 'a', batch: batchOf(sparse, [row(0, 'x', 1), row(3, 'x', 4)]) },
     {
       job: '1',
@@ -120,7 +120,7 @@ test('a tick begins a little early, because agents may wake early', () => {
 });
 
 test('intervals below a second show milliseconds', async () => {
-  const pieces: Piece[] = [{ job: '1', node: 'a', batch: batchOf(table, [row(0, 'x', 1), row(0.25, 'x', 2)]) }];
+  const pieces: NodeBatch[] = [{ job: '1', node: 'a', batch: batchOf(table, [row(0, 'x', 1), row(0.25, 'x', 2)]) }];
   const output = memoryOutput();
   const metrics = table.columns.slice(0, 1);
   await writeWide(output, form(pieces, { metrics, interval: 250_000 }), stream(pieces));

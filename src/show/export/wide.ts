@@ -3,7 +3,7 @@ import { putFloat, putNumber, putTime, putWhole, WIDEST } from '../../base/numbe
 import { byName } from '../../recording/folder/open.ts';
 import { tickOf } from '../../recording/read/buckets.ts';
 import type { Column, Table } from '../../table/table.ts';
-import { keysOf, type Piece } from './node-batch.ts';
+import { keysOf, type NodeBatch } from './node-batch.ts';
 import type { Output } from './output.ts';
 import { TextBuffer } from './text-buffer.ts';
 
@@ -34,7 +34,7 @@ export interface WideForm {
 }
 
 /** The series of some pieces, in the order people expect: node 2 before node 10. */
-export function lanesOf(pieces: readonly Piece[], known: readonly Lane[] = []): Lane[] {
+export function lanesOf(pieces: readonly NodeBatch[], known: readonly Lane[] = []): Lane[] {
   const lanes = new Map<string, Lane>(known.map((lane) => [nameOf(lane), lane]));
   for (const { batch, ...whose } of pieces) {
     for (let s = 0; s + 1 < batch.series.length; s++) {
@@ -76,7 +76,7 @@ export function wideHeader(form: WideForm): string {
  * A wide CSV file: a row a tick, a column a metric and series. `windows` hands over the samples, one stretch of time
  * after the other, so that no more than a stretch is in memory.
  */
-export async function writeWide(output: Output, form: WideForm, windows: AsyncIterable<Piece[]>): Promise<number> {
+export async function writeWide(output: Output, form: WideForm, windows: AsyncIterable<NodeBatch[]>): Promise<number> {
   const text = new TextBuffer(output);
   text.put(wideHeader(form));
   let rows = 0;
@@ -98,7 +98,7 @@ function moveTo(cursor: Cursor, next: number, interval: number): void {
   cursor.tick = next < cursor.end ? tickOf(cursor.time[next]!, interval) : Number.POSITIVE_INFINITY;
 }
 
-function writeWindow(text: TextBuffer, form: WideForm, pieces: readonly Piece[]): number {
+function writeWindow(text: TextBuffer, form: WideForm, pieces: readonly NodeBatch[]): number {
   const { metrics, lanes, interval } = form;
   const width = lanes.length;
   const cursors: (Cursor | undefined)[] = new Array(width).fill(undefined);

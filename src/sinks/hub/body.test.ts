@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { packAppend, unpackAppend } from './body.ts';
-import type { Piece } from './protocol.ts';
+import type { TableBytes } from './protocol.ts';
 
 test('what is packed comes out again', () => {
   const piece = fc.record({
@@ -15,7 +15,7 @@ test('what is packed comes out again', () => {
   });
   fc.assert(
     fc.property(fc.array(piece), (all) => {
-      const pieces = all.map((p): Piece => [p.stream, p.table, p.part, p.from, p.bytes.length]);
+      const pieces = all.map((p): TableBytes => [p.stream, p.table, p.part, p.from, p.bytes.length]);
       const body = packAppend(
         pieces,
         all.map((p) => p.bytes),

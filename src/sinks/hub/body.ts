@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync } from 'node:zlib';
 import { statedSize, unzstd } from '../../base/unzstd.ts';
-import { LARGEST_SAMPLES, type Piece } from './protocol.ts';
+import { LARGEST_SAMPLES, type TableBytes } from './protocol.ts';
 
 /** Rows of numbers: level 3 takes more time for more bytes. */
 const COMPRESS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
@@ -9,12 +9,12 @@ const COMPRESS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 const LONGEST_LIST = 1 << 19;
 
 /** The body of POST /v1/append: a line of JSON that lists the pieces, then their bytes one after the other; zstd. */
-export function packAppend(pieces: readonly Piece[], bytes: readonly Uint8Array[]): Buffer {
+export function packAppend(pieces: readonly TableBytes[], bytes: readonly Uint8Array[]): Buffer {
   return zstdCompressSync(Buffer.concat([Buffer.from(`${JSON.stringify(pieces)}\n`), ...bytes]), COMPRESS);
 }
 
 export interface Unpacked {
-  pieces: Piece[];
+  pieces: TableBytes[];
   /** The bytes of each piece, in the same order. */
   bytes: Buffer[];
 }
@@ -41,7 +41,7 @@ export function unpackAppend(body: Buffer, largest = LARGEST_SAMPLES): Unpacked 
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
-function isPiece(piece: unknown): piece is Piece {
+function isPiece(piece: unknown): piece is TableBytes {
   if (!Array.isArray(piece) || piece.length !== 5) return false;
   const [stream, table, part, from, length] = piece;
   return isCount(stream) && typeof table === 'string' && isCount(part) && part > 0 && isCount(from) && isCount(length);

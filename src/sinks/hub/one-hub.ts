@@ -9,9 +9,9 @@ import {
   type AppendReply,
   ONE_RECORDING,
   type OpenReply,
-  type Piece,
   type RecordReply,
   type RecordRequest,
+  type TableBytes,
 } from './protocol.ts';
 import { HubStream } from './stream.ts';
 
@@ -137,7 +137,7 @@ export class OneHub {
 
   /** One request with the next samples of all streams. */
   private async sendSome(): Promise<{ more: boolean; trouble?: string; progress: boolean }> {
-    const pieces: Piece[] = [];
+    const pieces: TableBytes[] = [];
     const bytes: Buffer[] = [];
     const from: { stream: HubStream; table: string }[] = [];
     const open = [...this.streams.values()].filter((stream) => stream.id !== undefined && !stream.done);

@@ -55,7 +55,7 @@ export interface OpenReply {
 }
 
 /** A run of bytes of one table: stream, table, part, first byte, number of bytes. */
-export type Piece = [stream: number, table: string, part: number, from: number, length: number];
+export type TableBytes = [stream: number, table: string, part: number, from: number, length: number];
 
 export interface AppendReply {
   /** How much the hub has now, of every table in the request: stream, table, part, bytes. */

@@ -6,7 +6,7 @@ import type { Sink } from '../sink.ts';
 import { addDropped, type Dropped, readDropped } from './dropped.ts';
 import type { StreamState } from './streams.ts';
 
-export interface FoundPart {
+export interface SpooledPart {
   state: StreamState;
   table: string;
   part: number;
@@ -21,11 +21,11 @@ export interface FoundPart {
 }
 
 /** Every part in the spool, with its size. */
-export function spoolParts(states: readonly StreamState[]): FoundPart[] {
-  const found: FoundPart[] = [];
+export function spoolParts(states: readonly StreamState[]): SpooledPart[] {
+  const found: SpooledPart[] = [];
   for (const state of states) {
     for (const [table, { live, numbered, newest }] of state.parts) {
-      const add = (name: string, part: number, kind: Pick<FoundPart, 'live' | 'packed' | 'newest'>): void => {
+      const add = (name: string, part: number, kind: Pick<SpooledPart, 'live' | 'packed' | 'newest'>): void => {
         const file = path.join(state.folder, name);
         const stat = fs.statSync(file, { throwIfNoEntry: false });
         if (stat === undefined) return;
@@ -47,7 +47,7 @@ export function spoolParts(states: readonly StreamState[]): FoundPart[] {
  * is known only when the sink says so. Returns how much is free, and how many rows some sink will never have.
  */
 export function makeRoom(
-  parts: readonly FoundPart[],
+  parts: readonly SpooledPart[],
   bytes: number,
   sinks: readonly Sink[],
 ): { free: number; lost: number } {
@@ -73,7 +73,7 @@ export function makeRoom(
 
 const kindOf = (sink: Sink): string => sink.name.split(' ', 1)[0]!;
 
-function holds(sink: Sink, { state, table, part }: FoundPart): 'stored' | 'partly' | 'nothing' {
+function holds(sink: Sink, { state, table, part }: SpooledPart): 'stored' | 'partly' | 'nothing' {
   const stored = sink.stored(state, table);
   if (stored !== undefined && stored.part > part) return 'stored';
   const sent = sink.sent?.(state, table) ?? stored;
@@ -81,7 +81,7 @@ function holds(sink: Sink, { state, table, part }: FoundPart): 'stored' | 'partl
 }
 
 /** Returns how many rows it has. */
-function note({ state, table, part, file }: FoundPart, sinks: readonly string[]): number {
+function note({ state, table, part, file }: SpooledPart, sinks: readonly string[]): number {
   const known = readDropped(state.folder);
   const rows = partRows(file);
   const from = { part, bytes: 0 };
@@ -93,7 +93,7 @@ function note({ state, table, part, file }: FoundPart, sinks: readonly string[])
   return rows.rows;
 }
 
-function remove({ state, table, part, newest, file, packed, size }: FoundPart): number {
+function remove({ state, table, part, newest, file, packed, size }: SpooledPart): number {
   const plain = path.join(state.folder, partName(table, part));
   if (newest) {
     // empty, but there: its number is taken

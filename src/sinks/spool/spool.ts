@@ -9,7 +9,7 @@ import { liveName, partName } from '../../recording/folder/part-name.ts';
 import { compressPart } from '../../recording/live/append.ts';
 import { isStored } from '../hub/is-stored.ts';
 import type { Sink } from '../sink.ts';
-import { type FoundPart, makeRoom, spoolParts } from './spool-room.ts';
+import { makeRoom, type SpooledPart, spoolParts } from './spool-room.ts';
 import { type StreamState, type Streams, spoolStreams } from './streams.ts';
 
 export interface SpoolOptions {
@@ -116,7 +116,7 @@ export class Spool {
     }
   }
 
-  private seeLoose(parts: readonly FoundPart[]): void {
+  private seeLoose(parts: readonly SpooledPart[]): void {
     const there = new Map(
       parts.flatMap(({ packed, live, size, file, modified }) =>
         packed || live || size === 0 ? [] : [[file, modified]],
@@ -144,7 +144,7 @@ export class Spool {
   }
 
   /** What was left by agents that were killed, and what nobody writes to any more. */
-  private sealEarly(parts: readonly FoundPart[], over: boolean): void {
+  private sealEarly(parts: readonly SpooledPart[], over: boolean): void {
     for (const { state, table, part, live, file, packed, size } of parts) {
       if (packed || size === 0) continue;
       if (!live) {
@@ -157,7 +157,7 @@ export class Spool {
     }
   }
 
-  private giveUp(parts: readonly FoundPart[]): void {
+  private giveUp(parts: readonly SpooledPart[]): void {
     const { limitBytes } = this.options;
     const made = makeRoom(parts, this.bytes - limitBytes, this.sinks);
     this.bytes -= made.free;

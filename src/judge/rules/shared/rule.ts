@@ -39,7 +39,7 @@ export interface Sureness {
 type Of<T, H, L> = T | ((hit: H, facts: RuleContext, limits: L) => T);
 
 /** What is said of a hit: the figures that `when` found. */
-export interface Words<H, L = Thresholds> {
+export interface FindingText<H, L = Thresholds> {
   severity: Of<Severity, H, L>;
   /** One sentence: what is the matter. */
   say: Of<string, H, L>;
@@ -80,7 +80,7 @@ export interface Hit {
 
 /** One thing that the judge looks for, as data: what it needs, when it holds, and what is then said. */
 export function rule<H, L extends Thresholds>(
-  definition: About<L> & { when(facts: RuleContext, limits: L): H[] | NotJudged } & Words<H, L>,
+  definition: About<L> & { when(facts: RuleContext, limits: L): H[] | NotJudged } & FindingText<H, L>,
 ): Rule<L> {
   const { when, severity, say, evidence, advise, confidence, ...about } = definition;
   const words = { severity, say, evidence, advise, confidence };
@@ -88,7 +88,7 @@ export function rule<H, L extends Thresholds>(
     ...about,
     when(facts, limits) {
       const hits = when(facts, limits);
-      return Array.isArray(hits) ? hits.map((figures) => hit(words as Words<H>, figures)) : hits;
+      return Array.isArray(hits) ? hits.map((figures) => hit(words as FindingText<H>, figures)) : hits;
     },
   });
 }
@@ -118,7 +118,7 @@ export function ruleOfCases<L extends Thresholds>({
 export const together = <T>(all: T[]): T[][] => (all.length === 0 ? [] : [all]);
 
 /** Figures, and what is said of them. */
-export const hit = <H, L = Thresholds>(words: Words<H, L>, figures: H): Hit => ({
+export const hit = <H, L = Thresholds>(words: FindingText<H, L>, figures: H): Hit => ({
   finding(id, facts, limits) {
     const of = <T>(each: Of<T, H, L>): T =>
       typeof each === 'function'
