@@ -245,7 +245,7 @@ const gpu = z.strictObject({
   gpu: words.describe('The library’s number of the card; "0:mig-1" is a MIG instance of card 0.'),
   vendor: words.exactOptional(),
   model: words.exactOptional(),
-  own: optional(z.boolean(), 'Whether the card is the job’s; not there when that could not be told.'),
+  own: optional(z.boolean(), 'Whether the card is the job’s; not there when that is not known.'),
   samples: z.number(),
   recorded_seconds: seconds.describe('From its first to its last sample.'),
   utilization_mean: share.exactOptional(),
@@ -333,11 +333,15 @@ const work = z
 export type WorkReport = z.infer<typeof work>;
 
 const records = z.strictObject({
-  records: z.number().describe('Processes that recorded their end.'),
-  starts: z.number().describe('Those that only told of their start: killed, or still running.'),
+  records: z.number().describe('Processes whose end was recorded, by themselves or their parents.'),
+  starts: z.number().describe('Those that recorded only their start: killed, or still running.'),
   samples: z.number().describe('Those that only sampling saw.'),
-  told: z.number().describe('Of these, reported by their parents: killed, or not able to record themselves.'),
-  threads: z.number().describe('Of the first, but those that were told of: how many threads these had is not known.'),
+  by_parent: z
+    .number()
+    .describe('Of `records`, those that only their parents reported: killed, or not able to record themselves.'),
+  threads: z
+    .number()
+    .describe('Threads of the processes that recorded themselves; of those that a parent reported they are not known.'),
   failed: z.number().describe('Ended with a code other than 0, or by a signal.'),
   cpu_seconds: seconds.describe('CPU time in records.'),
   sampled_cpu_seconds: seconds.describe('CPU time of the others, as far as sampling saw it.'),

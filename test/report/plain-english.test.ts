@@ -102,7 +102,7 @@ test('the share of the CPU time that no record explains is told, why only when i
     records: 0,
     starts: 1,
     samples: 0,
-    told: 0,
+    by_parent: 0,
     threads: 0,
     failed: 0,
     cpu_seconds: 0,
@@ -145,7 +145,15 @@ test('the share of the CPU time that no record explains is told, why only when i
 
 test('what sampling saw is of the processes that left no record', () => {
   const card = report(sleep());
-  const records = { records: 2, starts: 0, told: 0, threads: 2, failed: 0, cpu_seconds: 1, sampled_cpu_seconds: 6 };
+  const records = {
+    records: 2,
+    starts: 0,
+    by_parent: 0,
+    threads: 2,
+    failed: 0,
+    cpu_seconds: 1,
+    sampled_cpu_seconds: 6,
+  };
   const words = (samples: number) => recordsText({ ...card, records: { ...records, samples } });
   assert.match(words(5)!, /, 5 processes only sampled, sampling saw 6\.0 s of their CPU time$/);
   assert.match(words(1)!, /, 1 process only sampled, sampling saw 6\.0 s of its CPU time$/);

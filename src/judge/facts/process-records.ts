@@ -10,7 +10,7 @@ export function recordsOf({ processes }: Material, nodes: readonly NodeReport[])
     records: 0,
     starts: 0,
     samples: 0,
-    told: 0,
+    by_parent: 0,
     threads: 0,
     failed: 0,
     cpu_seconds: 0,
@@ -20,7 +20,7 @@ export function recordsOf({ processes }: Material, nodes: readonly NodeReport[])
     const source = processes.source[i];
     const spent = (processes.cpu_time[i]! || 0) / 1e6;
     if (source === 'record') found.threads += processes.threads[i]! || 0;
-    if (source === 'parent') found.told++;
+    if (source === 'parent') found.by_parent++;
     if (source === 'record' || source === 'parent') {
       found.records++;
       found.cpu_seconds += spent;

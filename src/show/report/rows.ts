@@ -208,8 +208,8 @@ export function processNote(report: Report): string | undefined {
   const parts: string[] = [];
   if (total > 1 && (total > shown || programs.length > 1)) parts.push(`${count(total, 'process', 'processes')} total`);
   if (r !== undefined && r.failed > 0 && total > 1) parts.push(`${figure(r.failed)} failed`);
-  if (r !== undefined && r.told > 0)
-    parts.push(`${figure(r.told)} reported by ${r.told === 1 ? 'its parent' : 'their parents'} only`);
+  if (r !== undefined && r.by_parent > 0)
+    parts.push(`${figure(r.by_parent)} reported by ${r.by_parent === 1 ? 'its parent' : 'their parents'} only`);
   if (r !== undefined && r.starts > 0) parts.push(`${figure(r.starts)} killed or still running`);
   const lost = (r?.unexplained ?? 0) * (s.cpu_seconds ?? 0);
   if (lost >= WORTH_SECONDS && (r?.unexplained ?? 0) >= WORTH_SAYING)
@@ -261,12 +261,12 @@ export function processRows(report: Report, most: number): Rows {
 export function recordsText({ job, records: r, summary, quality }: Report): string | undefined {
   if (r === undefined) return undefined;
   const parts: string[] = [];
-  const own = r.records - r.told;
+  const own = r.records - r.by_parent;
   if (own > 0)
     parts.push(`${count(own, 'process', 'processes')} recorded to the end, with ${count(r.threads, 'thread')}`);
-  if (r.told > 0)
+  if (r.by_parent > 0)
     parts.push(
-      `${count(r.told, 'process', 'processes')} reported by ${r.told === 1 ? 'its parent' : 'their parents'} (killed, or not able to record ${r.told === 1 ? 'itself' : 'themselves'})`,
+      `${count(r.by_parent, 'process', 'processes')} reported by ${r.by_parent === 1 ? 'its parent' : 'their parents'} (killed, or not able to record ${r.by_parent === 1 ? 'itself' : 'themselves'})`,
     );
   if (r.failed > 0) parts.push(`${figure(r.failed)} failed`);
   // they may have told of it, and nobody could write it down
