@@ -1,7 +1,7 @@
 import { PAPIEX_METRICS } from '../import/epmt/tables.ts';
 import { NUMBERS, TEXTS } from '../query/processes/set.ts';
 import { PROCESS_METRICS } from '../sources/records/tables.ts';
-import type { CopyWriter } from './copy-write.ts';
+import { type CopyWriter, storable } from './copy-write.ts';
 
 /** How a column's values are kept: whole numbers, any numbers, epoch microseconds as a time, text, JSON. */
 export type Kind = 'integer' | 'bigint' | 'double' | 'time' | 'text' | 'json';
@@ -49,12 +49,39 @@ export function numberColumn(column: string, kind: Exclude<Kind, 'text' | 'json'
 }
 
 export function textColumn(column: string, values: readonly string[]): Written {
-  return { columns: [column], write: (to, row) => to.text(values[row]!) };
+  const write = repeatedText();
+  return { columns: [column], write: (to, row) => write(to, values[row]!) };
+}
+
+/** Writes texts, of which many are like the one before: that is in bytes already. */
+function repeatedText(): (to: CopyWriter, text: string) => void {
+  let last = '';
+  let bytes: Uint8Array | undefined;
+  return (to, text) => {
+    if (text !== last || bytes === undefined) {
+      // the first time it may be the only one
+      bytes = text === last && text !== '' ? Buffer.from(storable(text)) : undefined;
+      last = text;
+    }
+    if (bytes === undefined) to.text(text);
+    else to.bytes(bytes);
+  };
+}
+
+/** Whether a column says nothing of any row: then it need not be written. */
+export function isEmpty(values: Numbers | readonly string[], rows: number): boolean {
+  for (let row = 0; row < rows; row++) {
+    const value = values[row]!;
+    if (value !== '' && !Number.isNaN(value)) return false;
+  }
+  return true;
 }
 
 /** The metrics that are there: those with a column, and `more` for the rest. */
 export function metricColumns(metrics: ReadonlyMap<string, Float64Array>): Written[] {
-  const known = METRICS.filter((metric) => metrics.has(metric));
+  const isFilled = (values: Float64Array | undefined): boolean =>
+    values !== undefined && !isEmpty(values, values.length);
+  const known = METRICS.filter((metric) => isFilled(metrics.get(metric)));
   const values = known.map((metric) => metrics.get(metric)!);
   // most of a row: without a call for each of them
   const own: Written = { columns: known.map(metricColumn), write: (to, row) => to.doubles(values, row) };

@@ -23,6 +23,8 @@ export interface CopyWriter {
   /** True, or NULL. */
   truth(value: boolean): void;
   text(value: string): void;
+  /** Text in bytes. */
+  bytes(value: Uint8Array): void;
   /** Text that is there even if it is empty. */
   words(value: string): void;
   /** A JSON text. */
@@ -122,6 +124,12 @@ export function copyWriter(): CopyWriter {
       room(4);
       if (value === '') missing();
       else utf8(storable(value), 0);
+    },
+    bytes(value) {
+      room(4 + value.length);
+      view.setInt32(at, value.length);
+      buffer.set(value, at + 4);
+      at += 4 + value.length;
     },
     words: (value) => utf8(storable(value), 0),
     json(value) {

@@ -2,6 +2,7 @@ import type { Operation } from '../query/processes/operations.ts';
 import type { ProcessSet } from '../query/processes/set.ts';
 import type { AllThreads } from '../query/processes/threads.ts';
 import {
+  isEmpty,
   metricColumns,
   numberColumn,
   PROCESS_NUMBERS,
@@ -21,14 +22,18 @@ export interface TaggedOperation {
 /** The rows of a job's processes, with their tree; `lone` are those whose only thread needs no row. */
 export function processColumns(set: ProcessSet, lone: Uint8Array): Written[] {
   const { parent } = set;
+  const isFilled = ([name]: readonly [
+    (typeof PROCESS_TEXTS | typeof PROCESS_NUMBERS)[number][0],
+    ...unknown[],
+  ]): boolean => !isEmpty(set[name], set.length);
   return [
     { columns: ['process'], write: (to, row) => to.integer(row) },
     { columns: ['parent'], write: (to, row) => to.integer(parent[row]! < 0 ? Number.NaN : parent[row]!) },
     numberColumn('depth', 'integer', set.depth),
     numberColumn('descendants', 'integer', set.descendants),
     numberColumn('inclusive_cpu_time', 'double', set.inclusive_cpu_time),
-    ...PROCESS_TEXTS.map(([name, column]) => textColumn(column, set[name])),
-    ...PROCESS_NUMBERS.map(([name, column, kind]) => numberColumn(column, kind, set[name])),
+    ...PROCESS_TEXTS.filter(isFilled).map(([name, column]) => textColumn(column, set[name])),
+    ...PROCESS_NUMBERS.filter(isFilled).map(([name, column, kind]) => numberColumn(column, kind, set[name])),
     ...metricColumns(set.metrics),
     { columns: ['lone_thread'], write: (to, row) => to.truth(lone[row] === 1) },
   ];

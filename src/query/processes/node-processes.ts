@@ -1,5 +1,5 @@
 import { unquoted, wordsOf } from '../../base/shell-words.ts';
-import { type Batch, textAt } from '../../recording/read/batch.ts';
+import { type Batch, type TextColumn, textAt } from '../../recording/read/batch.ts';
 import {
   HIGHER_PEAK,
   joinObservations,
@@ -58,7 +58,18 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   const columns = makeColumns(most, names, [given.job]);
   const rows = new Int32Array(most).fill(-1);
   const before = new Int32Array(most);
-  const into: Writer = { ...given, images, columns, at: 0, rows, before, sampled: new Map(), older: new Map() };
+  const unnamed = new Int32Array(most).fill(-1);
+  const into: Writer = {
+    ...given,
+    images,
+    columns,
+    at: 0,
+    rows,
+    before,
+    sampled: new Map(),
+    older: new Map(),
+    unnamed,
+  };
   const processes = images.processes.length - 1;
   const recorded = Array.from({ length: samples.length === 0 ? 0 : processes }, (_, p) => observationOf(images, p));
   const same = joinObservations(recorded, samples);
@@ -67,6 +78,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
     addProcess(into, images.processes[p]!, images.processes[p + 1]!, sampleOf.get(recorded[p]!));
   for (const sample of samples) if (!same.has(sample)) addSample(into, sample, sample.birth, sample.birth, -1);
   columns.length = into.at;
+  addIdentities(into);
   addRecorded(into);
   if (samples.length === 0 && starts === undefined && !hasEarlierImages(into)) given.asRecorded?.();
   if (starts === undefined && ends !== undefined) findEarlierBirths(columns);
@@ -94,6 +106,8 @@ interface Writer extends NodeProcesses {
   sampled: Map<number, Seen>;
   /** What sampling saw of processes that are older than the recording, and became what recorded itself. */
   older: Map<number, SampledProcess>;
+  /** For each process whose identity is filled in column by column, its image; −1: it is there already. */
+  unnamed: Int32Array;
 }
 
 interface Seen {
@@ -135,7 +149,9 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
     }
     const i = into.at++;
     const row = images.endRow[k]!;
-    addIdentity(into, i, k);
+    // what sampling saw of a process may complete it at once
+    if (sample === undefined) into.unnamed[i] = k;
+    else addIdentity(into, i, k);
     columns.birth[i] = born;
     if (sample !== undefined) {
       columns.sampled_birth[i] = sample.birth;
@@ -191,6 +207,60 @@ function firstNumber({ images, starts, ends }: Writer, k: number, name: (typeof 
 
 const ID_TEXTS = ['exename', 'argv0', 'path', 'args', 'directory', 'tags', 'world'] as const;
 
+const LABELS = ['rank', 'step'] as const;
+
+/** The identities of processes that sampling did not see: of many, column by column is quicker. */
+function addIdentities(into: Writer): void {
+  const { columns, images, unnamed } = into;
+  const { length } = columns;
+  const rowsIn = (isEnd: boolean): Int32Array => {
+    const { endRow, startRow } = images;
+    return unnamed
+      .subarray(0, length)
+      .map((k) => (k < 0 || endRow[k]! >= 0 !== isEnd ? -1 : isEnd ? endRow[k]! : startRow[k]!));
+  };
+  for (const [batch, isEnd] of [
+    [into.ends, true],
+    [into.starts, false],
+  ] as const) {
+    if (batch === undefined) continue;
+    const rows = rowsIn(isEnd);
+    for (const name of ID_NUMBERS) {
+      const ppid = name === 'ppid' ? columns.ppid.slice(0, length) : undefined;
+      copy(columns[name], batch.numbers.get(name), rows, length);
+      // the parent at the beginning counts
+      if (ppid !== undefined) for (let i = 0; i < length; i++) if (!Number.isNaN(ppid[i]!)) columns.ppid[i] = ppid[i]!;
+    }
+    for (const name of ID_TEXTS) copyTexts(columns[name], batch.texts.get(name), rows, length);
+    for (const name of LABELS) {
+      const numbers = batch.numbers.get(name);
+      if (numbers === undefined) copyTexts(columns[name], batch.texts.get(name), rows, length);
+      else
+        for (let i = 0; i < length; i++) {
+          const number = rows[i]! < 0 ? Number.NaN : numbers[rows[i]!]!;
+          if (!Number.isNaN(number)) columns[name][i] = String(number);
+        }
+    }
+  }
+  const { job, node, pid, start, exename, path, uid, user } = columns;
+  for (let i = 0; i < length; i++) {
+    const k = unnamed[i]!;
+    if (k < 0) continue;
+    job[i] = 0;
+    node[i] = into.node;
+    pid[i] = images.pid[k]!;
+    start[i] = images.start[k]!;
+    if (exename[i] === '') exename[i] = path[i]!.slice(path[i]!.lastIndexOf('/') + 1);
+    user[i] = into.users.get(uid[i]!) ?? (Number.isNaN(uid[i]!) ? into.job.user : String(uid[i]!));
+  }
+}
+
+function copyTexts(into: string[], from: TextColumn | undefined, rows: Int32Array, length: number): void {
+  if (from === undefined) return;
+  const { values, codes } = from;
+  for (let i = 0; i < length; i++) if (rows[i]! >= 0) into[i] = values[codes[rows[i]!]!] ?? '';
+}
+
 function addIdentity(into: Writer, i: number, k: number): void {
   const { columns, images } = into;
   const endRow = images.endRow[k]!;
@@ -201,7 +271,7 @@ function addIdentity(into: Writer, i: number, k: number): void {
   columns.start[i] = images.start[k]!;
   for (const name of ID_NUMBERS) columns[name][i] = batch.numbers.get(name)?.[row] ?? Number.NaN;
   for (const name of ID_TEXTS) columns[name][i] = textAt(batch, name, row);
-  for (const name of ['rank', 'step'] as const) {
+  for (const name of LABELS) {
     const number = batch.numbers.get(name)?.[row];
     columns[name][i] = number === undefined ? textAt(batch, name, row) : Number.isNaN(number) ? '' : String(number);
   }

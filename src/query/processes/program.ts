@@ -14,10 +14,14 @@ const INTERPRETERS = /^(?:perl|python|pypy|ruby|Rscript|R|julia|java|node|tclsh|
 /** The program is the next argument, not a file. */
 const IN_LINE = /^-(?:c|e)$/;
 
+const QUOTED = /['\\]/;
+
 /** The word that says which script an interpreter runs; undefined when it runs none, or one that has no name. */
 export function scriptWord(exename: string, args: string): string | undefined {
   const isShell = SHELLS.test(exename);
   if (!isShell && !INTERPRETERS.test(exename)) return undefined;
+  const [first] = args.split(' ', 1);
+  if (first !== '' && !first!.startsWith('-') && !QUOTED.test(first!)) return first;
   // arguments may be long, and the script is among the first
   for (const word of eachPlainWord(args)) {
     if (!isShell && IN_LINE.test(word)) return undefined;

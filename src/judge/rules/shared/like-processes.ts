@@ -33,11 +33,20 @@ const kindOf = (set: ProcessSet, i: number): string =>
 
 /** Groups of processes that were started to work side by side: each began before any of them ended. */
 export function likeProcesses(set: ProcessSet, wall: number, limits: typeof LIKE): LikeProcesses[] {
-  const kinds = new Map<string, number[]>();
+  const siblings = new Uint32Array(set.length);
+  const candidates: number[] = [];
   for (let i = 0; i < set.length; i++) {
     const seconds = (set.end[i]! - set.start[i]!) / 1e6;
     if (!(seconds >= limits.shortest_seconds) || !isLastImage(set, i) || isRank(set, i) || isShell(set, i)) continue;
-    if (set.parent[set.process[i]!]! < 0) continue;
+    const parent = set.parent[set.process[i]!]!;
+    if (parent < 0) continue;
+    siblings[parent]!++;
+    candidates.push(i);
+  }
+  const kinds = new Map<string, number[]>();
+  for (const i of candidates) {
+    // most parents have too few for any group: what kind these are need not be known
+    if (siblings[set.parent[set.process[i]!]!]! < limits.group) continue;
     const kind = kindOf(set, i);
     const same = kinds.get(kind);
     if (same === undefined) kinds.set(kind, [i]);
