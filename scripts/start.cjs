@@ -86,7 +86,7 @@ function write() {
   if (unwritten.length === 0) return;
   const v8 = require('node:v8');
   // the code belongs to the usual options
-  for (const usual of ['--flush-bytecode', '--turbofan']) v8.setFlagsFromString(usual);
+  for (const usual of ['--flush-bytecode', '--turbofan', '--incremental-marking']) v8.setFlagsFromString(usual);
   for (const { script, compiled, hash } of unwritten.splice(0)) {
     const own = `${compiled}.${process.pid}-${Date.now()}`;
     try {
