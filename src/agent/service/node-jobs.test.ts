@@ -35,7 +35,7 @@ function watched(t: TestContext, failures = 0) {
         events.push(`begun ${name} ${job.user ?? '?'} by ${by}${cgroup === undefined ? '' : ` ${cgroup.path}`}`);
         meanwhile.come();
       },
-      told: (name, job) => void events.push(`told ${name} ${job.begin ?? '?'}`),
+      announced: (name, job) => void events.push(`told ${name} ${job.begin ?? '?'}`),
       inCgroup: (name, { path }) => void events.push(`cgroup ${name} ${path}`),
       ended(name, end, why) {
         const when = end.end === undefined || time.ahead === 0 ? '' : ` at ${(end.end - 1_800_000_000e6) / 1e6}`;

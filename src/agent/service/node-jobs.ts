@@ -17,7 +17,7 @@ interface NodeJobsOptions extends HookFilesOptions {
   /** Slurm has a cgroup now for a job that has begun without. */
   inCgroup(name: string, cgroup: CgroupJob): void;
   /** A job that was found by its cgroup has a file now, which knows more of it. */
-  told(name: string, job: NodeJob): void;
+  announced(name: string, job: NodeJob): void;
   /** Its files stay until this is done: what they say is lost with them. */
   ended(name: string, end: NodeJobEnd, why: string): Promise<void>;
   /** Both came while nobody looked: the job may have been recorded by an agent before this one. */
@@ -156,7 +156,7 @@ export class NodeJobs {
       known.file = file;
       known.identity = identity;
       this.waiting.delete(file);
-      this.options.told(same, job);
+      this.options.announced(same, job);
       return true;
     }
     if (same !== name) this.finish(same, { id: job.id }, 'the scheduler started the job again');

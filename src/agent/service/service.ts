@@ -203,7 +203,7 @@ export class Service {
       begun: (...job) => this.begin(...job),
       ended: (...job) => this.end(...job),
       inCgroup: (name, cgroup) => jobs.get(name)?.inCgroup(cgroup),
-      told: (name, job) => jobs.get(name)?.hearProlog(job),
+      announced: (name, job) => jobs.get(name)?.hearProlog(job),
       missed: (...job) => this.miss(...job),
       refused: (file, why) => options.say(`${file}: ${why}`),
     });

@@ -227,7 +227,7 @@ export class OneHub {
     if (!state.ended) {
       const news = stream.news();
       if (news !== undefined && (await this.record(stream, news)) !== undefined) {
-        stream.told(news.agent === undefined ? undefined : state.agent, news.job);
+        stream.recordsSent(news.agent === undefined ? undefined : state.agent, news.job);
       }
       return;
     }

@@ -145,7 +145,7 @@ export class HubStream {
     return news.agent === undefined && news.job === undefined ? undefined : news;
   }
 
-  told(agent: AgentRecord | undefined, job: Job | undefined): void {
+  recordsSent(agent: AgentRecord | undefined, job: Job | undefined): void {
     if (agent !== undefined) this.agentSaid(agent);
     if (job === undefined) return;
     this.seenJob = job;

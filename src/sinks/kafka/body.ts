@@ -27,7 +27,7 @@ export interface KafkaBatch {
   /** There was more than fits. */
   more: boolean;
   /** To be remembered once it is stored. */
-  told: [key: string, record: ToldRecord][];
+  sent: [key: string, record: SentRecord][];
   /** Streams of which it says where they end. */
   ends: Followed[];
 }
@@ -43,7 +43,7 @@ const ENVELOPE = 100;
 /** CSV that is read of one table at once, and of all for one transaction. */
 const READ_TABLE = 128 << 10;
 const READ_ALL = 512 << 10;
-/** How often the changing figures in agent.json (ticks, cost) are told, in milliseconds. */
+/** How often the changing figures in agent.json (ticks, cost) are sent, in milliseconds. */
 const AGENT_EVERY = 30_000;
 /** A stream that has ended and brought nothing is looked at once in so many rounds. */
 const ENDED_EVERY = 20;
@@ -56,7 +56,7 @@ interface Followed {
 }
 
 /** What was said under a key: as it was sent, and the object that it was made of, which is replaced when it changes. */
-interface ToldRecord {
+interface SentRecord {
   value: string;
   content: object;
 }
@@ -73,8 +73,8 @@ export class KafkaCollector {
   private readonly naming: Naming;
   private readonly journal: Stored;
   private readonly followed = new Map<string, Followed>();
-  private readonly told = new Map<string, ToldRecord>();
-  private readonly agentTold = new Map<string, number>();
+  private readonly sent = new Map<string, SentRecord>();
+  private readonly agentSent = new Map<string, number>();
   private readonly visits: Visits;
   private round = 0;
   /** Lines that are no rows, and rows that are too long. */
@@ -101,7 +101,7 @@ export class KafkaCollector {
       reached: {},
       rows: 0,
       more: false,
-      told: [],
+      sent: [],
       ends: [],
     };
     const sizes = new Map<string, number>();
@@ -144,7 +144,7 @@ export class KafkaCollector {
 
   /** It was stored: what was said need not be said again. */
   stored(batch: KafkaBatch): void {
-    for (const [key, record] of batch.told) this.told.set(key, record);
+    for (const [key, record] of batch.sent) this.sent.set(key, record);
     for (const { end } of batch.ends) if (end !== undefined) end.stored = true;
   }
 
@@ -157,7 +157,7 @@ export class KafkaCollector {
   /** It may not have been: what was said of the nodes is said again. */
   failed(): void {
     this.visits.forgetAll();
-    this.agentTold.clear();
+    this.agentSent.clear();
     for (const followed of this.followed.values()) if (followed.end?.stored === false) followed.end = undefined;
   }
 
@@ -262,9 +262,9 @@ export class KafkaCollector {
     this.record(batch, sizes, 'jobs', job, jobKey(job), job);
     if (agent === undefined) return;
     const which = `${key} ${runOf(agent)}`;
-    const told = this.agentTold.get(which) ?? 0;
-    if (told > 0 && agent.end === undefined && steady - told < AGENT_EVERY) return;
-    this.agentTold.set(which, steady);
+    const sent = this.agentSent.get(which) ?? 0;
+    if (sent > 0 && agent.end === undefined && steady - sent < AGENT_EVERY) return;
+    this.agentSent.set(which, steady);
     for (const table of agent.tables) this.definition(table, job, batch, sizes);
     this.record(batch, sizes, 'nodes', job, nodeKey(job, node, agent), nodeRecord(stream, agent));
   }
@@ -287,7 +287,7 @@ export class KafkaCollector {
       if (position !== undefined) end[table] = position;
     }
     const topicKey = nodeKey(stream.job, stream.node, stream.agent);
-    batch.told = batch.told.filter(([told]) => !told.endsWith(` ${topicKey}`));
+    batch.sent = batch.sent.filter(([sent]) => !sent.endsWith(` ${topicKey}`));
     const said = { ...nodeRecord(stream, stream.agent), end };
     this.record(batch, sizes, 'nodes', stream.job, topicKey, said);
   }
@@ -307,22 +307,22 @@ export class KafkaCollector {
   ): void {
     const topic = recordTopic(namingFor(this.naming, job), job.user, what);
     const id = `${topic} ${key}`;
-    const told = this.told.get(id);
+    const sent = this.sent.get(id);
     // a definition never changes under its key; of a job with many nodes each of them says the same
-    if (told !== undefined && (what === 'tables' || told.content === content)) return;
-    if (batch.told.some(([other]) => other === id)) return;
+    if (sent !== undefined && (what === 'tables' || sent.content === content)) return;
+    if (batch.sent.some(([other]) => other === id)) return;
     const value = JSON.stringify(content);
-    if (told?.value === value) {
-      told.content = content;
+    if (sent?.value === value) {
+      sent.content = content;
       return;
     }
     if (value.length > LARGEST_ROW) {
       this.passedOver++;
-      this.told.set(id, { value, content });
+      this.sent.set(id, { value, content });
       return;
     }
     batch.topics.set(topic, { name: topic, compact: true });
-    batch.told.push([id, { value: what === 'tables' ? '' : value, content: what === 'tables' ? NOTHING : content }]);
+    batch.sent.push([id, { value: what === 'tables' ? '' : value, content: what === 'tables' ? NOTHING : content }]);
     this.add(batch, sizes, { topic, key, value, headers: {}, timestamp: BigInt(Date.now()) });
   }
 
@@ -349,14 +349,14 @@ export class KafkaCollector {
     for (const { tail } of followed?.tails.values() ?? []) tail.close();
     this.followed.delete(key);
     if (followed?.end !== undefined) this.forgetTold(followed.end);
-    for (const which of this.agentTold.keys()) if (which.startsWith(`${key} `)) this.agentTold.delete(which);
+    for (const which of this.agentSent.keys()) if (which.startsWith(`${key} `)) this.agentSent.delete(which);
   }
 
   private forgetTold({ job, agent }: { job: Job; agent: AgentRecord | undefined }): void {
     const naming = namingFor(this.naming, job);
-    this.told.delete(`${recordTopic(naming, job.user, 'jobs')} ${jobKey(job)}`);
+    this.sent.delete(`${recordTopic(naming, job.user, 'jobs')} ${jobKey(job)}`);
     if (agent === undefined) return;
-    this.told.delete(`${recordTopic(naming, job.user, 'nodes')} ${nodeKey(job, agent.node, agent)}`);
+    this.sent.delete(`${recordTopic(naming, job.user, 'nodes')} ${nodeKey(job, agent.node, agent)}`);
   }
 }
 
