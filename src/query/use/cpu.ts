@@ -5,7 +5,20 @@ import { recordedOn } from '../processes/on-node.ts';
 import { intervalsOf } from '../spans/select.ts';
 import { cpusOn } from './allocation.ts';
 import { type CpuUse, cgroupOf, hasOwnCgroup, hasWholeCgroup, wholeCpu } from './cpu-total.ts';
-import { type Curve, even, minus, over, preceded, refined, scaled, shareOf, sumOf, times, total } from './curve.ts';
+import {
+  type Curve,
+  even,
+  inside,
+  minus,
+  over,
+  preceded,
+  refined,
+  scaled,
+  shareOf,
+  sumOf,
+  times,
+  total,
+} from './curve.ts';
 import { agentCurve, commandsCurve } from './own-cpu.ts';
 import { type PartProcesses, partProcessesOf, partSpans } from './part-processes.ts';
 import { processCurves, sampledOn, tailsOf } from './process-cpu.ts';
@@ -98,7 +111,11 @@ function draw(material: Material, node: NodeMaterial, whole: CpuUse): CpuCurve |
   }
   const { cpu_us } = processTotalTable.col;
   const totals = material.leftOut === undefined ? undefined : countersOf(material, node, cpu_us)[0]?.counter();
-  if (totals === undefined) return { whole, by: 'processes', curve: processesCurve(material, node, wanted) };
+  if (totals === undefined) {
+    const all = processesCurve(material, node, wanted);
+    const curve = inCgroup === undefined ? all : inside(all, cgroupCurve(material, node, inCgroup), inCgroup.moments);
+    return { whole, by: 'processes', curve };
+  }
   const { job } = material;
   const all = preceded(totals.curve, job.start, columnOf(node, cpu_us)!.first);
   // what processes told at their end may be of earlier: the cgroup knows better, as long as it was there

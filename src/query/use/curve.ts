@@ -212,6 +212,28 @@ export function shareOf(curve: Curve, part: Curve, other: Curve, moments: ArrayL
   return { ...curve, at, bounds };
 }
 
+/** A count that saw less than this share of another one, or more by as much, is not of the same. */
+const SAME = 0.05;
+
+/** A curve that goes, between the first and the last of these moments, like a finer count of nearly the same. */
+export function inside(curve: Curve, fine: Curve, moments: ArrayLike<number>): Curve {
+  const [first, last] = [moments[0] ?? Number.NaN, moments[moments.length - 1] ?? Number.NaN];
+  const [begin, seen] = [curve.at(first), fine.at(first)];
+  const factor = (curve.at(last) - begin) / (fine.at(last) - seen);
+  if (!(Math.abs(factor - 1) < SAME)) return curve;
+  const isInside = (time: number): boolean => time > first && time < last;
+  const like = (used: number): number => begin + (used - seen) * factor;
+  return {
+    ...curve,
+    at: (time) => (isInside(time) ? like(fine.at(time)) : curve.at(time)),
+    bounds(time) {
+      if (!isInside(time)) return curve.bounds(time);
+      const [low, high] = fine.bounds(time);
+      return [like(low), like(high)];
+    },
+  };
+}
+
 /**
  * A count that is exact at its moments, and between two of them goes like another curve as far as that has it; the rest is
  * where `capacity` (used in a microsecond, at most) was left.
