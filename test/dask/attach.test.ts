@@ -214,6 +214,20 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
     assert.ok(rowsOf(attached.recording, 'dask_worker').some(({ tasks }) => String(tasks).startsWith('inc-')));
   });
 
+  test('a key that is used again at once belongs to its new graph', async (t) => {
+    const attached = await attachTo(cluster.address, temporaryFolder(t));
+    await cluster.run(['again']);
+    await attached.opened.way.catchUp();
+    attached.detach('detached');
+    await attached.ended;
+    const tasks = rowsOf(attached.recording, 'dask_task').filter(({ key }) => key === 'again-1');
+    assert.deepEqual(
+      tasks.map(({ dag }) => dag),
+      [0, 1, 2, 3, 4, 5],
+    );
+    assert.ok(tasks.every(({ start_time, worker }) => start_time !== undefined && worker !== undefined));
+  });
+
   test('a worker that dies: its task is lost and computed again, and the new worker is sampled', async (t) => {
     const folder = temporaryFolder(t);
     const attached = await attachTo(cluster.address, folder);

@@ -51,6 +51,16 @@ def errors(client, address):
             pass
 
 
+def again(client, address):
+    """One key for several tasks, each in a graph of its own, faster than a monitor hears of them."""
+    for i in range(6):
+        future = client.submit(inc, i, 0.001, key="again-1")
+        future.result()
+        del future
+        while client.run_on_scheduler(lambda dask_scheduler: "again-1" in dask_scheduler.tasks):
+            pass
+
+
 def death(client, address):
     client.submit(die, os.environ["MARKER"]).result()
 

@@ -13,7 +13,7 @@ export interface SamplerOptions {
  * from sampling. GPUs and custom metrics have threads of theirs, as they may hang: then their values are missing.
  */
 export const samplerSource = ({ id, intervalSeconds, custom = '' }: SamplerOptions): string => `
-import math, os, sys, time, types, threading, socket
+import math, os, sys, time, types, threading, socket, msgpack
 from distributed.diagnostics.plugin import WorkerPlugin
 ID = ${pythonText(id)}
 EVERY = ${intervalSeconds}
@@ -305,7 +305,9 @@ class Sampler(WorkerPlugin):
         notes, told = self.notes, getattr(self, "told", 0)
         self.told = len(notes)
         limit = getattr(getattr(w, "memory_manager", None), "memory_limit", None) or getattr(w, "memory_limit", None)
-        try: w.batched_stream.send({"op": ID, "about": [str(w.name), self.host, self.pid, w.state.nthreads, limit, self.alone], "rows": rows, "notes": notes[told:]})
+        # the scheduler hands the rows on as they are
+        packed = msgpack.packb(rows, unicode_errors="surrogatepass", default=str)
+        try: w.batched_stream.send({"op": ID, "about": [str(w.name), self.host, self.pid, w.state.nthreads, limit, self.alone], "rows": packed, "notes": notes[told:]})
         except Exception: self.rows = rows + self.rows
 
 sampler = Sampler()

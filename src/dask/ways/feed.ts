@@ -6,14 +6,14 @@ import { feedMessage } from '../code/scheduler.ts';
 import type { SamplerOptions } from '../code/worker.ts';
 import { Comm, type ConnectOptions } from '../comm.ts';
 import type { GpuValue, Listener, MetricValue, Outcome, TaskEnded, Way, WorkerSample } from '../events.ts';
-import { keyText, type Packed } from '../msgpack.ts';
+import { keyText, type Packed, unpack } from '../msgpack.ts';
 import { versionOf } from '../version.ts';
 
 /** The scheduler cannot be listened to this way: another one may do. */
 export class NoFeed extends Fault {}
 
-/** How often the scheduler hands over what has happened. */
-const STEP_SECONDS = 0.2;
+/** How often the scheduler hands over what has happened: each time costs it as much as half a task. */
+const STEP_SECONDS = 0.4;
 /** A worker of few sends its samples at least so often; then the scheduler has them. */
 const SAMPLES_MS = 1200;
 /** What a sample needs to the scheduler once its worker sends it. */
@@ -22,10 +22,10 @@ const ON_WAY_MS = 400;
 const FIRST_MS = 60_000;
 
 interface Step {
-  tacho: number;
   now: number;
   events: Packed[][];
-  tasks: Packed[][];
+  /** Columns of tasks that ended. */
+  tasks: Packed[][][];
   lost: number;
 }
 
@@ -48,7 +48,8 @@ export async function openFeed(
     comm.close();
     throw new NoFeed(`the scheduler refuses its feed: ${reason(error)}`, { cause: error });
   }
-  if (!isStep(first)) {
+  const firstStep = stepOf(first);
+  if (firstStep === undefined) {
     comm.close();
     throw new NoFeed(`the scheduler refuses its feed: ${refusal(first)}`);
   }
@@ -59,14 +60,14 @@ export async function openFeed(
     for (const [kind, , about] of step.events)
       if (kind === 'rows') samplesMs = Math.max(samplesMs, (number(list(about)[5]) ?? 0) * 1000 + ON_WAY_MS);
   };
-  hearStep(first);
+  hearStep(firstStep);
   let isOver = false;
   let steps = 0;
   const run = async (): Promise<string> => {
     for (;;) {
       try {
-        const step = await comm.read();
-        if (isStep(step)) hearStep(step);
+        const step = stepOf(await comm.read());
+        if (step !== undefined) hearStep(step);
         steps++;
       } catch (error) {
         return isOver ? 'detached' : reason(error);
@@ -97,8 +98,11 @@ export async function openFeed(
   };
 }
 
-const isStep = (message: Packed | undefined): message is Packed & Step =>
-  typeof message === 'object' && message !== null && 'tacho' in message && message.tacho === 1;
+/** What the plugin says, packed in a message of Dask. */
+function stepOf(message: Packed | undefined): Step | undefined {
+  if (typeof message !== 'object' || message === null || !('tacho' in message) || message.tacho !== 1) return;
+  return message.body instanceof Uint8Array ? (unpack(message.body) as unknown as Step) : undefined;
+}
 
 function refusal(message: Packed | undefined): string {
   if (message === undefined) return 'no answer within 60 s';
@@ -112,23 +116,31 @@ const number = (value: Packed | undefined): number | undefined => (typeof value 
 const text = (value: Packed | undefined): string => (typeof value === 'string' ? value : '');
 const list = (value: Packed | undefined): Packed[] => (Array.isArray(value) ? value : []);
 
+/** Of the samples of a worker, which the scheduler hands on as they are. */
+const rowsOf = (packed: Packed | undefined): Packed[] => (packed instanceof Uint8Array ? list(unpack(packed)) : []);
+
 const OUTCOMES: readonly Outcome[] = ['ok', 'erred', 'lost'];
 
 function hear({ events, tasks, lost }: Step, listener: Listener): void {
   for (const event of events) hearEvent(event, listener);
-  for (const task of tasks) listener.task(taskOf(task));
+  for (const columns of tasks) for (let i = 0; i < columns[0]!.length; i++) listener.task(taskOf(columns, i));
   if (lost > 0) listener.lost(lost);
 }
 
-function taskOf(row: Packed[]): TaskEnded {
-  const [key, worker, start, stop, transfer, disk, bytes, thread, graph, outcome, error] = row;
+function taskOf(columns: Packed[][], i: number): TaskEnded {
+  const [key, worker, start, stop, bytes, thread, more, graph, shift] = columns.map((column) => column[i]);
+  const [transfer, disk, outcome, error] = list(more);
   const task: TaskEnded = {
     key: keyText(key!),
     worker: text(worker),
     stop: number(stop)!,
     outcome: OUTCOMES[number(outcome) ?? 0]!,
   };
-  if (typeof start === 'number') task.start = start;
+  if (typeof start === 'number') {
+    const seconds = number(shift) ?? 0;
+    task.start = start + seconds;
+    task.stop += seconds;
+  }
   if (typeof error === 'string') task.error = error;
   if (typeof transfer === 'number') task.transferSeconds = transfer;
   if (typeof disk === 'number') task.diskSeconds = disk;
@@ -143,7 +155,7 @@ function hearEvent(event: Packed[], listener: Listener): void {
   if (kind === 'rows') {
     const [, worker, about, rows, notes] = event;
     for (const note of list(notes)) listener.note(`worker ${text(worker)}: ${text(note)}`);
-    for (const row of list(rows)) listener.sample(sampleOf(text(worker), list(about), list(row)));
+    for (const row of rowsOf(rows)) listener.sample(sampleOf(text(worker), list(about), list(row)));
   } else if (kind === 'graph') {
     const [, time, client, graph, keys, wanted, count] = event;
     listener.graph({
