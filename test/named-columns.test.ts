@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { JOB_CHARTS } from '../src/charts/job-charts.ts';
 import { sources } from '../src/sources/index.ts';
 import * as tables from '../src/sources/tables.ts';
 import { NO_LABELS } from '../src/table/names.ts';
@@ -34,4 +35,21 @@ test('the definitions of all sources are at hand without them', () => {
   const monitor = names.filter((name) => name.startsWith('dask_'));
   assert.deepEqual(monitor.toSorted(), ['dask_gpu', 'dask_graph', 'dask_metric', 'dask_task', 'dask_worker']);
   assert.deepEqual(names.toSorted(), [...known, ...monitor, tables.agentTable.name].toSorted());
+});
+
+test('charts are beside the evidence of columns that there are', () => {
+  const known = new Set(
+    Object.values(tables).flatMap((table) => table.columns.map(({ name }) => `${table.name}.${name}`)),
+  );
+  const named = JOB_CHARTS.flatMap(({ about = [] }) => about).filter((each) => /^\w+\.\w+$/.test(each));
+  assert.ok(named.length > 10);
+  assert.deepEqual(
+    named.filter((each) => !known.has(each)),
+    [],
+  );
+});
+
+test('what nodes do now is read from columns that are named by their definitions', () => {
+  const text = fs.readFileSync(path.join(RULES, '../../query/now/node-now.ts'), 'utf8');
+  assert.deepEqual(text.match(/\b(?:get|rate)\([^)]*'\w*_(?:us|ms|bytes|percent|watts)'/g), null);
 });

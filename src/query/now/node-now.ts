@@ -7,6 +7,7 @@ import { listParts } from '../../recording/live/file-parts.ts';
 import type { Position } from '../../recording/live/position.ts';
 import { Tail } from '../../recording/live/tail.ts';
 import { cgroupTable, cpuTable, gpuTable, meminfoTable, processTable } from '../../sources/tables.ts';
+import type { KeyName, Table, TableColumn } from '../../table/table.ts';
 
 /** What a node does now, from the newest rows of its live files: only what was written since the last look is read. */
 export interface NodeNow {
@@ -58,28 +59,47 @@ interface Kept {
   texts: ReadonlyMap<string, string>;
 }
 
-/** The tables that are followed: keys, numbers and texts that are kept of each row. */
-const FOLLOWED: Readonly<
-  Record<string, { key: readonly string[]; numbers: readonly string[]; texts: readonly string[] }>
-> = {
-  [cgroupTable.name]: {
-    key: ['cgroup'],
-    numbers: ['usage_us', 'memory_current_bytes', 'io_read_bytes', 'io_written_bytes'],
-    texts: [],
-  },
-  [gpuTable.name]: {
-    key: ['gpu'],
-    numbers: ['utilization_percent', 'memory_used_bytes', 'power_watts'],
-    texts: ['mine'],
-  },
-  [processTable.name]: {
-    key: ['pid', 'start'],
-    numbers: ['user_ms', 'system_ms', 'rss_bytes', 'ppid', 'children_user_ms', 'children_system_ms'],
-    texts: ['name', 'user', 'state'],
-  },
-  [cpuTable.name]: { key: ['cpu'], numbers: ['busy_ms'], texts: [] },
-  [meminfoTable.name]: { key: [], numbers: ['MemTotal_bytes', 'MemAvailable_bytes'], texts: [] },
-};
+const { col: cgroup } = cgroupTable;
+const { col: gpu } = gpuTable;
+const { col: process } = processTable;
+const { col: meminfo } = meminfoTable;
+
+interface Followed {
+  key: readonly string[];
+  numbers: readonly TableColumn[];
+  texts: readonly TableColumn[];
+}
+
+/** What is kept of each row of a table: its key, numbers and texts. */
+const follow = <T extends Table>(
+  table: T,
+  key: readonly KeyName<T>[],
+  numbers: readonly TableColumn[],
+  texts: readonly TableColumn[] = [],
+): [string, Followed] => [table.name, { key, numbers, texts }];
+
+/** The tables that are followed. */
+const FOLLOWED = new Map([
+  follow(
+    cgroupTable,
+    ['cgroup'],
+    [cgroup.usage_us, cgroup.memory_current_bytes, cgroup.io_read_bytes, cgroup.io_written_bytes],
+  ),
+  follow(gpuTable, ['gpu'], [gpu.utilization_percent, gpu.memory_used_bytes, gpu.power_watts], [gpu.mine]),
+  follow(
+    processTable,
+    ['pid', 'start'],
+    [
+      ...[process.user_ms, process.system_ms, process.rss_bytes, process.ppid],
+      ...[process.children_user_ms, process.children_system_ms],
+    ],
+    [process.name, process.user, process.state],
+  ),
+  follow(cpuTable, ['cpu'], [cpuTable.col.busy_ms]),
+  follow(meminfoTable, [], [meminfo.MemTotal_bytes, meminfo.MemAvailable_bytes]),
+]);
+const OWN_TIMES = [process.user_ms, process.system_ms];
+const CHILDREN_TIMES = [process.children_user_ms, process.children_system_ms];
 
 class TableTail {
   readonly rows = new Map<string, Kept>();
@@ -145,16 +165,16 @@ class TableTail {
     const at: Cells = (name) => values[this.columns.indexOf(name)] ?? '';
     const time = Number(at('time'));
     if (!Number.isFinite(time)) return;
-    const { key, numbers, texts } = FOLLOWED[this.table]!;
+    const { key, numbers, texts } = FOLLOWED.get(this.table)!;
     const id = key.map(at).join(' ');
     const old = this.rows.get(id);
     const cells = new Map<string, number>();
-    for (const name of numbers) {
+    for (const { name } of numbers) {
       const text = at(name);
       if (text !== '') cells.set(name, Number(text));
     }
     const said = new Map<string, string>(old?.texts);
-    for (const name of texts) if (at(name) !== '') said.set(name, at(name));
+    for (const { name } of texts) if (at(name) !== '') said.set(name, at(name));
     const kept = {
       ...{ time, cells, texts: said },
       ...(old === undefined ? {} : { before: { time: old.time, cells: old.cells } }),
@@ -165,7 +185,7 @@ class TableTail {
 }
 
 /** What a counter grew by in a second, between its last two rows. */
-function rate(kept: Kept | undefined, name: string): number | undefined {
+function rate(kept: Kept | undefined, { name }: TableColumn): number | undefined {
   const [now, then] = [kept?.cells.get(name), kept?.before?.cells.get(name)];
   if (now === undefined || then === undefined || !(kept!.time > kept!.before!.time)) return undefined;
   return (Math.max(0, now - then) / (kept!.time - kept!.before!.time)) * 1e6;
@@ -203,16 +223,16 @@ class ReapedNow {
     // the rows of a tick come in any order
     if (time !== this.tick) this.settle();
     this.tick = time;
-    const used = (at: ReadonlyMap<string, number>, who: string): number =>
-      (at.get(`${who}user_ms`) ?? 0) + (at.get(`${who}system_ms`) ?? 0);
-    const grown = before === undefined ? 0 : used(cells, 'children_') - used(before.cells, 'children_');
+    const used = (at: ReadonlyMap<string, number>, times: readonly TableColumn[]): number =>
+      times.reduce((sum, { name }) => sum + (at.get(name) ?? 0), 0);
+    const grown = before === undefined ? 0 : used(cells, CHILDREN_TIMES) - used(before.cells, CHILDREN_TIMES);
     const [pid, start] = id.split(' ').map(Number) as [number, number];
     if (grown > 0) this.growing.set(pid, grown);
     // what a new process used before its first sample is in no rate
-    if (before === undefined && start * 1000 >= this.begin) this.grown.push({ time, ms: used(cells, '') });
-    const parent = cells.get('ppid');
-    if (texts.get('state') === 'X' && parent !== undefined)
-      this.sampled.set(parent, (this.sampled.get(parent) ?? 0) + used(cells, '') + used(cells, 'children_'));
+    if (before === undefined && start * 1000 >= this.begin) this.grown.push({ time, ms: used(cells, OWN_TIMES) });
+    const parent = cells.get(process.ppid.name);
+    if (texts.get(process.state.name) === 'X' && parent !== undefined)
+      this.sampled.set(parent, (this.sampled.get(parent) ?? 0) + used(cells, OWN_TIMES) + used(cells, CHILDREN_TIMES));
   }
 
   /** CPUs busy until a moment; undefined: no child has ended unseen. */
@@ -268,13 +288,16 @@ export class NodeFollower {
     };
     const own = rowsOf(cgroupTable.name).get('.');
     if (own !== undefined) {
-      const usage = rate(own, 'usage_us');
+      const usage = rate(own, cgroup.usage_us);
       return {
         ...known,
         scope: 'job',
         ...defined('cpu', usage === undefined ? undefined : usage / 1e6),
-        ...defined('memory_bytes', own.cells.get('memory_current_bytes')),
-        ...defined('io_bytes_per_second', sumKnown([rate(own, 'io_read_bytes'), rate(own, 'io_written_bytes')])),
+        ...defined('memory_bytes', own.cells.get(cgroup.memory_current_bytes.name)),
+        ...defined(
+          'io_bytes_per_second',
+          sumKnown([rate(own, cgroup.io_read_bytes), rate(own, cgroup.io_written_bytes)]),
+        ),
       };
     }
     const [cpu, memory] = [
@@ -283,9 +306,9 @@ export class NodeFollower {
     ];
     if (processes.length > 0)
       return { ...known, scope: 'job', ...defined('cpu', cpu), ...defined('memory_bytes', memory) };
-    const busy = rate(rowsOf(cpuTable.name).get('all'), 'busy_ms');
+    const busy = rate(rowsOf(cpuTable.name).get('all'), cpuTable.col.busy_ms);
     const mem = rowsOf(meminfoTable.name).get('')?.cells;
-    const [total, free] = [mem?.get('MemTotal_bytes'), mem?.get('MemAvailable_bytes')];
+    const [total, free] = [mem?.get(meminfo.MemTotal_bytes.name), mem?.get(meminfo.MemAvailable_bytes.name)];
     return {
       ...known,
       scope: 'node',
@@ -306,32 +329,32 @@ export class NodeFollower {
 
   private gpusOf(rows: ReadonlyMap<string, Kept>): GpuNow[] {
     return [...rows]
-      .filter(([, { texts }]) => texts.get('mine') !== 'no')
-      .map(([gpu, { cells }]) => ({
+      .filter(([, { texts }]) => texts.get(gpu.mine.name) !== 'no')
+      .map(([card, { cells }]) => ({
         node: this.node.name,
-        gpu,
-        ...defined('utilization_percent', cells.get('utilization_percent')),
-        ...defined('memory_used_bytes', cells.get('memory_used_bytes')),
-        ...defined('power_watts', cells.get('power_watts')),
+        gpu: card,
+        ...defined('utilization_percent', cells.get(gpu.utilization_percent.name)),
+        ...defined('memory_used_bytes', cells.get(gpu.memory_used_bytes.name)),
+        ...defined('power_watts', cells.get(gpu.power_watts.name)),
       }));
   }
 
   private processesOf(rows: ReadonlyMap<string, Kept>, last: number): ProcessNow[] {
     const living: ProcessNow[] = [];
     for (const [id, kept] of rows) {
-      const state = kept.texts.get('state') ?? '';
+      const state = kept.texts.get(process.state.name) ?? '';
       if (state === 'X' || last - kept.time > FORGOTTEN) continue;
-      const cpu = sumKnown([rate(kept, 'user_ms'), rate(kept, 'system_ms')]);
+      const cpu = sumKnown([rate(kept, process.user_ms), rate(kept, process.system_ms)]);
       // a row is written when something changed: none since means that it does nothing
       const isIdle = last - kept.time > 5e6;
       living.push({
         node: this.node.name,
         pid: Number(id.split(' ')[0]),
-        name: kept.texts.get('name') ?? '',
-        user: kept.texts.get('user') ?? '',
+        name: kept.texts.get(process.name.name) ?? '',
+        user: kept.texts.get(process.user.name) ?? '',
         state,
         ...defined('cpu', isIdle ? 0 : cpu === undefined ? undefined : cpu / 1000),
-        ...defined('memory_bytes', kept.cells.get('rss_bytes')),
+        ...defined('memory_bytes', kept.cells.get(process.rss_bytes.name)),
       });
     }
     return living;
