@@ -207,9 +207,6 @@ const COLUMNS: readonly NumberFigure[] = jobsTable.columns.flatMap((column) =>
 
 export const NUMBER_FIGURES: readonly NumberFigure[] = [...COLUMNS, ...DERIVED, ...ONLY_TOTAL];
 
-/** What conditions can be about besides the columns of jobs: for the reference. */
-export const FURTHER_FIGURES: readonly NumberFigure[] = [...DERIVED, ...ONLY_TOTAL];
-
 /** Names of jobs, and programs, that somebody sits in front of. */
 const INTERACTIVE = [
   'interactive',

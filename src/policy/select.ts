@@ -1,4 +1,3 @@
-import { isWanted } from '../history/ask/filter.ts';
 import type { History } from '../history/ask/history.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { type Judged, judge } from './evaluate.ts';
@@ -31,8 +30,6 @@ export function isRunning(job: JobSummary, now: number): boolean {
   if (job.state !== 'running' || job.end_time !== undefined) return false;
   return job.wall_seconds !== undefined && now - (job.time + job.wall_seconds * 1e6) <= FRESH_US;
 }
-
-export const inScope = (job: JobSummary, { scope }: Policy): boolean => isWanted(job, scope);
 
 /** What policies have to say now, in their order. */
 export async function judgeNow(

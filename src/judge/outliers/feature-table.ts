@@ -16,22 +16,3 @@ export function takeFeatures(table: FeatureTable, rows: ArrayLike<number>, names
   }
   return { rows: rows.length, features };
 }
-
-/** Tables one below the other; what only some of them have is missing in the others. */
-export function joinFeatures(tables: readonly FeatureTable[]): FeatureTable {
-  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  const features = new Map<string, Float64Array>();
-  let at = 0;
-  for (const table of tables) {
-    for (const [name, values] of table.features) {
-      let joined = features.get(name);
-      if (joined === undefined) {
-        joined = new Float64Array(rows).fill(Number.NaN);
-        features.set(name, joined);
-      }
-      joined.set(values, at);
-    }
-    at += table.rows;
-  }
-  return { rows, features };
-}
