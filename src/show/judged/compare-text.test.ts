@@ -42,6 +42,26 @@ test('times are microseconds; what differs by next to nothing has no direction, 
   assert.doesNotMatch(text, / sh\n|-</);
 });
 
+test('differences that nearly cancel each other out are not shares of what is left', () => {
+  const text = compareText({
+    jobs: [job('17', 100e6), job('18', 101e6)],
+    differences: [0, 1e6],
+    facts: [],
+    metrics: [],
+    by: 'process',
+    parts: [
+      { name: 'stage1.py', jobs: [use(50e6), use(40e6)], difference: -10e6, explains: -10 },
+      { name: 'stage2.py', jobs: [use(50e6), use(61e6)], difference: 11e6, explains: 11 },
+    ],
+    only: [],
+    phases: [],
+    prefixes: [],
+    notes: [],
+  });
+  assert.match(text, /\n +-10\.0 s .* stage1\.py\n/);
+  assert.doesNotMatch(text, /%/);
+});
+
 test('jobs that took equally long have no table of differences, and two runs of one id columns of their own', () => {
   const same: Comparison = {
     jobs: [job('17', 100e6), { ...job('17', 100e6), recording: 'tacho-17-2' }, job('18', 100e6)],

@@ -158,6 +158,9 @@ function metricLines({ metrics, jobs }: Comparison, pen: Paint, width: number): 
   );
 }
 
+/** Shares of the difference between two jobs are shown up to 200 %. */
+const MOST_SHARE = 2;
+
 function partLines(comparison: Comparison, pen: Paint, width: number, most: number): string[] {
   const { parts, jobs, by, differences } = comparison;
   if (parts.length === 0) return [];
@@ -165,6 +168,8 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
   const differing = parts.filter((row) => row.difference !== 0);
   const shown = differing.slice(0, most);
   const what = by === 'operation' ? 'operation' : 'command';
+  // differences that cancel each other out are many times what is left of them
+  const hasShares = jobs.length === 2 && shown.every(({ explains = 0 }) => Math.abs(explains) <= MOST_SHARE);
   const about = jobs.length === 2 ? `B took ${longer(differences[1]!)} A. ` : '';
   if (differing.length === 0) return wrap(`${about}No ${what} took more or less time.`, width).map(pen.bold);
   const head = `${about}Where the time went, by ${what}: each moment is divided among the processes that ran and did not wait for children.`;
@@ -178,7 +183,7 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
     ],
     shown.map((row) => [
       signed(row.difference),
-      jobs.length === 2 && row.explains !== undefined ? share(row.explains) : '',
+      hasShares && row.explains !== undefined ? share(row.explains) : '',
       ...row.jobs.map((use) => (use === undefined ? '-' : lasting(use.time))),
       ...(wide ? row.jobs.map((use) => (use === undefined ? '-' : lasting(use.cpu))) : []),
     ]),
