@@ -21,6 +21,9 @@ const EVERY_MS = 500;
 /** Looking takes at most this part of the time, unless it would be rarer than every so many milliseconds. */
 const SHARE = 0.002;
 const MOST_MS = 5000;
+/** Programs make their cluster soon after their start: until a Python is so old (seconds), looks are this far apart at most. */
+const YOUNG_SECONDS = 60;
+const YOUNG_MOST_MS = 1000;
 /** So often an address is tried that does not say who it is: its process may be busy. */
 const TRIES = 5;
 /** What a job may wait for after its end. */
@@ -50,6 +53,7 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
   let sockets = new Set<string>();
   let count = '';
   let lookedMs = 0;
+  let isYoung = false;
   let recording = Promise.resolve();
   let isOver = false;
 
@@ -58,7 +62,8 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
     const now = began / 1000;
     const pids = descendants(options.pid);
     // a scheduler listens, whenever the program makes it
-    const isNew = (pids.some(isPython) && hasNewSocket()) || [...tries.values()].some((left) => left > 0);
+    const pythons = pids.filter(isPython);
+    const isNew = (pythons.length > 0 && hasNewSocket()) || [...tries.values()].some((left) => left > 0);
     const found = new Map<string, SchedulerAddress>();
     for (const pid of pids) {
       const process = seen.get(pid) ?? { since: now, looks: 0 };
@@ -67,6 +72,7 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
       if (isDue) process.looks++;
       if (isDue || isNew) for (const { id, address } of candidates(pid)) found.set(id, address);
     }
+    isYoung = pythons.some((pid) => now - seen.get(pid)!.since < YOUNG_SECONDS);
     if (isNew) for (const [id, left] of tries) if (left > 0 && !found.has(id)) tries.delete(id);
     lookedMs = performance.now() - began;
     // the dashboard of a cluster never says hello
@@ -128,7 +134,7 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
         recording = Promise.resolve();
         options.say(`tasks of Dask are not recorded: ${reason(error)}`);
       }
-      await sleep(Math.min(MOST_MS, Math.max(EVERY_MS, lookedMs / SHARE)), undefined, { ref: false });
+      await sleep(pauseAfter(lookedMs, isYoung), undefined, { ref: false });
     }
   }
   void run();
@@ -143,6 +149,10 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
     },
   };
 }
+
+/** Milliseconds until the next look, after one that took `lookedMs`. */
+export const pauseAfter = (lookedMs: number, isYoung: boolean): number =>
+  Math.min(isYoung ? YOUNG_MOST_MS : MOST_MS, Math.max(EVERY_MS, lookedMs / SHARE));
 
 const hasEnded = ({ ended }: Attached): Promise<boolean> => Promise.race([ended.then(() => true), sleep(0, false)]);
 
