@@ -67,6 +67,23 @@ test('the first use installs, with one line of progress; the next ones do not', 
   assert.match(machine.calls()[0]!, /--omit=dev/);
 });
 
+test('what draws comes with the first picture, and with no other answer of scale', (t) => {
+  const machine = clone(t, 'mkdir -p node_modules/.bin; ln -sf "$NODE" node_modules/.bin/node');
+  const { file, env } = machine;
+  const installs = (args: string): number => {
+    spawnSync(file, args.split(' '), { env });
+    return machine.calls().filter((call) => call.includes('--include=dev')).length;
+  };
+  assert.equal(installs('scale study'), 0);
+  assert.equal(installs('scale study --format json'), 0);
+  assert.equal(installs('scale run --cores 1,2 -- draw svg x'), 0);
+  assert.ok(machine.calls().length > 0);
+  for (const [i, args] of ['study --format svg', '-f svg study', 'study --format=svg', '-fsvg study'].entries()) {
+    assert.ok(installs(`scale ${args}`) > i, args);
+    fs.rmSync(path.join(machine.checkout, 'node_modules/.tacho-installed-dev'), { force: true });
+  }
+});
+
 test('it starts through links and by a relative path', (t) => {
   const machine = clone(t);
   start(machine);

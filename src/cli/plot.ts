@@ -241,9 +241,13 @@ async function writeDrawings(kind: Kind, shown: readonly Shown[], options: Optio
       const pictures = shown.map((each, i) => {
         const { drawing, material } = each;
         const look = { theme, start: material.job.start, title: titled(each), unit: drawing.chart.unit };
-        if (kind === 'boxes') return optionSvg(boxesOption(boxesOf(drawing, options.freq), look), width, heights[i]!);
+        if (kind === 'boxes')
+          return optionSvg(boxesOption(boxesOf(drawing, options.freq), look), { width, height: heights[i]! });
         if (kind === 'bars')
-          return optionSvg(barsOption(barsOf(drawing), { ...look, title: `${look.title}, mean` }), width, heights[i]!);
+          return optionSvg(barsOption(barsOf(drawing), { ...look, title: `${look.title}, mean` }), {
+            width,
+            height: heights[i]!,
+          });
         const data = { ...makeChartData(drawing, kind === 'heatmap' ? 'heat' : 'lines'), title: titled(each) };
         return chartSvg(
           data,
@@ -364,7 +368,7 @@ async function plotProcesses(paths: string[], found: readonly Recording[], optio
       const some = lanes.length < members.length ? `: the ${lanes.length} longest of ${members.length}` : '';
       const look = { theme, start: job.start, title: `Processes of ${job.id}${some}`, unit: '' };
       const legend = legendOf(laneColours(lanes, theme), theme, 26, width);
-      const svg = optionSvg(ganttOption(lanes, from, to, look, legend.height), width, height);
+      const svg = optionSvg(ganttOption(lanes, from, to, look, legend.height), { width, height });
       return { svg: withLegend(svg, legend), width, height };
     },
   });
@@ -384,11 +388,14 @@ async function plotScaling(paths: string[], options: Options): Promise<void> {
       const { studyText } = await import('../show/scale/study-text.ts');
       return studyText(made.study, { stream: process.stdout });
     },
-    async picture(width) {
-      const { studySvg } = await import('../show/scale/svg.ts');
-      const height = options.height === undefined ? (width * 440) / 720 : options.height * SVG_INCH;
-      const svg = studySvg(made.study).replace(/width="720" height="440"/, `width="${width}" height="${height}"`);
-      return { svg, width, height };
+    async picture(width, theme) {
+      const [{ scalingHeight, scalingSvg }, { lawCurve }] = await Promise.all([
+        import('../charts/plot/start.ts'),
+        import('../judge/scale/curve.ts'),
+      ]);
+      const height = options.height === undefined ? scalingHeight(width) : options.height * SVG_INCH;
+      const study = { ...made.study, curve: lawCurve(made.study) };
+      return { svg: scalingSvg(study, { width, height }, theme), width, height };
     },
   });
 }

@@ -57,8 +57,13 @@ export async function printScale(answer: Answer, format: ScaleOptions['format'])
     return;
   }
   const { study } = answer;
-  if (format === 'svg') print((await import('../show/scale/svg.ts')).studySvg(study));
-  else {
+  if (format === 'svg') {
+    const [{ scalingSvg }, { lawCurve }] = await Promise.all([
+      import('../charts/scaling-svg.ts'),
+      import('../judge/scale/curve.ts'),
+    ]);
+    print(scalingSvg({ ...study, curve: lawCurve(study) }));
+  } else {
     const { studyCsv, studyJson, studyText } = await import('../show/scale/study-text.ts');
     print(format === 'json' ? studyJson(study) : format === 'csv' ? studyCsv(study) : studyText(study, page));
   }

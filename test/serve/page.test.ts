@@ -505,6 +505,13 @@ test('a study has the runs of one program under one name, and their sizes in wor
   assert.equal(csv.name, 'halo-scaling.csv');
   assert.match(csv.text, /^cores,runs,wall_seconds,speedup,efficiency,predicted_speedup\n1,1,60,1,1,.*\n2,1,33,1\.8/);
   assert.match((await saved(page, study, 'Chart (SVG)')).text, /^<svg /);
+  // files say what the page says below the chart
+  const signs = await study.locator('.legend span').allTextContents();
+  assert.deepEqual([signs[0], signs.at(-1)], ['dots: measured', 'dotted: ideal']);
+  assert.ok((await saved(page, study, 'Chart (SVG)')).text.includes(`>${signs.join(' · ')}</text>`));
+  const png = await saved(page, study, 'Chart (PNG)');
+  assert.equal(png.name, 'halo-scaling.png');
+  assert.match(png.text, /^.PNG/);
   assert.deepEqual(complaints, []);
 });
 

@@ -1,18 +1,7 @@
-import type { EChartsOption } from 'echarts';
 import { CustomChart } from 'echarts/charts';
-import { SVGRenderer } from 'echarts/renderers';
-import { init, use } from '../use-echarts.ts';
+import { use } from '../use-echarts.ts';
 
-use([CustomChart, SVGRenderer]);
-
-/** A chart of any option as SVG. */
-export function optionSvg(option: EChartsOption, width: number, height: number): string {
-  const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
-  chart.setOption(option);
-  const svg = chart.renderToSVGString();
-  chart.dispose();
-  return svg;
-}
+use([CustomChart]);
 
 /** Pictures of the same width below each other as one. */
 export function stacked(pictures: readonly string[], width: number, heights: readonly number[]): string {
@@ -28,4 +17,5 @@ export function stacked(pictures: readonly string[], width: number, heights: rea
 }
 
 export { pixelsOf } from '../png.ts';
-export { chartSvg } from '../svg.ts';
+export { scalingHeight, scalingSvg } from '../scaling-svg.ts';
+export { chartSvg, optionSvg } from '../svg.ts';

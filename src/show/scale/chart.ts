@@ -1,4 +1,5 @@
 import { figure } from '../../base/readable.ts';
+import { shownSizes } from '../../judge/scale/curve.ts';
 import { sizeText } from '../../judge/scale/size-text.ts';
 import type { Study } from '../../judge/scale/study.ts';
 import { pad, textWidth } from '../terminal/text-table.ts';
@@ -15,12 +16,6 @@ const MOST_WIDTH = 80;
 /** A locale whose letters are UTF-8, as the shell says. */
 export const hasUnicode = (environment: Readonly<Record<string, string | undefined>>): boolean =>
   /utf-?8/i.test(environment.LC_ALL || environment.LC_CTYPE || environment.LANG || '');
-
-/** Sizes from the smallest to the largest that is shown: the recommended one, too, unless it is far away. */
-export function shownSizes({ smallest, largest, recommended }: Study): [from: number, to: number] {
-  const wanted = recommended === undefined ? largest : Math.min(recommended.size, largest * 2);
-  return [smallest, Math.max(largest, wanted)];
-}
 
 /** Speed-up against size, both by doublings: what scales perfectly is a straight line. */
 export function speedupChart(study: Study, width = MOST_WIDTH, unicode = false): string[] {
@@ -65,7 +60,7 @@ export function speedupChart(study: Study, width = MOST_WIDTH, unicode = false):
 }
 
 /** Powers of two that are in the chart. */
-export function doublings(least: number, most: number): number[] {
+function doublings(least: number, most: number): number[] {
   const found: number[] = [];
   for (let power = Math.ceil(Math.log2(least) - 1e-9); 2 ** power <= most * (1 + 1e-9); power++) found.push(2 ** power);
   return found;

@@ -1,12 +1,13 @@
 import { formatDuration } from '../../base/duration.ts';
 import { count, energy, figure, percent } from '../../base/readable.ts';
+import { lawCurve } from '../../judge/scale/curve.ts';
 import type { Estimate } from '../../judge/scale/fit.ts';
 import { sizeText } from '../../judge/scale/size-text.ts';
 import type { FittedLaw, Recommended, Study } from '../../judge/scale/study.ts';
 import { objectCsv } from '../object-csv.ts';
 import { paint } from '../terminal/paint.ts';
 import { ascii, printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
-import { hasUnicode, shownSizes, speedupChart } from './chart.ts';
+import { hasUnicode, speedupChart } from './chart.ts';
 
 export interface ScaleTextOptions {
   stream?: { readonly isTTY?: boolean | undefined };
@@ -153,15 +154,8 @@ export function recommendationText(recommended: Recommended, { by, largest }: Pi
 
 /** With the curve of the law that fits best, for charts of others. */
 export function studyJson(study: Study): string {
-  const { predict, ...rest } = study;
-  const [from, to] = shownSizes(study);
-  const curve =
-    predict === undefined
-      ? undefined
-      : Array.from({ length: 33 }, (_, i) => {
-          const size = from * (to / from) ** (i / 32);
-          return { size, ...predict(size) };
-        });
+  const { predict: _, ...rest } = study;
+  const curve = lawCurve(study);
   return `${JSON.stringify({ format: 1, of: 'study', ...rest, ...(curve === undefined ? {} : { curve }) }, null, 1)}\n`;
 }
 

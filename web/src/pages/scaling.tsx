@@ -1,7 +1,13 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { chartFile } from '../../../src/charts/chart-file.ts';
-import { type ChartTheme, COLOURS } from '../../../src/charts/option.ts';
-import { type DrawnStudy, scalingOption, sizeTitle } from '../../../src/charts/scaling-option.ts';
+import type { ChartTheme } from '../../../src/charts/option.ts';
+import {
+  type DrawnStudy,
+  scalingLegend,
+  scalingOption,
+  scalingPicture,
+  sizeTitle,
+} from '../../../src/charts/scaling-option.ts';
 import { nameStem } from '../../../src/judge/scale/name-stem.ts';
 import { sizeText } from '../../../src/judge/scale/size-text.ts';
 import type { Study } from '../../../src/judge/scale/study.ts';
@@ -141,8 +147,6 @@ function programsOf(jobs: JobList['jobs']): { program: string; stem: string; run
 
 function StudyView({ study }: { study: SentStudy }) {
   const theme = useTheme();
-  const picture = useRef<() => string>(undefined);
-  const law = study.laws.find(({ best }) => best);
   return (
     <>
       <section class="card" aria-label="Speed-up">
@@ -150,24 +154,19 @@ function StudyView({ study }: { study: SentStudy }) {
           {study.program}: {study.kind} scaling <small>{study.kind_why}</small>
           <SaveMenu
             title="the chart of sizes"
-            ways={{ csv: () => sizesCsv(study), svg: () => svgOf(study, theme), png: () => picture.current?.() ?? '' }}
+            ways={{ csv: () => sizesCsv(study), svg: () => svgOf(study, theme), png: () => pngOfStudy(study, theme) }}
             file={(kind) => chartFile(study.program, 'scaling', kind)}
           />
         </h2>
         {study.recommended_text !== undefined && <p class="verdict">{study.recommended_text}</p>}
-        <StudyChart study={study} picture={picture} />
+        <StudyChart study={study} />
         <p class="legend">
-          <span>
-            <i style={{ background: COLOURS[0] }} />
-            measured
-          </span>
-          {law !== undefined && (
-            <span>
-              <i style={{ background: COLOURS[1] }} />
-              {law.law}, dashed: {Math.round(study.interval.confidence * 100)} % interval
+          {scalingLegend(study, theme).map(({ sign, name, colour }) => (
+            <span key={sign}>
+              <i style={{ background: colour }} />
+              {sign}: {name}
             </span>
-          )}
-          <span>dotted: ideal</span>
+          ))}
         </p>
         {study.notes.map((note) => (
           <p key={note} class="faint">
@@ -243,11 +242,22 @@ function sizesCsv({ by, sizes }: SentStudy): string {
 }
 
 async function svgOf(study: SentStudy, theme: ChartTheme): Promise<string> {
-  const { optionSvg } = await import('../../../src/charts/svg.ts');
-  return optionSvg(scalingOption(study, theme), { width: 900, height: 420 });
+  const { scalingSvg } = await import('../../../src/charts/scaling-svg.ts');
+  return scalingSvg(study, undefined, theme);
 }
 
-function StudyChart({ study, picture }: { study: SentStudy; picture: { current: (() => string) | undefined } }) {
+const PNG_SIZE = { width: 900, height: 550 };
+
+async function pngOfStudy(study: SentStudy, theme: ChartTheme): Promise<string> {
+  const { init } = await loadECharts();
+  const chart = init(document.createElement('div'), null, { renderer: 'canvas', ...PNG_SIZE });
+  chart.setOption(scalingPicture(study, theme));
+  const picture = pngOf(chart, theme);
+  chart.dispose();
+  return picture;
+}
+
+function StudyChart({ study }: { study: SentStudy }) {
   const box = useRef<HTMLDivElement>(null);
   const paper = useRef<HTMLImageElement>(null);
   const chart = useRef<Drawn>(undefined);
@@ -266,7 +276,6 @@ function StudyChart({ study, picture }: { study: SentStudy; picture: { current: 
       if (isGone) return;
       chart.current ??= init(box.current!, null, { renderer: 'canvas' });
       drawIn(theme);
-      picture.current = () => pngOf(chart.current!, theme);
       watch.observe(box.current!);
     });
     return () => {
