@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { agentOf, appendRows, jobOf, START, temporary } from '../../../test/make-recording.ts';
 import { openRecording } from '../../recording/folder/open.ts';
-import { gpuTable, processTable } from '../../sources/tables.ts';
+import { gpuTable, loadavgTable, processTable } from '../../sources/tables.ts';
 import { NodeFollower } from './node-now.ts';
 
 test('a look takes what was written since the last one', async () => {
@@ -42,6 +42,23 @@ test('a look takes what was written since the last one', async () => {
   assert.deepEqual([first.scope, first.cpu, first.last], ['job', 2, START + 4e6]);
   await appendRows(place, gpuTable, cards(5, 7, 80));
   assert.deepEqual(follower.look().gpus[0]?.utilization_percent, 80);
+  follower.close();
+});
+
+test('a sample of any table is a sample', async () => {
+  const folder = path.join(temporary(), 'tacho-21');
+  const place = path.join(folder, 'node=c1');
+  fs.mkdirSync(place, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1'], start: START })));
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [loadavgTable])));
+  const follower = new NodeFollower(openRecording(folder).nodes[0]!);
+  assert.equal(follower.look().last, undefined);
+  const at = (second: number) => ({ time: START + second * 1e6, load1: 1 });
+  await appendRows(place, loadavgTable, [at(0), at(1), at(2)]);
+  assert.equal(follower.look().last, START + 2e6);
+  await appendRows(place, loadavgTable, [at(3)]);
+  const { last, cpu } = follower.look();
+  assert.deepEqual([last, cpu], [START + 3e6, undefined]);
   follower.close();
 });
 

@@ -98,6 +98,8 @@ const FOLLOWED = new Map([
   follow(cpuTable, ['cpu'], [cpuTable.col.busy_ms]),
   follow(meminfoTable, [], [meminfo.MemTotal_bytes, meminfo.MemAvailable_bytes]),
 ]);
+/** Of other tables only the time of the newest row is kept. */
+const UNREAD: Followed = { key: [], numbers: [], texts: [] };
 const OWN_TIMES = [process.user_ms, process.system_ms];
 const CHILDREN_TIMES = [process.children_user_ms, process.children_system_ms];
 
@@ -165,7 +167,7 @@ class TableTail {
     const at: Cells = (name) => values[this.columns.indexOf(name)] ?? '';
     const time = Number(at('time'));
     if (!Number.isFinite(time)) return;
-    const { key, numbers, texts } = FOLLOWED.get(this.table)!;
+    const { key, numbers, texts } = FOLLOWED.get(this.table) ?? UNREAD;
     const id = key.map(at).join(' ');
     const old = this.rows.get(id);
     const cells = new Map<string, number>();
@@ -273,12 +275,15 @@ export class NodeFollower {
       gpuTable.name,
       processTable.name,
     ];
-    for (const name of names) {
-      if (!this.tables.has(name)) this.tables.set(name, this.follow(name));
-      this.tables.get(name)!.look();
-    }
+    this.lookAt(names);
     const rowsOf = (name: string): ReadonlyMap<string, Kept> => this.tables.get(name)?.rows ?? new Map<string, Kept>();
-    const last = Math.max(...names.flatMap((name) => [...rowsOf(name).values()].map(({ time }) => time)));
+    const newest = (all: readonly string[]): number => Math.max(...all.map((name) => newestOf(rowsOf(name))));
+    let last = newest(names);
+    if (!Number.isFinite(last)) {
+      const others = [...listParts(this.node.folder).keys()];
+      this.lookAt(others);
+      last = newest(others);
+    }
     const processes = this.processesOf(rowsOf(processTable.name), last);
     const known = {
       node: this.node.name,
@@ -321,6 +326,13 @@ export class NodeFollower {
     for (const tail of this.tables.values()) tail.close();
   }
 
+  private lookAt(names: readonly string[]): void {
+    for (const name of names) {
+      if (!this.tables.has(name)) this.tables.set(name, this.follow(name));
+      this.tables.get(name)!.look();
+    }
+  }
+
   private follow(name: string): TableTail {
     const tail = new TableTail(this.node.folder, name);
     if (name === processTable.name) tail.onRow = (id, kept) => this.reaped.take(id, kept);
@@ -360,6 +372,8 @@ export class NodeFollower {
     return living;
   }
 }
+
+const newestOf = (rows: ReadonlyMap<string, Kept>): number => Math.max(...[...rows.values()].map(({ time }) => time));
 
 const defined = <K extends string>(name: K, value: number | undefined): { [N in K]?: number } =>
   (value === undefined || Number.isNaN(value) ? {} : { [name]: value }) as { [N in K]?: number };
