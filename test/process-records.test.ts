@@ -145,7 +145,7 @@ test('the first process is told by tacho run when it was killed or says nothing 
   // nobody knows how many threads it had
   assert.equal(only.threads, undefined);
   const [{ records }] = [JSON.parse(tacho(['report', 'm', '--format', 'json'], { cwd }).out)].flat();
-  assert.deepEqual([records.records, records.told, records.threads], [1, 1, 0]);
+  assert.deepEqual([records.records, records.by_parent, records.threads], [1, 1, 0]);
   const text = tacho(['report', 'm'], { cwd }).out;
   assert.match(text, /1 reported by its parent only/);
   assert.doesNotMatch(text, /recorded to the end/);
