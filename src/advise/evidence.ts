@@ -50,7 +50,7 @@ export function evidenceOf(
   beyond?: Bound,
 ): Evidence {
   const completed = jobs.filter(isCompleted);
-  const seen: RunUse[] = completed.flatMap((job) => {
+  const measuredRuns: RunUse[] = completed.flatMap((job) => {
     const value = used(job);
     return value === undefined ? [] : [{ job: job.job, value }];
   });
@@ -62,14 +62,14 @@ export function evidenceOf(
       const known = Number.isNaN(value) ? met : value;
       return known === undefined ? [] : [{ job: job.job, value: known, why: WHY[job.state!] ?? job.state! }];
     });
-  const found: Evidence = { runs: seen.length, at_least, unmeasured: completed.length - seen.length };
-  if (seen.length === 0) return found;
+  const found: Evidence = { runs: measuredRuns.length, at_least, unmeasured: completed.length - measuredRuns.length };
+  if (measuredRuns.length === 0) return found;
   const [p50, p95] = quantiles(
-    Float64Array.from(seen, ({ value }) => value),
-    seen.length,
+    Float64Array.from(measuredRuns, ({ value }) => value),
+    measuredRuns.length,
     [0.5, 0.95],
   ) as [number, number];
-  const most = seen.reduce((a, b) => (b.value > a.value ? b : a));
+  const most = measuredRuns.reduce((a, b) => (b.value > a.value ? b : a));
   return { ...found, p50, p95, max: most.value, max_job: most.job };
 }
 

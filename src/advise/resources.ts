@@ -72,7 +72,7 @@ interface Judged {
 }
 
 function judged(
-  { resource, asked, evidence, need, words, how, uncertain = [] }: Judged,
+  { resource, asked, evidence, need, words: format, how, uncertain = [] }: Judged,
   jobs: readonly JobSummary[],
 ): ResourceAdvice {
   const base = { resource, ...(asked === undefined ? {} : { asked }), evidence, uncertain };
@@ -83,17 +83,17 @@ function judged(
   const tail = tailOf(evidence, need, jobs, resource);
   const isTail = need.all > need.usual && tail.length > 0 && tail.length < evidence.runs;
   const extra = isTail ? { tail, usual: need.usual } : { tail: [] };
-  const used = evidence.runs === 0 ? '' : usedWords(evidence, words);
+  const used = evidence.runs === 0 ? '' : usedWords(evidence, format);
   if (evidence.runs === 0) {
-    const least = words(mostUsed(evidence)!);
+    const least = format(mostUsed(evidence)!);
     const why = `no run completed: at least ${least} is needed, how much more is not known`;
     const isMore = asked !== undefined && need.all > asked;
     return { ...base, ...extra, ...(isMore ? { advised: need.all } : {}), verdict: isMore ? 'more' : 'unknown', why };
   }
   if (asked === undefined) return { ...base, ...extra, advised: need.all, verdict: 'keep', why: `${used}, ${how}` };
-  const bound = boundWords(evidence, need, words);
+  const bound = boundWords(evidence, need, format);
   if (need.all > asked) {
-    const near = bound === undefined ? `: too near to ${words(asked)}` : bound;
+    const near = bound === undefined ? `: too near to ${format(asked)}` : bound;
     return { ...base, ...extra, advised: need.all, verdict: 'more', why: used + near };
   }
   if (need.all >= asked * (1 - WORTH))
@@ -102,19 +102,19 @@ function judged(
 }
 
 /** Where runs that did not complete decide: they show the least that is needed, not how much. */
-function boundWords({ at_least, max }: Evidence, { all }: Need, words: (value: number) => string): string | undefined {
+function boundWords({ at_least, max }: Evidence, { all }: Need, format: (value: number) => string): string | undefined {
   const beyond = at_least.filter(({ value }) => value > (max ?? 0) && value <= all);
   if (beyond.length === 0) return undefined;
   const { job, value, why } = beyond.reduce((a, b) => (b.value > a.value ? b : a));
-  return `; job ${job} was ${why} at ${words(value)}: it needed at least that, how much more is not known`;
+  return `; job ${job} was ${why} at ${format(value)}: it needed at least that, how much more is not known`;
 }
 
 const marginWords = (margin: number): string => `with a margin of ${percent(margin - 1)}`;
 
-const usedWords = ({ runs, p95, max, max_job: job }: Evidence, words: (value: number) => string): string =>
+const usedWords = ({ runs, p95, max, max_job: job }: Evidence, format: (value: number) => string): string =>
   runs === 1
-    ? `one run used ${words(max!)}`
-    : `95 % of ${figure(runs)} runs used at most ${words(p95!)}, the most was ${words(max!)} (job ${job})`;
+    ? `one run used ${format(max!)}`
+    : `95 % of ${figure(runs)} runs used at most ${format(p95!)}, the most was ${format(max!)} (job ${job})`;
 
 /** The runs beyond what is enough for most. */
 function tailOf(evidence: Evidence, { usual }: Need, jobs: readonly JobSummary[], resource: ResourceName): RunUse[] {
@@ -291,7 +291,7 @@ export function gpuAdvice({ jobs, newest }: JobGroup): ResourceAdvice | undefine
     return { ...base, verdict: 'unknown', why: 'whether they were used is not known: leave it as it is' };
   const busy = jobs.flatMap((job) => (isCompleted(job) ? (job.gpu_use ?? []) : []));
   const mean = busy.length === 0 ? undefined : busy.reduce((sum, use) => sum + use, 0) / busy.length;
-  const words = mean === undefined ? '' : `, ${percent(mean)} busy on average`;
+  const usageText = mean === undefined ? '' : `, ${percent(mean)} busy on average`;
   if (most === 0)
     return {
       ...base,
@@ -307,7 +307,7 @@ export function gpuAdvice({ jobs, newest }: JobGroup): ResourceAdvice | undefine
       ...base,
       advised: asked,
       verdict: 'keep',
-      why: `${figure(asked - most)} of ${figure(asked)} did nothing${words}; each node has to have the same number`,
+      why: `${figure(asked - most)} of ${figure(asked)} did nothing${usageText}; each node has to have the same number`,
       uncertain: ['Find out why some GPUs did nothing: the report card names them.'],
     };
   if (most < asked)
@@ -315,7 +315,7 @@ export function gpuAdvice({ jobs, newest }: JobGroup): ResourceAdvice | undefine
       ...base,
       advised: even,
       verdict: 'less',
-      why: `no run used more than ${figure(most)} of ${figure(asked)}${words}`,
+      why: `no run used more than ${figure(most)} of ${figure(asked)}${usageText}`,
     };
   const uncertain =
     mean !== undefined && mean < 0.15
@@ -325,7 +325,7 @@ export function gpuAdvice({ jobs, newest }: JobGroup): ResourceAdvice | undefine
     ...base,
     advised: asked,
     verdict: 'keep',
-    why: `${asked === 1 ? 'it was' : `all ${figure(asked)} were`} used${words}`,
+    why: `${asked === 1 ? 'it was' : `all ${figure(asked)} were`} used${usageText}`,
     uncertain,
   };
 }

@@ -3,15 +3,15 @@ import { test } from 'node:test';
 import { inBlocks } from './blocks.ts';
 
 test('a loop in blocks sees every place once, and ends where it is told to', () => {
-  const seen: number[] = [];
+  const visited: number[] = [];
   const see = (from: number, to: number, stop: number): number => {
     let i = from;
-    while (i < to && i !== stop) seen.push(i++);
+    while (i < to && i !== stop) visited.push(i++);
     return i;
   };
   assert.equal(inBlocks(3, 1000, see, 5000), 1000);
   assert.deepEqual(
-    seen,
+    visited,
     Array.from({ length: 997 }, (_, i) => i + 3),
   );
   assert.equal(inBlocks(0, 1000, see, 700), 700);

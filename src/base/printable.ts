@@ -36,7 +36,7 @@ const OWN = /[\u2019\u2013\u00d7\u2026\u00b0\u2192\u00b5\u00b7]/g;
 export function asciiAround(names: readonly string[]): (text: string) => string {
   const own = [...new Set(names)].filter((name) => name.search(OWN) >= 0).sort((a, b) => b.length - a.length);
   if (own.length === 0) return ascii;
-  const known = own.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
-  const all = new RegExp(`${known}|${OWN.source}`, 'g');
+  const ownNames = own.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
+  const all = new RegExp(`${ownNames}|${OWN.source}`, 'g');
   return (text) => text.replace(all, (found) => PLAIN[found] ?? found);
 }

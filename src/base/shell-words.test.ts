@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { shellText, unquoted, wordsOf } from './shell-words.ts';
 
-const textOf = (words: readonly string[]): string => shellText(Buffer.from(words.map((word) => `${word}\0`).join('')));
+const textOf = (commandWords: readonly string[]): string =>
+  shellText(Buffer.from(commandWords.map((word) => `${word}\0`).join('')));
 
 test('plain arguments are bare; those that a shell would read otherwise are quoted', () => {
   assert.equal(textOf(['one two', 'three']), "'one two' three");
@@ -26,8 +27,8 @@ const argumentLists = fc.array(anyArgument.map((word) => word.replaceAll('\0', '
 
 test('any arguments come back', () => {
   fc.assert(
-    fc.property(argumentLists, (words) => {
-      assert.deepEqual(wordsOf(textOf(words)).map(unquoted), words);
+    fc.property(argumentLists, (commandWords) => {
+      assert.deepEqual(wordsOf(textOf(commandWords)).map(unquoted), commandWords);
     }),
   );
 });
@@ -38,8 +39,8 @@ test('a shell reads the same arguments, bytes that are no UTF-8 too', () => {
   const shown = (bytes: Buffer): string =>
     bytes.length === 0 ? '<>' : bytes.toString('latin1').replaceAll('\0', '><').replace(/^/, '<').slice(0, -1);
   fc.assert(
-    fc.property(argumentLists, (words) => {
-      const bytes = Buffer.from(words.map((word) => `${word}\0`).join(''));
+    fc.property(argumentLists, (commandWords) => {
+      const bytes = Buffer.from(commandWords.map((word) => `${word}\0`).join(''));
       assert.equal(print('sh', shellText(bytes)).toString('latin1'), shown(bytes));
     }),
     { numRuns: 30 },

@@ -20,14 +20,14 @@ export function shellText(zeroEnded: Buffer): string {
     // there may be thousands of them: most often all are plain
     return MAYBE_QUOTED.test(text) ? text.split('\0').map(quoted).join(' ') : text.replaceAll('\0', ' ');
   }
-  const words: string[] = [];
+  const shellWords: string[] = [];
   for (let at = 0; at <= all.length; ) {
     const zero = all.indexOf(0, at);
     const end = zero < 0 ? all.length : zero;
-    words.push(shellWord(all.subarray(at, end)));
+    shellWords.push(shellWord(all.subarray(at, end)));
     at = end + 1;
   }
-  return words.join(' ');
+  return shellWords.join(' ');
 }
 
 const shellWord = (argument: Buffer): string =>

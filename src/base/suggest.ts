@@ -16,18 +16,18 @@ function distance(a: string, b: string): number {
 }
 
 /** For the end of a message about a word that is not known. */
-export function didYouMean(word: string, known: readonly string[]): string {
-  const meant = suggest(word, known);
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const meant = suggest(word, candidates);
   return meant === undefined ? '' : `; did you mean "${meant}"?`;
 }
 
 /** The word that was probably meant, or undefined when none is near. */
-export function suggest(word: string, known: readonly string[]): string | undefined {
+export function suggest(word: string, candidates: readonly string[]): string | undefined {
   const lower = word.toLowerCase();
   const near = Math.max(1, Math.floor(lower.length / 3));
   let best: string | undefined;
   let least = near + 1;
-  for (const candidate of known) {
+  for (const candidate of candidates) {
     const d = distance(lower, candidate.toLowerCase());
     if (d < least) {
       best = candidate;
@@ -35,5 +35,5 @@ export function suggest(word: string, known: readonly string[]): string | undefi
     }
   }
   if (best !== undefined) return best;
-  return lower.length >= 3 ? known.find((candidate) => candidate.toLowerCase().startsWith(lower)) : undefined;
+  return lower.length >= 3 ? candidates.find((candidate) => candidate.toLowerCase().startsWith(lower)) : undefined;
 }

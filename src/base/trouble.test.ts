@@ -6,7 +6,7 @@ test('a trouble is said when it begins and when it is over, not at each sight', 
   const said: string[] = [];
   let now = 0;
   const disk = trouble(
-    (words) => said.push(words),
+    (message) => said.push(message),
     () => now,
   );
   disk.right('well');

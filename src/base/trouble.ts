@@ -17,14 +17,14 @@ export function trouble(
 ): Trouble {
   let lately: number | undefined;
   return {
-    wrong(words) {
-      if (lately === undefined) say(words);
+    wrong(message) {
+      if (lately === undefined) say(message);
       lately = now();
     },
-    right(words) {
+    right(message) {
       if (lately === undefined || now() - lately < calm) return;
       lately = undefined;
-      say(words);
+      say(message);
     },
   };
 }

@@ -74,7 +74,7 @@ class Thread<I, O> {
   readonly asked = new Set<number>();
   readonly answers = new Map<number, O>();
   private isGone = false;
-  private tell = (): void => {};
+  private notify = (): void => {};
 
   static async start<I, O>(task: string): Promise<Thread<I, O> | undefined> {
     if (program === undefined || os.availableParallelism() < 2) return undefined;
@@ -87,12 +87,12 @@ class Thread<I, O> {
     worker.on('message', ([i, result]: ThreadAnswer<O>) => {
       this.asked.delete(i);
       if (result !== undefined) this.answers.set(i, result);
-      this.tell();
+      this.notify();
     });
     const gone = (): void => {
       this.isGone = true;
       this.asked.clear();
-      this.tell();
+      this.notify();
     };
     worker.on('error', gone).on('exit', gone);
   }
@@ -108,7 +108,7 @@ class Thread<I, O> {
 
   news(): Promise<void> {
     return new Promise((resolve) => {
-      this.tell = resolve;
+      this.notify = resolve;
     });
   }
 }

@@ -47,8 +47,8 @@ Examples:
     .action(async (given: string[], options: Options) => {
       const named =
         given[0] !== undefined && (!given[0].includes('=') || fs.existsSync(given[0])) ? given[0] : undefined;
-      const words = wordsOf(given.slice(named === undefined ? 0 : 1), options);
-      const job = await annotate(named, words, options);
+      const notes = wordsOf(given.slice(named === undefined ? 0 : 1), options);
+      const job = await annotate(named, notes, options);
       if (options.format === 'json') {
         process.stdout.write(
           `${JSON.stringify({ id: job.id, annotations: job.annotations, tags: job.tags }, null, 1)}\n`,
@@ -64,7 +64,7 @@ Examples:
     });
 }
 
-async function annotate(named: string | undefined, words: Notes, options: Options): Promise<Job> {
+async function annotate(named: string | undefined, notes: Notes, options: Options): Promise<Job> {
   const { annotated, isNothing } = await import('../database/annotate.ts');
   const here = await recordingMeant(named, options);
   if (here !== undefined) {
@@ -72,8 +72,8 @@ async function annotate(named: string | undefined, words: Notes, options: Option
     const { updateJob } = await import('../recording/folder/update-job.ts');
     const { asOwner } = await import('../recording/folder/as-owner.ts');
     const { path, job } = openRecording(here);
-    if (isNothing(words)) return job;
-    return asOwner(path, (folder) => updateJob(folder, (job) => annotated(job, words)));
+    if (isNothing(notes)) return job;
+    return asOwner(path, (folder) => updateJob(folder, (job) => annotated(job, notes)));
   }
   const { connect } = await import('../database/connect.ts');
   const address = await needAddress(options).catch(async (error) => {
@@ -84,7 +84,7 @@ async function annotate(named: string | undefined, words: Notes, options: Option
   });
   const { withSchema } = await import('../database/schema.ts');
   const { annotateStored } = await import('../database/annotate.ts');
-  return withSchema(connect(address), (database) => annotateStored(database, named!, words));
+  return withSchema(connect(address), (database) => annotateStored(database, named!, notes));
 }
 
 /** Undefined: a job of the database is meant. */
@@ -109,6 +109,6 @@ function wordsOf(given: readonly string[], options: Options): Notes {
     if (at < 1) throw usage(`"${word}" is not an annotation`, 'it is key=value, e.g. note="slow disk"');
     annotations[word.slice(0, at)] = word.slice(at + 1);
   }
-  const words: Notes = { annotations, tags: parseTags(options.tag), remove: options.remove };
-  return words;
+  const notes: Notes = { annotations, tags: parseTags(options.tag), remove: options.remove };
+  return notes;
 }

@@ -26,8 +26,8 @@ Examples:
           import('../show/completion/csh.ts'),
           import('../show/completion/tree.ts'),
         ]);
-        const words = offersFor(treeOf(program), process.env.COMMAND_LINE ?? '');
-        return void process.stdout.write(words.map((word) => `${word}\n`).join(''));
+        const offers = offersFor(treeOf(program), process.env.COMMAND_LINE ?? '');
+        return void process.stdout.write(offers.map((word) => `${word}\n`).join(''));
       }
       const { completion } = await import('../show/completion/completion.ts');
       process.stdout.write(completion(shell, program));
@@ -47,8 +47,8 @@ async function offerNames(program: Command): Promise<void> {
   const stored = ['jobs', 'users', 'hosts', 'job_hosts', 'processes', 'threads', 'operations', 'models'];
   const walk = (command: Command): void => {
     for (const option of command.options) {
-      const words = offered[option.long ?? ''];
-      if (words !== undefined) option.argChoices ??= words;
+      const choices = offered[option.long ?? ''];
+      if (choices !== undefined) option.argChoices ??= choices;
     }
     for (const argument of command.registeredArguments) if (argument.name() === 'table') argument.argChoices ??= stored;
     for (const child of command.commands) walk(child);

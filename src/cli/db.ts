@@ -113,10 +113,10 @@ function statusText(status: DatabaseStatus): string {
     );
   }
   const room = tableWidth() - 11;
-  const told = lines.flatMap(([name, value]) =>
+  const statusLines = lines.flatMap(([name, value]) =>
     wrap(printable(value), room).map((line, i) => `${(i === 0 ? name : '').padEnd(10)} ${line}\n`),
   );
-  return told.join('') + sizesText(status);
+  return statusLines.join('') + sizesText(status);
 }
 
 /** What takes the room: tables with their indexes below them. */

@@ -30,17 +30,17 @@ Examples:
       if (shell === undefined && name !== undefined) {
         throw usage(`"${name}" is not a shell that Tacho knows`, `one of ${SHELLS.join(', ')}`);
       }
-      const known = shell ?? 'sh';
+      const shellName = shell ?? 'sh';
       if (options.off) {
-        process.stdout.write(offCode(known));
+        process.stdout.write(offCode(shellName));
         return;
       }
       const { activeMarks, activeRecords } = await import('../control/active-records.ts');
       try {
-        process.stdout.write(shellCode(known, process.env, activeRecords(process.env), activeMarks(process.env)));
+        process.stdout.write(shellCode(shellName, process.env, activeRecords(process.env), activeMarks(process.env)));
       } catch (error) {
         // a TaskProlog that fails would keep the task from starting
-        if (known !== 'slurm' || !(error instanceof Fault)) throw error;
+        if (shellName !== 'slurm' || !(error instanceof Fault)) throw error;
         warn(error.message);
       }
     });

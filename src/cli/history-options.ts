@@ -87,9 +87,9 @@ export function periodOptions(command: Command, usual: string): Command {
 
 /** From here on the times that are given, and those that are printed, are of that zone. */
 function inZone(zone: string): string {
-  const { zone: known } = new Calendar(zone);
-  process.env.TZ = known;
-  return known;
+  const { zone: zoneName } = new Calendar(zone);
+  process.env.TZ = zoneName;
+  return zoneName;
 }
 
 const split = (given: readonly string[] | undefined): string[] | undefined =>

@@ -110,10 +110,10 @@ function orderOf(given = 'time'): { by: never; descending: boolean } {
 }
 
 function ofEachUser(jobs: readonly JobSummary[], most: number): JobSummary[] {
-  const seen = new Map<string, number>();
+  const countOfUser = new Map<string, number>();
   return jobs.filter(({ user }) => {
-    const count = (seen.get(user) ?? 0) + 1;
-    seen.set(user, count);
+    const count = (countOfUser.get(user) ?? 0) + 1;
+    countOfUser.set(user, count);
     return count <= most;
   });
 }

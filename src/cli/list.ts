@@ -158,12 +158,13 @@ async function withFindings(found: readonly Listed[], places: readonly string[],
   if (indexed.length === 0 && !all) return [...found];
   const path = await import('node:path');
   const { indexedFindings } = await import('../history/index/indexed-findings.ts');
-  const known = new Map(indexed.flatMap((place) => [...indexedFindings(place)]));
+  const findingsByPath = new Map(indexed.flatMap((place) => [...indexedFindings(place)]));
   const rules = all ? await (await import('./rule-settings.ts')).forgivingRules() : undefined;
   const listed: Listed[] = [];
   for (const each of found) {
     const findings =
-      known.get(path.resolve(each.path)) ?? (rules === undefined ? undefined : await reportedFindings(each, rules));
+      findingsByPath.get(path.resolve(each.path)) ??
+      (rules === undefined ? undefined : await reportedFindings(each, rules));
     listed.push(findings === undefined ? each : { ...each, findings });
   }
   return listed;

@@ -88,7 +88,7 @@ Examples:
       });
       bar.done();
       await store.add(model);
-      await tell([model], options, 'modelLine');
+      await printModels([model], options, 'modelLine');
       const { ENOUGH_REFERENCES, FEW } = await import('../judge/outliers/outliers.ts');
       if (model.jobs.length < ENOUGH_REFERENCES) warn(`${ENOUGH_REFERENCES} or more jobs are wanted: ${FEW}`);
     });
@@ -102,7 +102,7 @@ Examples:
         bad++;
         warn(hint === undefined ? message : `${message}; ${hint}`);
       });
-      if (models.length > 0 || options.format !== 'text') await tell(models, options, 'modelList');
+      if (models.length > 0 || options.format !== 'text') await printModels(models, options, 'modelList');
       else if (bad === 0) warn(`no models in ${store.place}; tacho model create NAME JOB… makes one`);
     });
 
@@ -111,7 +111,7 @@ Examples:
     .addHelpText('after', '\nExample:\n  tacho model show nightly\n')
     .action(async (name: string, options: Options) => {
       const { needModel } = await import('../judge/models/store.ts');
-      await tell([await needModel(await storeOf(options), name)], options, 'modelText');
+      await printModels([await needModel(await storeOf(options), name)], options, 'modelText');
     });
 
   for (const [word, enabled] of [
@@ -126,7 +126,7 @@ Examples:
         const store = await storeOf(options);
         const model = { ...(await needModel(store, name)), enabled };
         await store.save(model);
-        await tell([model], options, 'modelLine');
+        await printModels([model], options, 'modelLine');
       });
   }
 
@@ -150,7 +150,7 @@ Examples:
   });
 }
 
-async function tell(
+async function printModels(
   models: readonly Model[],
   options: Options,
   how: 'modelLine' | 'modelList' | 'modelText',

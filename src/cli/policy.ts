@@ -303,7 +303,7 @@ async function runText(
   const of = (policy: Policy, user: string): Delivered | undefined =>
     done.find((one) => one.policy === policy.name && one.user === user);
   const { deliveryText } = await import('../policy/delivery-text.ts');
-  const words = (policy: Policy, user: string): string | undefined => {
+  const messageText = (policy: Policy, user: string): string | undefined => {
     const one = of(policy, user);
     return one === undefined ? undefined : deliveryText(policy, one, isSent);
   };
@@ -315,14 +315,18 @@ async function runText(
       import('../show/object-csv.ts'),
     ]);
     const rows = found.flatMap(({ policy, judged }) =>
-      judged.cases.flatMap((one) => caseRows(policy.name, one, { time: now, message: words(policy, one.user) })),
+      judged.cases.flatMap((one) => caseRows(policy.name, one, { time: now, message: messageText(policy, one.user) })),
     );
     return objectCsv(CASE_COLUMNS, rows);
   }
   const { judgedMarkdown, judgedText } = await import('../show/policy/policy-text.ts');
   if (format === 'markdown') return judgedMarkdown(found);
-  const told = found.map(({ policy, judged }) => ({ policy, judged, said: ({ user }: Case) => words(policy, user) }));
-  return judgedText(told, { stream: process.stdout, width: tableWidth() });
+  const judgedPolicies = found.map(({ policy, judged }) => ({
+    policy,
+    judged,
+    said: ({ user }: Case) => messageText(policy, user),
+  }));
+  return judgedText(judgedPolicies, { stream: process.stdout, width: tableWidth() });
 }
 
 /** What became of a case, as programs read it; the message itself is in the ledger. */

@@ -88,9 +88,9 @@ async function clientFor({ server }: Options): Promise<ShareClient> {
 
 async function linkTable(links: readonly JobShare[]): Promise<string> {
   const { textTable } = await import('../show/terminal/text-table.ts');
-  const words = { good: 'expires', expired: 'expired', revoked: 'revoked' } as const;
+  const stateLabels = { good: 'expires', expired: 'expired', revoked: 'revoked' } as const;
   const rows = links.map(({ id, name, created, expires, revoked, state, by }) => [
-    ...[id, name, formatMoment(created), by || '-', words[state]],
+    ...[id, name, formatMoment(created), by || '-', stateLabels[state]],
     formatMoment(revoked ?? expires),
   ]);
   const columns = [

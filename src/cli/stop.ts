@@ -41,8 +41,8 @@ Examples:
 /** Ends the agents, and says what they left out. */
 async function stop(folder: string | undefined, exitCode: number | undefined): Promise<StoppedRecording> {
   const { stopRecording } = await import('../control/stop.ts');
-  const tell = (what: string, why: string): void => warn(`${what}: ${why}`);
-  const stopped = await stopRecording(process.env, folder, tell, undefined, exitCode);
+  const reportTrouble = (what: string, why: string): void => warn(`${what}: ${why}`);
+  const stopped = await stopRecording(process.env, folder, reportTrouble, undefined, exitCode);
   const { recording, job, silent, never, over, noted } = stopped;
   const { nodesText } = await import('../base/hostlist.ts');
   const { commonLogLines } = await import('../control/launch.ts');

@@ -232,9 +232,9 @@ test('thresholds of rules add up over files: the nearest one counts, with its li
   ]);
   // what is wrong in one is left out, and the others count
   write('work/tacho.toml', '[rules.cpu-serial]\nfrom = "much"\nto = 1.1\n');
-  const told: string[] = [];
-  const forgiven = await loadConfig({}, undefined, around, ({ message }) => told.push(message));
-  assert.match(told.join(), /tacho\.toml:2: rules\.cpu-serial\.from must be a number, not "much"$/);
+  const warnings: string[] = [];
+  const forgiven = await loadConfig({}, undefined, around, ({ message }) => warnings.push(message));
+  assert.match(warnings.join(), /tacho\.toml:2: rules\.cpu-serial\.from must be a number, not "much"$/);
   assert.deepEqual(
     forgiven.thresholds.map(({ name, value }) => [name, value]),
     [

@@ -261,11 +261,11 @@ const isInSource = (where: readonly (string | number)[]): boolean => where[0] ==
 /** The key that somebody may have had in mind. */
 function meantKey(where: readonly (string | number)[]): string | undefined {
   const inSource = isInSource(where);
-  const known = inSource
+  const knownKeys = inSource
     ? sourceKeys.map(({ key }): string => key)
     : ['source', 'policy', ...settings.flatMap(({ key }) => [key, key.slice(key.indexOf('.') + 1)])];
   const name = inSource ? String(where.at(-1)) : where.join('.');
-  const meant = suggest(name, known) ?? suggest(String(where.at(-1)), known);
+  const meant = suggest(name, knownKeys) ?? suggest(String(where.at(-1)), knownKeys);
   if (inSource) return meant;
   return settings.find(({ key }) => key === meant || key.endsWith(`.${meant}`))?.key ?? meant;
 }

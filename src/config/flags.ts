@@ -63,13 +63,13 @@ export async function forgivenConfig(options: Record<string, unknown>, keys: rea
   const forgiven = { ...config, redact: redact || config.redact };
   if (forgiven.redact !== config.redact)
     warn('arguments of commands are left out, as that may have been asked for (redact)');
-  const known: Record<string, readonly string[]> = {};
+  const listedNames: Record<string, readonly string[]> = {};
   await checkTables(config, (wrong, key, name) => {
     warn(`${wrong.message}: it is not used`);
-    known[key] = (known[key] ?? config[key]).filter((each) => each !== name);
+    listedNames[key] = (listedNames[key] ?? config[key]).filter((each) => each !== name);
   });
   for (const warning of config.warnings) warn(warning);
-  return { ...forgiven, ...known };
+  return { ...forgiven, ...listedNames };
 }
 
 function givenBy(options: Record<string, unknown>, keys: readonly SettingKey[]): Given {
@@ -88,10 +88,10 @@ async function checkTables(
   for (const key of TABLE_LISTS) {
     if (config[key].length === 0) continue;
     const { sources } = await import('../sources/index.ts');
-    const known = [...sources.map(({ table }) => table.name), 'agent', ...config.custom.map(({ name }) => name)];
+    const tableNames = [...sources.map(({ table }) => table.name), 'agent', ...config.custom.map(({ name }) => name)];
     for (const name of config[key]) {
-      if (known.includes(name)) continue;
-      const meant = suggest(name, known);
+      if (tableNames.includes(name)) continue;
+      const meant = suggest(name, tableNames);
       const question = meant === undefined ? '' : `; did you mean "${meant}"?`;
       const wrong = usage(
         `${config.origins.get(key) ?? flagOf(setting(key)).long}: there is no table "${name}"${question}`,

@@ -28,13 +28,13 @@ const OTHERS = [
 
 /** A sentence for every variable that looks like one of Tacho's and is none: it would be ignored without a word. */
 export function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const known = [...OTHERS, ...settings.map(variableOf)];
+  const knownNames = [...OTHERS, ...settings.map(variableOf)];
   return Object.keys(environment)
-    .filter((name) => name.startsWith(PREFIX) && !name.startsWith(ASIDE) && !known.includes(name))
+    .filter((name) => name.startsWith(PREFIX) && !name.startsWith(ASIDE) && !knownNames.includes(name))
     .sort()
     .map((name) => {
-      const [word, ...words] = [name, ...known].map((each) => each.slice(PREFIX.length));
-      const meant = suggest(word!, words);
+      const [word, ...knownWords] = [name, ...knownNames].map((each) => each.slice(PREFIX.length));
+      const meant = suggest(word!, knownWords);
       const question = meant === undefined ? '' : `; did you mean ${PREFIX}${meant}?`;
       return `the variable ${name} is not one of Tacho's and is not used${question}`;
     });

@@ -3,7 +3,7 @@ type Path = readonly (string | number)[];
 const HEADER = /^\s*\[(\[?)\s*([^\]]+?)\s*\]/;
 const ASSIGNMENT = /^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=/;
 
-const words = (dotted: string): string[] =>
+const keysOf = (dotted: string): string[] =>
   [...dotted.matchAll(/"([^"]*)"|'([^']*)'|([\w-]+)/g)].map((word) => word[1] ?? word[2] ?? word[3]!);
 
 /**
@@ -20,7 +20,7 @@ export function lineOf(toml: string, path: Path): number {
     const header = HEADER.exec(lines[i]!);
     let here: string[];
     if (header !== null) {
-      section = words(header[2]!);
+      section = keysOf(header[2]!);
       if (header[1] === '[') {
         const name = section.join('.');
         const index = counts.get(name) ?? 0;
@@ -31,7 +31,7 @@ export function lineOf(toml: string, path: Path): number {
     } else {
       const assignment = ASSIGNMENT.exec(lines[i]!);
       if (assignment === null) continue;
-      here = [...section, ...words(assignment[1]!)];
+      here = [...section, ...keysOf(assignment[1]!)];
     }
     let depth = 0;
     while (depth < here.length && here[depth] === wanted[depth]) depth++;

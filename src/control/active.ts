@@ -198,7 +198,7 @@ export function updateActive(env: Environment, active: Active): void {
  * An agent's own note, so that commands on its node find the recording wherever it lies. Returns how to take it away.
  * Outside of a scheduler nothing says which sessions of other machines are meant.
  */
-export function noteAgent(env: Environment, recording: string, tell: Tell): () => void {
+export function noteAgent(env: Environment, recording: string, reportTrouble: Tell): () => void {
   const job = readJob(recording);
   if (job === undefined || job.scheduler === 'none' || job.scheduler === 'file') return () => {};
   try {
@@ -211,7 +211,7 @@ export function noteAgent(env: Environment, recording: string, tell: Tell): () =
       if (entry(file)?.agent?.pid === agent.pid) fs.rmSync(file, { force: true });
     };
   } catch (error) {
-    tell('tacho mark and tacho fom will not find the recording here', reason(error));
+    reportTrouble('tacho mark and tacho fom will not find the recording here', reason(error));
     return () => {};
   }
 }

@@ -99,7 +99,7 @@ function cluster(t: TestContext, ...signs: string[]) {
     await eventually(`agents of ${nodes}`, () => nodes.every((node) => agentRecord(recording, node) !== undefined));
     script('enough', '');
   };
-  return { env, recording, tacho, start, giveUpAfter, lives: (node: string) => stillRuns(processId(pid(node))) };
+  return { env, recording, tacho, start, giveUpAfter, isAlive: (node: string) => stillRuns(processId(pid(node))) };
 }
 
 function kill(pid: number | undefined): void {
@@ -114,11 +114,11 @@ const samples = (recording: string, node: string): string =>
   fs.readFileSync(path.join(recording, `node=${node}`, 'loadavg.csv'), 'utf8');
 
 test('a node that srun cannot reach takes the others along: these are started again', async (t) => {
-  const { env, recording, start, giveUpAfter, lives } = cluster(t, 'gone-c3');
+  const { env, recording, start, giveUpAfter, isAlive } = cluster(t, 'gone-c3');
   const [started] = await Promise.all([start(1), giveUpAfter('c1', 'c2')]);
   assert.deepEqual(started.missing, [{ node: 'c3', words: [REFUSED] }]);
   assert.deepEqual(started.job.not_recorded, { c3: REFUSED });
-  assert.deepEqual([lives('c1'), lives('c2')], [true, true]);
+  assert.deepEqual([isAlive('c1'), isAlive('c2')], [true, true]);
   // what the first agents wrote before the job began is not in the recording
   assert.deepEqual([samples(recording, 'c1'), samples(recording, 'c2')], ['sample\n', 'sample\n']);
   const { launched } = findActive(env)!;
@@ -144,23 +144,23 @@ test('when no node may be missing, the one that cannot be reached is named, and 
 });
 
 test('several nodes that cannot be reached, and one agent for which srun gave up too early', async (t) => {
-  const { start, giveUpAfter, lives } = cluster(t, 'gone-c1', 'gone-c3');
+  const { start, giveUpAfter, isAlive } = cluster(t, 'gone-c1', 'gone-c3');
   const [{ missing }] = await Promise.all([start(2), giveUpAfter()]);
   assert.deepEqual(
     missing.map(({ node }) => node),
     ['c1', 'c3'],
   );
-  assert.ok(lives('c2'));
+  assert.ok(isAlive('c2'));
 });
 
 test('srun does not say which node it was: the one that nothing was heard of', async (t) => {
-  const { start, giveUpAfter, lives } = cluster(t, 'gone-c2', 'curt');
+  const { start, giveUpAfter, isAlive } = cluster(t, 'gone-c2', 'curt');
   const [{ missing }] = await Promise.all([start(1), giveUpAfter('c1', 'c3')]);
   assert.deepEqual(
     missing.map(({ node }) => node),
     ['c2'],
   );
-  assert.deepEqual([lives('c1'), lives('c3')], [true, true]);
+  assert.deepEqual([isAlive('c1'), isAlive('c3')], [true, true]);
 });
 
 test('no node can be reached', async (t) => {
@@ -174,7 +174,7 @@ test('no node can be reached', async (t) => {
 
 for (const allowMissing of [0, 1]) {
   test(`srun still waits for a node at the time limit; ${allowMissing} may be missing`, async (t) => {
-    const { env, recording, tacho, lives } = cluster(t, 'gone-c3');
+    const { env, recording, tacho, isAlive } = cluster(t, 'gone-c3');
     const job = { id: '7', scheduler: 'slurm', nodes: NODES, interval_seconds: 1 } as Job;
     createRecording(recording, job);
     const agents = { recording, job, nodes: NODES, env, tacho };
@@ -185,7 +185,7 @@ for (const allowMissing of [0, 1]) {
     const { launched, missing } = await beginEverywhere(agents, first, patience);
     assert.deepEqual(missing, ['c3']);
     assert.deepEqual(lastLogLines(recording, ['c3'])[0], ['tacho: c3: srun gave no answer within 2 min 00 s']);
-    assert.deepEqual([lives('c1'), lives('c2')], [true, true]);
+    assert.deepEqual([isAlive('c1'), isAlive('c2')], [true, true]);
     // it does not get the chance to end the others, unless these are not wanted anyway
     const again = allowMissing === 1;
     assert.deepEqual([launched !== first, first.some(stillRuns)], [again, !again]);

@@ -342,12 +342,12 @@ export async function stopAgents(
   const scheduler = schedulerOf(options);
   const records = (): Map<string, AgentRecord> => agentRecords(recording, options.nodes);
   // one that never wrote its record is not there to be waited for
-  const lives = (): string[] => [...records()].flatMap(([node, { end }]) => (end === undefined ? [node] : []));
+  const runningNodes = (): string[] => [...records()].flatMap(([node, { end }]) => (end === undefined ? [node] : []));
   const begun = performance.now();
   const step = [...records().values()].find((record) => record.step !== undefined)?.step;
-  const over = (): boolean => lives().length === 0 || gone(launched);
+  const over = (): boolean => runningNodes().length === 0 || gone(launched);
   const direct = launched.filter((each) => each.direct);
-  const far = (): string[] => lives().filter((node) => !direct.some((each) => each.nodes.includes(node)));
+  const far = (): string[] => runningNodes().filter((node) => !direct.some((each) => each.nodes.includes(node)));
   for (const each of direct) signalProcess(each, 'SIGTERM');
   const asked = far().length > 0 ? await scheduler.stop(run, job.id, step) : 'agents';
   if (asked === 'signal the launcher') for (const each of launched) signalProcess(each, 'SIGTERM');
@@ -356,7 +356,7 @@ export async function stopAgents(
     await until(over, limitSeconds - (performance.now() - begun) / 1000);
   }
   // what was written last may take a moment to be seen from another node
-  await until(() => lives().length === 0, GRACE_SECONDS);
+  await until(() => runningNodes().length === 0, GRACE_SECONDS);
   // a launcher may wait for a node that has vanished, or that never came
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (await until(() => !launched.some(stillRuns), GRACE_SECONDS)) break;

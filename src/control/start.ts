@@ -148,7 +148,7 @@ export const isTooFew = (job: Job, missing: number, allowed: number | undefined)
 export function notEverywhere({ recording, job, missing }: Started, allowed: number | undefined): Fault {
   const all = missing.flatMap(({ node, words }) => words.map((line) => ({ node, line })));
   // one launcher for several nodes says the same of each
-  const words = [...Map.groupBy(all, ({ line }) => line)].map(([line, said]) =>
+  const reasons = [...Map.groupBy(all, ({ line }) => line)].map(([line, said]) =>
     said.some(({ node }) => line.includes(node)) ? line : `${nodesText(said.map(({ node }) => node))}: ${line}`,
   );
   const log = (node: string): string => path.join(recording, nodeFolder(node), 'agent.log');
@@ -165,7 +165,7 @@ export function notEverywhere({ recording, job, missing }: Started, allowed: num
   return new Fault(
     `${figure(missing.length)} of ${count(job.nodes.length, 'node')} did not begin to record: ${nodes}`,
     {
-      hint: [...words.slice(0, 12), ...(more.length > 0 ? [more.join('; ')] : [])].join('\n'),
+      hint: [...reasons.slice(0, 12), ...(more.length > 0 ? [more.join('; ')] : [])].join('\n'),
       // it was asked for
       final: allowed !== undefined,
     },

@@ -31,7 +31,7 @@ export interface Stopped {
 export async function stopRecording(
   env: Environment,
   folder: string | undefined,
-  tell: Tell,
+  reportTrouble: Tell,
   run: Run = schedulerRunner(),
   exitCode?: number,
 ): Promise<Stopped> {
@@ -47,7 +47,7 @@ export async function stopRecording(
   const not_recorded = { ...job.not_recorded, ...gaveWay(recording, silent) };
   const ended = {
     ...job,
-    ...(await howItStands(job, run, tell, exitCode)),
+    ...(await howItStands(job, run, reportTrouble, exitCode)),
     ...stated({ own_use, memory_kills }),
     ...(Object.keys(not_recorded).length > 0 ? { not_recorded } : {}),
   };
@@ -62,8 +62,8 @@ export async function stopRecording(
 /** Nodes whose guard ended the agent, and why (native/launch-guard.c). */
 function gaveWay(recording: string, silent: readonly string[]): Record<string, string> {
   return Object.fromEntries(
-    lastLogLines(recording, silent).flatMap((words, i) => {
-      const why = /^tacho: recording has ended: (.*)/.exec(words.at(-1) ?? '')?.[1];
+    lastLogLines(recording, silent).flatMap((logLines, i) => {
+      const why = /^tacho: recording has ended: (.*)/.exec(logLines.at(-1) ?? '')?.[1];
       return why === undefined ? [] : [[silent[i]!, why]];
     }),
   );
@@ -76,8 +76,8 @@ function memoryKills({ recording, begun, kills_before }: Active, silent: readonl
   const counted = now !== undefined && now.cgroup === kills_before?.cgroup ? now.kills - kills_before.kills : 0;
   const gone = [...agentRecords(recording, silent).values()].filter((agent) => isGone(agent));
   // the counter of a launcher's own cgroup has gone with it, its words have not
-  const told = lastLogLines(recording, silent).filter((words) => words.some(isMemoryKill));
-  const own = Math.max(told.length, Math.min(counted, gone.length + (begun === false ? 1 : 0)));
+  const killLines = lastLogLines(recording, silent).filter((words) => words.some(isMemoryKill));
+  const own = Math.max(killLines.length, Math.min(counted, gone.length + (begun === false ? 1 : 0)));
   return own === 0 ? undefined : { kills: Math.max(counted, own), own };
 }
 
@@ -91,13 +91,13 @@ function named(env: Environment, folder: string): Active {
  * `tacho stop` is a part of the job, which therefore still runs: how it ended is asked for later (refresh.ts). Without a
  * scheduler nobody knows it but the script, which may say its exit code.
  */
-async function howItStands(job: Job, run: Run, tell: Tell, exit_code?: number): Promise<Partial<Job>> {
+async function howItStands(job: Job, run: Run, reportTrouble: Tell, exit_code?: number): Promise<Partial<Job>> {
   const end = job.end ?? Date.now() * 1000;
   if (job.scheduler === 'none' || job.scheduler === 'file') {
     if (job.end !== undefined) return { end };
     return { end, state: exit_code ? 'failed' : 'completed', ...stated({ exit_code }) };
   }
-  const found = await schedulerNamed(job.scheduler).state(run, job, tell);
+  const found = await schedulerNamed(job.scheduler).state(run, job, reportTrouble);
   if (found === undefined) return { end, state: 'running' };
   return { ...found, end: found.end ?? end };
 }

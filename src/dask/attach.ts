@@ -95,7 +95,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
     monitor.start(place.start);
   }
   const flushing = setInterval(() => writer.flush(), FLUSH_MS);
-  const told = Promise.withResolvers<string>();
+  const outcome = Promise.withResolvers<string>();
   const done = Promise.withResolvers<void>();
 
   async function answer(request: ControlRequest): Promise<ControlAnswer> {
@@ -107,7 +107,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
       monitor.stop();
     } else if (request.op === 'new-job') return { ok: true, job: monitor.newJob(request.job) };
     else if (request.op === 'detach') {
-      told.resolve('detached');
+      outcome.resolve('detached');
       await done.promise;
     } else if (request.op !== 'status') throw new Fault(`"${request.op}" is no request of a monitor`);
     const { way, passed } = opened;
@@ -132,7 +132,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
   /** Listens until it is told to end, or nobody is there any more. */
   async function listen(): Promise<string> {
     for (;;) {
-      const end = told.promise.then((why) => ({ why, isTold: true }));
+      const end = outcome.promise.then((why) => ({ why, isTold: true }));
       const { why, isTold } = await Promise.race([end, opened.way.ended.then((why) => ({ why, isTold: false }))]);
       if (isTold) return why;
       if (returnSeconds === 0) return why;
@@ -148,7 +148,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
     const until = Date.now() + returnSeconds * 1000;
     monitor.numbers.forgetGraphs();
     let isTold = false;
-    void told.promise.then(() => {
+    void outcome.promise.then(() => {
       isTold = true;
     });
     while (Date.now() < until && !isTold) {
@@ -183,7 +183,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
     },
     monitor,
     ended: run(),
-    detach: (why) => told.resolve(why),
+    detach: (why) => outcome.resolve(why),
   };
 }
 

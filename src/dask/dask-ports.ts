@@ -76,9 +76,13 @@ function listeners(pid: number | 'self'): Listener[] {
 
 /** Scheduler files that a command line names. */
 export function schedulerFiles(pid: number): string[] {
-  const words = read(`/proc/${pid}/cmdline`).split('\0');
-  const named = words.flatMap((word, i) =>
-    word === '--scheduler-file' ? (words[i + 1] ?? []) : word.startsWith('--scheduler-file=') ? word.slice(17) : [],
+  const commandWords = read(`/proc/${pid}/cmdline`).split('\0');
+  const named = commandWords.flatMap((word, i) =>
+    word === '--scheduler-file'
+      ? (commandWords[i + 1] ?? [])
+      : word.startsWith('--scheduler-file=')
+        ? word.slice(17)
+        : [],
   );
   try {
     return named.map((file) => path.resolve(fs.readlinkSync(`/proc/${pid}/cwd`), file));

@@ -166,10 +166,10 @@ export class DaskWriter {
   }
 
   private threadOf(worker: string, thread: number): number {
-    const known = this.threads.get(worker) ?? new Map<number, number>();
-    this.threads.set(worker, known);
-    const index = known.get(thread) ?? known.size;
-    known.set(thread, index);
+    const threadIds = this.threads.get(worker) ?? new Map<number, number>();
+    this.threads.set(worker, threadIds);
+    const index = threadIds.get(thread) ?? threadIds.size;
+    threadIds.set(thread, index);
     return index;
   }
 }

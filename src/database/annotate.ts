@@ -17,14 +17,14 @@ export const isNothing = ({ annotations, tags, remove }: Notes): boolean =>
   Object.keys(annotations).length + Object.keys(tags).length + remove.length === 0;
 
 /** The job with more said about it. */
-export function annotated(job: Job, words: Notes): Job {
-  const annotations = { ...job.annotations, ...words.annotations };
-  for (const key of words.remove) delete annotations[key];
-  return { ...job, annotations, tags: { ...job.tags, ...words.tags } };
+export function annotated(job: Job, notes: Notes): Job {
+  const annotations = { ...job.annotations, ...notes.annotations };
+  for (const key of notes.remove) delete annotations[key];
+  return { ...job, annotations, tags: { ...job.tags, ...notes.tags } };
 }
 
 /** Says it of a job in the database. */
-export async function annotateStored(database: Database, name: string, words: Notes): Promise<Job> {
+export async function annotateStored(database: Database, name: string, notes: Notes): Promise<Job> {
   const [found] = await namedJobs(database, [name]);
   return database.transaction(async () => {
     const { rows } = await database.query<{ facts: Job; annotations: Record<string, string>; report: Report }>(
@@ -32,8 +32,8 @@ export async function annotateStored(database: Database, name: string, words: No
       [found!.job],
     );
     const { facts, annotations, report } = rows[0]!;
-    const job = annotated({ ...facts, annotations }, words);
-    if (isNothing(words)) return job;
+    const job = annotated({ ...facts, annotations }, notes);
+    if (isNothing(notes)) return job;
     // its report card has the tags and annotations too
     const renewed = { ...report, job: { ...report.job, tags: job.tags, annotations: job.annotations } };
     await database.query('update tacho.jobs set facts = $2, tags = $3, annotations = $4, report = $5 where job = $1', [

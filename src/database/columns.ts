@@ -81,10 +81,10 @@ export function isEmpty(values: Numbers | readonly string[], rows: number): bool
 export function metricColumns(metrics: ReadonlyMap<string, Float64Array>): Written[] {
   const isFilled = (values: Float64Array | undefined): boolean =>
     values !== undefined && !isEmpty(values, values.length);
-  const known = METRICS.filter((metric) => isFilled(metrics.get(metric)));
-  const values = known.map((metric) => metrics.get(metric)!);
+  const filledMetrics = METRICS.filter((metric) => isFilled(metrics.get(metric)));
+  const values = filledMetrics.map((metric) => metrics.get(metric)!);
   // most of a row: without a call for each of them
-  const own: Written = { columns: known.map(metricColumn), write: (to, row) => to.doubles(values, row) };
+  const own: Written = { columns: filledMetrics.map(metricColumn), write: (to, row) => to.doubles(values, row) };
   const others = [...metrics].filter(([name]) => !METRICS.includes(name));
   if (others.length === 0) return [own];
   const more: Written = {

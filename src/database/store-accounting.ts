@@ -110,8 +110,8 @@ async function recordedRows(database: Database, runs: readonly Accounted[]): Pro
   );
   const found = rows.map(({ stored, start, row: { completed: filled, accounted: _, stored: __, ...row } }) => {
     for (const name of (filled as string[] | null) ?? []) delete row[name];
-    const known = Object.entries(row).filter(([, value]) => value !== null);
-    return { stored: Number(stored), row: { ...Object.fromEntries(known), time: Number(start) } as JobSummary };
+    const filledCells = Object.entries(row).filter(([, value]) => value !== null);
+    return { stored: Number(stored), row: { ...Object.fromEntries(filledCells), time: Number(start) } as JobSummary };
   });
   return Map.groupBy(found, ({ row }) => wholeJob(row.job));
 }

@@ -69,8 +69,8 @@ export async function submitRecording(
   needJob(recording);
   needEnded(recording);
   const stays = (present: Present): boolean => options.replace !== true && !hasEndedSince(present, recording.job);
-  const known = await presentJob(database, recording.job);
-  if (known !== undefined && stays(known)) return sinceThen(known.submitted, recording);
+  const storedJob = await presentJob(database, recording.job);
+  if (storedJob !== undefined && stays(storedJob)) return sinceThen(storedJob.submitted, recording);
   const troubles = new Set<string>();
   const whole = wholeOf(recording, options, troubles);
   for (const trouble of troublesOf(recording)) whole(trouble);
@@ -122,15 +122,15 @@ export function needJob({ path: folder, job, troubles }: Recording): void {
 const troublesOf = (recording: Recording): string[] => [...recording.troubles, ...lostRecords(recording)];
 
 function wholeOf({ path: folder }: Recording, { incomplete }: SubmitOptions, troubles: Set<string>): NeedWhole {
-  return (words, lines = false) => {
+  return (message, lines = false) => {
     if (incomplete === true) {
-      troubles.add(words);
+      troubles.add(message);
       return;
     }
     const hint = lines
       ? `tacho verify ${folder} sets aside what cannot be read; then it can be submitted without it`
       : 'is there a copy of the file? If there is none, --incomplete submits what can be read';
-    throw new Fault(`cannot submit ${folder}: ${words}`, { hint });
+    throw new Fault(`cannot submit ${folder}: ${message}`, { hint });
   };
 }
 
@@ -165,8 +165,8 @@ const isOpen = (state: string): boolean => state === 'running' || state === 'unk
 /** The recording with what was said of its job in the database, which nobody asked to be given up. */
 function withWords(recording: Recording, { annotations, tags }: Present): Recording {
   const { job } = recording;
-  const words = { annotations: { ...job.annotations, ...annotations }, tags: { ...job.tags, ...tags } };
-  return { ...recording, job: { ...job, ...words } };
+  const notes = { annotations: { ...job.annotations, ...annotations }, tags: { ...job.tags, ...tags } };
+  return { ...recording, job: { ...job, ...notes } };
 }
 
 /** Undefined: it is not there. */
@@ -332,14 +332,14 @@ async function storeJob(database: Database, recording: Recording, set: ProcessSe
 async function storeHosts(database: Database, job: number, { job: facts, nodes }: Recording): Promise<void> {
   const agents = new Map(nodes.map((node) => [storable(node.name), node.agent]));
   const names = [...new Set([...facts.nodes.map(storable), ...agents.keys()])].sort();
-  const known = names.map((name) => storableJson(agents.get(name)?.facts ?? {}));
+  const hostFacts = names.map((name) => storableJson(agents.get(name)?.facts ?? {}));
   const said = names.map((name) => {
     const agent = agents.get(name);
     return agent === undefined ? null : storableJson({ ...agent, tables: agent.tables.map((table) => table.name) });
   });
   await database.query(
     'insert into tacho.hosts (name, facts) select * from unnest($1::text[], $2::jsonb[]) on conflict do nothing',
-    [names, known],
+    [names, hostFacts],
   );
   await database.query(
     'insert into tacho.job_hosts (job, host, agent) select $1, host, agent from unnest($2::text[], $3::jsonb[]) as t(host, agent)',
@@ -348,6 +348,6 @@ async function storeHosts(database: Database, job: number, { job: facts, nodes }
   await database.query(
     `update tacho.hosts set facts = new.facts from unnest($1::text[], $2::jsonb[]) as new(name, facts)
       where hosts.name = new.name and new.facts <> '{}' and hosts.facts is distinct from new.facts`,
-    [names, known],
+    [names, hostFacts],
   );
 }

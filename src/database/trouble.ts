@@ -80,10 +80,10 @@ export function faultOf(error: unknown, address: string, doing = 'use'): unknown
   if (code !== undefined && REFUSED.test(code)) {
     return new Fault(`${where}: it refuses a value: ${reason(error)}`, { cause: error });
   }
-  const known = code === undefined ? undefined : WORDS[code];
-  if (known !== undefined) {
-    const hint = /no encryption|SSL off/.test(reason(error)) ? 'add ?sslmode=require to the address' : known[1];
-    return databaseTrouble(`${where}: ${detailed(known[0], code!, error)}`, hint, error);
+  const faultWords = code === undefined ? undefined : WORDS[code];
+  if (faultWords !== undefined) {
+    const hint = /no encryption|SSL off/.test(reason(error)) ? 'add ?sslmode=require to the address' : faultWords[1];
+    return databaseTrouble(`${where}: ${detailed(faultWords[0], code!, error)}`, hint, error);
   }
   const message = reason(error);
   if (/timeout/i.test(message)) return databaseTrouble(`${where}: no answer in time`, WORDS.ETIMEDOUT![1], error);

@@ -52,7 +52,7 @@ export type WatchEvent =
 /** Submits what appears in a folder. Looks at it again and again: on network file systems nobody tells of changes. */
 export async function watch(options: WatchOptions): Promise<void> {
   const { signal } = options;
-  const known = new Map<string, string>();
+  const faces = new Map<string, string>();
   // what is wrong from the beginning is for whoever started it; what goes wrong later passes
   let database: Database | undefined;
   let pause = 0;
@@ -68,14 +68,14 @@ export async function watch(options: WatchOptions): Promise<void> {
   try {
     while (!signal?.aborted) {
       try {
-        for (const folder of [...changedArchives(options, known), ...changedFolders(options, known)]) {
+        for (const folder of [...changedArchives(options, faces), ...changedFolders(options, faces)]) {
           if (signal?.aborted) break;
           try {
             if (!isArchive(folder) && !(await hasEnded(folder))) continue;
             database ??= await opened(options.address);
             if (pause > 0) options.tell({ what: 'back' });
             pause = 0;
-            await submitOne(database, folder, options, known);
+            await submitOne(database, folder, options, faces);
           } catch (error) {
             // somebody else who watches may have moved it meanwhile
             if (isDatabaseTrouble(error) || fs.existsSync(folder)) throw error;
@@ -101,12 +101,12 @@ export async function watch(options: WatchOptions): Promise<void> {
 }
 
 /** Archives of EPMT that nobody writes to any more, and that have not been submitted. */
-const changedArchives = ({ folder, settle }: WatchOptions, known: ReadonlyMap<string, string>): string[] =>
+const changedArchives = ({ folder, settle }: WatchOptions, faces: ReadonlyMap<string, string>): string[] =>
   fs
     .readdirSync(folder)
     .filter(isArchive)
     .map((name) => path.join(folder, name))
-    .filter((file) => known.get(file) !== faceOf(file))
+    .filter((file) => faces.get(file) !== faceOf(file))
     .filter((file) => {
       const stat = fs.lstatSync(file, { throwIfNoEntry: false });
       return stat?.isFile() === true && Date.now() - stat.mtimeMs >= settle;
@@ -124,12 +124,12 @@ async function opened(address: string): Promise<Database> {
 }
 
 /** Recordings in which nothing happens any more, and that have not been submitted as they are now. */
-function changedFolders({ folder, done, settle }: WatchOptions, known: ReadonlyMap<string, string>): string[] {
+function changedFolders({ folder, done, settle }: WatchOptions, faces: ReadonlyMap<string, string>): string[] {
   const aside = [path.resolve(folder, FAILED), ...(done === undefined ? [] : [path.resolve(done)])];
   return recordingFolders(folder).filter((each) => {
     const resolved = path.resolve(each);
     if (aside.some((other) => resolved === other || resolved.startsWith(`${other}${path.sep}`))) return false;
-    return known.get(each) !== faceOf(each) && Date.now() - newestChange(each) >= settle;
+    return faces.get(each) !== faceOf(each) && Date.now() - newestChange(each) >= settle;
   });
 }
 
@@ -182,12 +182,12 @@ async function submitOne(
   database: Database,
   folder: string,
   options: WatchOptions,
-  known: Map<string, string>,
+  faces: Map<string, string>,
 ): Promise<void> {
   const submit = isArchive(folder) ? submitArchive : submitFolder;
   const result = await submit(database, folder, stated({ rules: options.rules, dryRun: options.dryRun }));
   if (options.dryRun === true) {
-    known.set(folder, faceOf(folder));
+    faces.set(folder, faceOf(folder));
     const why = 'refused' in result ? result.refused.message : undefined;
     options.tell({ what: 'planned', path: folder, id: result.id, ...stated({ why }) });
     return;
@@ -206,7 +206,7 @@ async function submitOne(
     return;
   }
   const { submitted, id } = result;
-  known.set(folder, faceOf(folder));
+  faces.set(folder, faceOf(folder));
   const moved = options.done === undefined ? undefined : moveInto(folder, options.folder, options.done);
   options.tell({
     what: submitted.outcome === 'present' ? 'present' : 'stored',

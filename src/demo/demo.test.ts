@@ -239,8 +239,8 @@ test('processes record themselves: ranks with their threads, operations, and all
   assert.ok(Math.abs(cpu - set.cpu_time[trainer]!) < 61, `${cpu} µs in threads, ${set.cpu_time[trainer]} in all`);
   // a thread has one CPU
   for (const [i, of] of threads.process.entries()) {
-    const [used, lived] = [threads.cpu_time[i]!, set.end[of]! - set.start[of]!];
-    assert.ok(used <= lived, `a thread of ${set.exename[of]} used ${used / lived} CPUs`);
+    const [used, lifetime] = [threads.cpu_time[i]!, set.end[of]! - set.start[of]!];
+    assert.ok(used <= lifetime, `a thread of ${set.exename[of]} used ${used / lifetime} CPUs`);
   }
 });
 

@@ -10,8 +10,8 @@ export interface Noise {
 }
 
 /** The stream that belongs to these words, e.g. `noise(7, 'gpu', node, card)`. */
-export function noise(...words: readonly (string | number)[]): Noise {
-  const uniform = random(quickHash(words.join('/')));
+export function noise(...seeds: readonly (string | number)[]): Noise {
+  const uniform = random(quickHash(seeds.join('/')));
   return {
     uniform,
     // six even numbers together are close enough to a bell

@@ -98,7 +98,7 @@ function checkCertificate(tls: https.ServerOptions): void {
 /** Begins to receive. Throws a Fault when it cannot. */
 export async function startHub(options: HubOptions): Promise<Hub> {
   const gatekeeper = options.gatekeeper ?? OPEN_DOOR;
-  const tell = options.tell ?? (() => {});
+  const log = options.tell ?? (() => {});
   const listen = parseListen(options.listen);
   if (!listen.loopback && gatekeeper.method === 'none') {
     throw usage(
@@ -121,21 +121,21 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     { places, descriptors, rolled: (node, file) => compressor.add(node, file) },
     {
       done: (recording) => finisher.consider(recording),
-      tell,
+      tell: log,
       usersWrite: options.usersWrite === true,
       pace,
       isWatched: (folder) => isWatched(`${folder}/.`, flock),
     },
   );
   const finisher = new Finisher(filing, compressor, {
-    tell,
+    tell: log,
     ...stated({ holds: options.holds, sealSeconds: options.sealSeconds, sealMemory: options.sealMemory }),
   });
-  const caretaker = new Caretaker(filing, finisher, tell, {
+  const caretaker = new Caretaker(filing, finisher, log, {
     sealAfter: options.sealAfter ?? SEAL_AFTER_S,
     ...stated({ age: options.keepAge, bytes: options.keepSize }),
   });
-  const indexKeeper = options.index === true ? new IndexKeeper(archive, tell) : undefined;
+  const indexKeeper = options.index === true ? new IndexKeeper(archive, log) : undefined;
   const look = async (): Promise<void> => {
     await caretaker.look();
     if (!closed) await indexKeeper?.look();
@@ -149,7 +149,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     gatekeeper,
     ...stated({ tls: options.tls }),
     nodes: lineServer(filing, started, pace),
-    tell,
+    tell: log,
     connections,
     connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
   });
@@ -169,7 +169,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   ];
   // later, when it is asked to identify somebody, it may well be there
   void gatekeeper.trouble?.().then((why) => {
-    if (why !== undefined) tell(`nobody can prove who they are, so all are refused: ${why}`);
+    if (why !== undefined) log(`nobody can prove who they are, so all are refused: ${why}`);
   });
   const scheme = options.tls === undefined ? 'http' : 'https';
   const { port } = server.address() as AddressInfo;

@@ -15,7 +15,7 @@ const share = z.number().min(0);
 const bytes = z.number().min(0);
 const seconds = z.number().min(0);
 const moment = z.number().describe('Epoch microseconds, UTC.');
-const words = z.string();
+const textSchema = z.string();
 
 const optional = <T extends z.ZodType>(type: T, help: string) => type.describe(help).exactOptional();
 
@@ -46,24 +46,24 @@ const energySource = z
 export type EnergySource = z.infer<typeof energySource>;
 
 const failedStep = z.strictObject({
-  id: words,
-  name: words.exactOptional(),
-  state: words,
+  id: textSchema,
+  name: textSchema.exactOptional(),
+  state: textSchema,
   exit_code: z.number().exactOptional(),
 });
 export type FailedStep = z.infer<typeof failedStep>;
 
 const job = z.strictObject({
-  id: words,
+  id: textSchema,
   restart: optional(z.number(), 'How often the scheduler had restarted it before; not there: never.'),
-  name: words,
-  user: words,
+  name: textSchema,
+  user: textSchema,
   scheduler: z.enum(['slurm', 'flux', 'pbs', 'file', 'none']),
-  cluster: words.exactOptional(),
-  account: words.exactOptional(),
-  partition: words.exactOptional(),
-  command: optional(z.array(words), 'Arguments are left out when the recording is redacted.'),
-  directory: words.exactOptional(),
+  cluster: textSchema.exactOptional(),
+  account: textSchema.exactOptional(),
+  partition: textSchema.exactOptional(),
+  command: optional(z.array(textSchema), 'Arguments are left out when the recording is redacted.'),
+  directory: textSchema.exactOptional(),
   asked: z
     .strictObject({
       nodes: z.number().exactOptional(),
@@ -73,15 +73,15 @@ const job = z.strictObject({
       time_limit_seconds: seconds.exactOptional(),
     })
     .describe('What was asked for, for the whole job; what nobody stated is not there.'),
-  nodes: z.array(words),
+  nodes: z.array(textSchema),
   interval_seconds: orNaN(seconds, 'Time between two ticks.'),
   submit: moment.exactOptional(),
   start: orNaN(moment, 'Epoch microseconds, UTC; not there when job.json cannot be read.'),
   end: moment.exactOptional(),
   state: z.enum(JOB_STATES),
   exit_code: z.number().exactOptional(),
-  signal: words.exactOptional(),
-  reason: words.exactOptional(),
+  signal: textSchema.exactOptional(),
+  reason: textSchema.exactOptional(),
   command_use: optional(
     z.strictObject({ cpu_seconds: seconds, max_rss_bytes: bytes.exactOptional() }),
     'What the command of `tacho run` used itself, by wait4, where that is not the job’s use: it only started the work on other nodes.',
@@ -96,13 +96,13 @@ const job = z.strictObject({
   ),
   steps: optional(z.number(), 'How many steps the scheduler knows.'),
   failed_steps: optional(z.array(failedStep), 'Those that failed, reached their limit or lost a node.'),
-  tags: z.record(words, words),
-  annotations: optional(z.record(words, words), 'What people noted about the job (`tacho annotate`).'),
+  tags: z.record(textSchema, textSchema),
+  annotations: optional(z.record(textSchema, textSchema), 'What people noted about the job (`tacho annotate`).'),
   imported: optional(
-    z.strictObject({ from: words, notes: z.array(words) }),
+    z.strictObject({ from: textSchema, notes: z.array(textSchema) }),
     'Another program recorded the job: from what it was imported, and what is wrong or unusual in that.',
   ),
-  environment: z.record(words, words).describe('Kept by allow-list only.'),
+  environment: z.record(textSchema, textSchema).describe('Kept by allow-list only.'),
 });
 export type JobReport = z.infer<typeof job>;
 
@@ -135,7 +135,7 @@ const summary = z.strictObject({
   cpus_busy: optional(z.number(), 'CPUs busy on average.'),
   cpus_measured: optional(z.number(), 'CPUs of the nodes that were measured.'),
   memory_peak_bytes: optional(bytes, 'Highest use on any one node.'),
-  memory_peak_node: optional(words, 'Which node that was.'),
+  memory_peak_node: optional(textSchema, 'Which node that was.'),
   memory_source: memorySource.exactOptional(),
   memory_shm_bytes: optional(
     bytes,
@@ -155,7 +155,10 @@ const summary = z.strictObject({
   gpu_temperature_max_celsius: z.number().exactOptional(),
   energy_joules: optional(z.number(), 'Energy of the nodes while they were recorded; see energy_covers.'),
   energy_source: energySource.exactOptional(),
-  energy_covers: optional(z.array(words), '"node", or the parts that are in it: "CPUs", "memory", "GPUs", "platform".'),
+  energy_covers: optional(
+    z.array(textSchema),
+    '"node", or the parts that are in it: "CPUs", "memory", "GPUs", "platform".',
+  ),
   energy_coverage: optional(share, 'The part of the job’s time on its nodes whose energy is in it.'),
   node_hours: orNaN(z.number(), 'Not there when it is not known how long it ran.'),
   core_hours: z.number().exactOptional(),
@@ -167,11 +170,11 @@ const summary = z.strictObject({
 export type SummaryReport = z.infer<typeof summary>;
 
 const node = z.strictObject({
-  node: words,
+  node: textSchema,
   status: z
     .enum(['recorded', 'recording', 'silent', 'stopped early', 'never recorded'])
     .describe('silent: nothing comes from it while the job runs; whether it still records is not known.'),
-  reason: optional(words, 'Why it stopped, as far as that is known.'),
+  reason: optional(textSchema, 'Why it stopped, as far as that is known.'),
   taken: optional(moment, 'When the scheduler took it out of the job, which went on.'),
   late_seconds: optional(seconds, 'How long after the job’s start the node’s own agent was there, where it came late.'),
   first_sample: moment.exactOptional(),
@@ -225,26 +228,26 @@ const node = z.strictObject({
   gpu_power_watts: z.number().exactOptional(),
   energy_joules: z.number().exactOptional(),
   energy_source: energySource.exactOptional(),
-  energy_covers: z.array(words).exactOptional(),
+  energy_covers: z.array(textSchema).exactOptional(),
   energy_seconds: optional(seconds, 'The time that was metered: a card may be seen for less than its node.'),
-  straggler: optional(z.array(words), 'Why this node is unlike the others.'),
-  shared_with: optional(z.array(words), 'Other jobs that ran on this node meanwhile.'),
+  straggler: optional(z.array(textSchema), 'Why this node is unlike the others.'),
+  shared_with: optional(z.array(textSchema), 'Other jobs that ran on this node meanwhile.'),
   neighbours: optional(
-    z.array(z.strictObject({ user: words, program: words, cpu_seconds: seconds })),
+    z.array(z.strictObject({ user: textSchema, program: textSchema, cpu_seconds: seconds })),
     'Programs of others that used most CPU time while more threads wanted to run than there are CPUs, as far as /proc shows.',
   ),
   left_running: optional(
-    z.array(z.strictObject({ pid: z.number(), command: words, user: words })),
+    z.array(z.strictObject({ pid: z.number(), command: textSchema, user: textSchema })),
     'Processes of the job that were still there when its recording ended.',
   ),
 });
 export type NodeReport = z.infer<typeof node>;
 
 const gpu = z.strictObject({
-  node: words,
-  gpu: words.describe('The library’s number of the card; "0:mig-1" is a MIG instance of card 0.'),
-  vendor: words.exactOptional(),
-  model: words.exactOptional(),
+  node: textSchema,
+  gpu: textSchema.describe('The library’s number of the card; "0:mig-1" is a MIG instance of card 0.'),
+  vendor: textSchema.exactOptional(),
+  model: textSchema.exactOptional(),
   own: optional(z.boolean(), 'Whether the card is the job’s; not there when that is not known.'),
   samples: z.number(),
   recorded_seconds: seconds.describe('From its first to its last sample.'),
@@ -269,15 +272,15 @@ const gpu = z.strictObject({
   throttled_power: optional(share, 'Samples in which the power limit did.'),
   uncorrected_errors: z.number().exactOptional(),
   lost: optional(moment, 'When the card stopped answering.'),
-  straggler: z.array(words).exactOptional(),
+  straggler: z.array(textSchema).exactOptional(),
 });
 export type GpuReport = z.infer<typeof gpu>;
 
 const process = z.strictObject({
-  node: words,
-  pid: words,
-  command: words.exactOptional(),
-  user: words.exactOptional(),
+  node: textSchema,
+  pid: textSchema,
+  command: textSchema.exactOptional(),
+  user: textSchema.exactOptional(),
   seconds,
   cpu_seconds: seconds.exactOptional(),
   cpus_busy: z.number().exactOptional(),
@@ -297,7 +300,7 @@ const process = z.strictObject({
 export type ProcessReport = z.infer<typeof process>;
 
 const program = z.strictObject({
-  program: words.describe('The program, and for one that runs scripts also which: `python3 train.py`.'),
+  program: textSchema.describe('The program, and for one that runs scripts also which: `python3 train.py`.'),
   processes: z.number().describe('How many processes ran it.'),
   cpu_seconds: seconds.exactOptional(),
   cpu_share: optional(share, 'Of the CPU time of the job.'),
@@ -306,7 +309,7 @@ const program = z.strictObject({
   failed: optional(z.number(), 'Of its processes, how many ended with a code other than 0, or by a signal.'),
   nodes: z.number().describe('On how many nodes it ran.'),
   largest: z
-    .strictObject({ node: words, pid: words, command: words.exactOptional() })
+    .strictObject({ node: textSchema, pid: textSchema, command: textSchema.exactOptional() })
     .describe('Its process with the highest peak; where that is not known, the one with most CPU time.'),
 });
 export type ProgramReport = z.infer<typeof program>;
@@ -350,7 +353,7 @@ const records = z.strictObject({
 export type RecordsReport = z.infer<typeof records>;
 
 const operation = z.strictObject({
-  name: words.describe('The tag that its processes bear.'),
+  name: textSchema.describe('The tag that its processes bear.'),
   processes: z.number(),
   threads: optional(z.number(), 'Of its processes whose threads are known.'),
   cpu_seconds: seconds,
@@ -367,9 +370,9 @@ const spread = z.strictObject({ min: z.number(), mean: z.number(), max: z.number
 
 const rank = z.strictObject({
   rank: z.number(),
-  node: words,
+  node: textSchema,
   pid: z.number().describe('Of its first process.'),
-  program: words.describe('The one that used most of its CPU time.'),
+  program: textSchema.describe('The one that used most of its CPU time.'),
   processes: z.number().describe('Its first one, and all that this started.'),
   threads: optional(z.number(), 'Of its program, those of the MPI library included.'),
   start: moment,
@@ -383,7 +386,7 @@ const rank = z.strictObject({
   written_bytes: optional(bytes, 'To storage.'),
   read_chars: optional(bytes, 'By system calls, from wherever.'),
   written_chars: optional(bytes, 'By system calls, to wherever.'),
-  allowed_cpus: optional(words, 'CPUs that the main thread of its program may run on: `0-3,8`; sampled.'),
+  allowed_cpus: optional(textSchema, 'CPUs that the main thread of its program may run on: `0-3,8`; sampled.'),
   exit_code: z.number().exactOptional(),
   signal: optional(z.number(), 'The signal that ended it.'),
   source: z
@@ -394,12 +397,12 @@ export type RankReport = z.infer<typeof rank>;
 
 const world = z.strictObject({
   world: z.number().describe('Counted from 1, in the order of their start.'),
-  launcher: optional(words, 'The command that started them, such as mpirun or srun.'),
-  step: optional(words, 'The scheduler’s step that they ran in.'),
+  launcher: optional(textSchema, 'The command that started them, such as mpirun or srun.'),
+  step: optional(textSchema, 'The scheduler’s step that they ran in.'),
   size: z.number().describe('Ranks that were started.'),
   recorded: z.number().describe('Of these, those that recorded themselves.'),
   nodes: z.number(),
-  programs: z.array(words),
+  programs: z.array(textSchema),
   start: moment,
   seconds: optional(seconds, 'Until the last rank ended.'),
   cpu_seconds: spread.exactOptional(),
@@ -407,7 +410,7 @@ const world = z.strictObject({
   memory_peak_bytes: spread.exactOptional(),
   io_bytes: optional(spread, 'Read and written by system calls.'),
   slowest: optional(
-    z.strictObject({ rank: z.number(), node: words }),
+    z.strictObject({ rank: z.number(), node: textSchema }),
     'The rank with most CPU time: the others wait for it.',
   ),
   ranks: z.array(rank).describe('All; of more than 64, those that failed and those with the least or the most.'),
@@ -422,7 +425,7 @@ const ranks = z.strictObject({
 export type RanksReport = z.infer<typeof ranks>;
 
 const daskPrefix = z.strictObject({
-  prefix: words.describe('The key without its token: the name that people know.'),
+  prefix: textSchema.describe('The key without its token: the name that people know.'),
   tasks: z.number().describe('Executions.'),
   erred: z.number(),
   lost: z.number().describe('Their worker went away while it had them.'),
@@ -463,39 +466,39 @@ export type DaskReport = z.infer<typeof dask>;
 export type DaskPrefix = z.infer<typeof daskPrefix>;
 
 const flow = z.strictObject({
-  what: words,
+  what: textSchema,
   scope: z.enum(['job', 'node']).describe('The job’s own, or everything on its nodes.'),
   virtual: optional(z.literal(true), 'Network: counted at virtual interfaces, as a node (a container) has no other.'),
   in_bytes: bytes.exactOptional(),
   out_bytes: bytes.exactOptional(),
   in_peak: optional(z.number(), 'Bytes a second, of one device.'),
-  in_peak_at: words.exactOptional(),
+  in_peak_at: textSchema.exactOptional(),
   out_peak: z.number().exactOptional(),
-  out_peak_at: words.exactOptional(),
+  out_peak_at: textSchema.exactOptional(),
 });
 export type FlowReport = z.infer<typeof flow>;
 
 const finding = z.strictObject({
-  id: words,
+  id: textSchema,
   severity: z
     .enum(['info', 'advice', 'warning', 'critical'])
     .describe(
       'info: worth knowing. advice: would save something. warning: costs much or may fail. critical: something failed.',
     ),
-  text: words.describe('One sentence: what is the matter.'),
+  text: textSchema.describe('One sentence: what is the matter.'),
   evidence: z.array(
     z.strictObject({
-      text: words.describe('In words, with value and unit.'),
-      from: words.describe('Table and column, the kernel’s call or the scheduler’s record that it comes from.'),
-      node: words.exactOptional(),
-      gpu: words.exactOptional(),
+      text: textSchema.describe('In words, with value and unit.'),
+      from: textSchema.describe('Table and column, the kernel’s call or the scheduler’s record that it comes from.'),
+      node: textSchema.exactOptional(),
+      gpu: textSchema.exactOptional(),
       value: z.number().exactOptional(),
       threshold: optional(z.number(), 'The limit that the value was held against, in the same unit.'),
     }),
   ),
-  advice: words,
+  advice: textSchema,
   confidence: z.enum(['low', 'medium', 'high']),
-  confidence_reason: words.describe('Why the confidence is not higher, or what makes it high.'),
+  confidence_reason: textSchema.describe('Why the confidence is not higher, or what makes it high.'),
 });
 export type Finding = z.infer<typeof finding>;
 export type Evidence = Finding['evidence'][number];
@@ -503,15 +506,15 @@ export type Severity = Finding['severity'];
 export type Confidence = Finding['confidence'];
 
 const check = z.strictObject({
-  id: words,
-  title: words,
+  id: textSchema,
+  title: textSchema,
   outcome: z
     .enum(['found', 'fine', 'skipped', 'unmeasurable'])
     .describe(
       'fine: measured, and nothing is wrong. skipped: does not apply to this job. unmeasurable: data are missing.',
     ),
-  why: optional(words, 'Why it was skipped or could not be measured.'),
-  hint: words.exactOptional(),
+  why: optional(textSchema, 'Why it was skipped or could not be measured.'),
+  hint: textSchema.exactOptional(),
 });
 export type CheckResult = z.infer<typeof check>;
 
@@ -521,38 +524,38 @@ const quality = z.strictObject({
     .describe(
       'A: 99 % of the expected ticks, B: 95 %, C: 80 %, D: less. With damaged files, nodes that fell silent or an agent of a node that came late B at best, with lost files C.',
     ),
-  reasons: z.array(words).describe('What keeps the grade from being better.'),
+  reasons: z.array(textSchema).describe('What keeps the grade from being better.'),
   ticks: z.number(),
   expected_ticks: z.number(),
   job_share: optional(share, 'Part of the job’s time between the first and the last sample.'),
   late_ticks: z.number(),
   missed_ticks: z.number(),
-  clock_jumps: z.array(z.strictObject({ node: words, time: moment, seconds: z.number() })),
+  clock_jumps: z.array(z.strictObject({ node: textSchema, time: moment, seconds: z.number() })),
   agents_away: optional(
-    z.array(z.strictObject({ node: words, from: moment, to: moment })),
+    z.array(z.strictObject({ node: textSchema, from: moment, to: moment })),
     'While no agent was on a node, between one that was killed or ended and the next; not there: never.',
   ),
   lost_samples: z.array(
     z.strictObject({
-      node: words,
-      table: words,
+      node: textSchema,
+      table: textSchema,
       rows: z.number(),
-      why: words,
+      why: textSchema,
       since: optional(moment, 'When the first sample was refused.'),
       waiting: optional(z.number(), 'Rows that are still in the agent’s memory.'),
     }),
   ),
-  damage: z.array(words).describe('Files, or parts of them, that could not be read.'),
-  nodes_missing: z.array(words),
-  nodes_stopped_early: z.array(words),
-  nodes_silent: optional(z.array(words), 'From which nothing comes while the job runs; not there: none.'),
+  damage: z.array(textSchema).describe('Files, or parts of them, that could not be read.'),
+  nodes_missing: z.array(textSchema),
+  nodes_stopped_early: z.array(textSchema),
+  nodes_silent: optional(z.array(textSchema), 'From which nothing comes while the job runs; not there: none.'),
 });
 export type QualityReport = z.infer<typeof quality>;
 export type Grade = QualityReport['grade'];
 export type NodeLostSamples = QualityReport['lost_samples'][number];
 
 const phase = z.strictObject({
-  name: words,
+  name: textSchema,
   start: moment,
   end: optional(moment, 'Not there when the phase was never ended.'),
   seconds,
@@ -573,7 +576,7 @@ const curves = z.strictObject({
       what: z.enum(['CPU', 'memory', 'GPU', 'I/O']),
       unit: z.enum(['CPUs', 'bytes', '%', 'bytes/s']),
       scope: z.enum(['job', 'node']).describe('job: the job’s own. node: all that ran on its nodes.'),
-      from: words.describe('Tables and columns.'),
+      from: textSchema.describe('Tables and columns.'),
       values: z
         .array(z.number().nullable())
         .describe('The mean of each step; all nodes together, of GPUs their mean. null: not measured.'),
@@ -582,14 +585,14 @@ const curves = z.strictObject({
 });
 export type CurvesReport = z.infer<typeof curves>;
 
-const figure = z.strictObject({ name: words, time: moment, value: z.union([z.number(), words]) });
+const figure = z.strictObject({ name: textSchema, time: moment, value: z.union([z.number(), textSchema]) });
 export type FigureReport = z.infer<typeof figure>;
 
 const unmeasured = z.strictObject({
-  what: words,
-  why: words,
-  hint: words.exactOptional(),
-  nodes: z.array(words).exactOptional(),
+  what: textSchema,
+  why: textSchema,
+  hint: textSchema.exactOptional(),
+  nodes: z.array(textSchema).exactOptional(),
 });
 export type Unmeasured = z.infer<typeof unmeasured>;
 
@@ -612,9 +615,9 @@ export type CostReport = z.infer<typeof cost>;
 export const reportSchema = z
   .strictObject({
     format: z.literal(1),
-    recording: words.describe('The folder.'),
+    recording: textSchema.describe('The folder.'),
     confined: optional(
-      z.strictObject({ what: words, from: moment.exactOptional(), to: moment.exactOptional() }),
+      z.strictObject({ what: textSchema, from: moment.exactOptional(), to: moment.exactOptional() }),
       'Set when the report covers only a part of the job.',
     ),
     job,

@@ -114,12 +114,12 @@ function measuredPhases(material: Material): PhaseReport[] {
     const range = { what: phase.name, from, to, ...several, ...own };
     const part: Material = { ...material, nodes, range, whole: wholeOf(material) };
     const gpus = gpusOf(part);
-    const seen = nodesOf(part, gpus, true);
-    const used = useOf(part, seen, gpus);
+    const recordedNodes = nodesOf(part, gpus, true);
+    const used = useOf(part, recordedNodes, gpus);
     if (used.cpu_utilization !== undefined) phase.cpu_utilization = used.cpu_utilization;
     if (used.cpu_utilization !== undefined && used.cpu_source !== undefined) phase.cpu_source = used.cpu_source;
     if (used.gpu_utilization !== undefined) phase.gpu_utilization = used.gpu_utilization;
-    const watts = sum(seen.map((n) => n.energy_joules! / n.recorded_seconds!));
+    const watts = sum(recordedNodes.map((n) => n.energy_joules! / n.recorded_seconds!));
     if (watts !== undefined) phase.power_watts = watts;
     return phase;
   });
@@ -154,11 +154,11 @@ const JOB_FIELDS = [
 ] as const;
 
 function jobOf({ job, range }: Material): JobReport {
-  const known = JOB_FIELDS.filter((field) => job[field] !== undefined).map((field) => [field, job[field]]);
+  const definedFields = JOB_FIELDS.filter((field) => job[field] !== undefined).map((field) => [field, job[field]]);
   const failed = failedSteps(job.steps ?? []);
   const steps = job.steps === undefined ? {} : { steps: job.steps.length };
   return {
-    ...Object.fromEntries(known),
+    ...Object.fromEntries(definedFields),
     ...(job.restart ? { restart: job.restart } : {}),
     ...(range === undefined ? commandUse(job) : {}),
     ...steps,

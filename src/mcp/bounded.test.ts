@@ -14,17 +14,20 @@ test('a long list loses its end, and says so', () => {
 });
 
 test('moments are dates, and a command is one line; other numbers stay as they are', () => {
-  const told = { start: 1772438400000000, last_sample: 1772438400500000, memory_bytes: 1772438400000000, from: 3 };
-  assert.deepEqual(JSON.parse(bounded({ job: { ...told, command: ['sh', '-c', 'a b'] }, time: [1772438400000000] })), {
-    job: {
-      start: '2026-03-02T08:00:00.000Z',
-      last_sample: '2026-03-02T08:00:00.500Z',
-      memory_bytes: 1772438400000000,
-      from: 3,
-      command: "sh -c 'a b'",
+  const fields = { start: 1772438400000000, last_sample: 1772438400500000, memory_bytes: 1772438400000000, from: 3 };
+  assert.deepEqual(
+    JSON.parse(bounded({ job: { ...fields, command: ['sh', '-c', 'a b'] }, time: [1772438400000000] })),
+    {
+      job: {
+        start: '2026-03-02T08:00:00.000Z',
+        last_sample: '2026-03-02T08:00:00.500Z',
+        memory_bytes: 1772438400000000,
+        from: 3,
+        command: "sh -c 'a b'",
+      },
+      time: ['2026-03-02T08:00:00.000Z'],
     },
-    time: ['2026-03-02T08:00:00.000Z'],
-  });
+  );
 });
 
 test('no answer is longer than it may be', () => {

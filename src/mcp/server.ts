@@ -32,8 +32,9 @@ export function makeMcpServer(folders: readonly string[], rules?: RuleSettings):
           const text = bounded(await answer(jobs, given as never));
           return { content: [{ type: 'text', text }, ...leftOut(jobs.takeLeftOut())] };
         } catch (error) {
-          const words = error instanceof Fault ? [error.message, error.hint].filter(Boolean).join('; ') : reason(error);
-          return { isError: true, content: [{ type: 'text', text: words }] };
+          const errorText =
+            error instanceof Fault ? [error.message, error.hint].filter(Boolean).join('; ') : reason(error);
+          return { isError: true, content: [{ type: 'text', text: errorText }] };
         }
       },
     );

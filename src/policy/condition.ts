@@ -57,8 +57,8 @@ export function parseCondition(text: string, ofTotal = false): Condition {
       throw usage(`"${text}": ${name} is a share from 0 to 1`, `write ${name} ${operator} ${value}%`);
     return { kind: 'number', text: text.trim(), figure: number, operator: operator as Operator, value: amount };
   }
-  const words = textFigure(name);
-  if (words === undefined) {
+  const textFigureOf = textFigure(name);
+  if (textFigureOf === undefined) {
     const meant = suggest(name, FIGURE_NAMES);
     throw usage(
       `"${text}": jobs have no column "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
@@ -66,10 +66,16 @@ export function parseCondition(text: string, ofTotal = false): Condition {
     );
   }
   if (ofTotal) throw usage(`"${text}": ${name} is a text: it cannot be added up`, 'put it into when');
-  if (operator.startsWith('has') && words.list !== true)
+  if (operator.startsWith('has') && textFigureOf.list !== true)
     throw usage(`"${text}": ${name} is no list`, `write ${name} = ${value}`);
   if (/[<>]/.test(operator)) throw usage(`"${text}": ${name} is a text: compare it with = or !=`);
-  return { kind: 'text', text: text.trim(), figure: words, operator: operator as TextCondition['operator'], value };
+  return {
+    kind: 'text',
+    text: text.trim(),
+    figure: textFigureOf,
+    operator: operator as TextCondition['operator'],
+    value,
+  };
 }
 
 /** Whether it holds; undefined: what it is about was not measured. */

@@ -305,10 +305,10 @@ test('over TLS: smtps and STARTTLS, by the certificates of mail.ca; who is someb
   const strangers = makeAuthority(folder, 'other');
   const own = issue(folder, 'site', 'IP:127.0.0.1');
   const [key, cert] = [fs.readFileSync(own.key), fs.readFileSync(own.certificate)];
-  const seen: boolean[] = [];
+  const secureSessions: boolean[] = [];
   const hooks: Hooks = {
     onMailFrom: (_, session, done) => {
-      seen.push(session.secure);
+      secureSessions.push(session.secure);
       done();
     },
   };
@@ -326,7 +326,7 @@ test('over TLS: smtps and STARTTLS, by the certificates of mail.ca; who is someb
     await runAt(state, await mailConfig(port, { ...server, 'mail.ca': ca }), POLICY, START + HOUR, jobs);
     assert.deepEqual([states(state), mails.length], [['sent'], 1], scheme);
   }
-  assert.deepEqual(seen, [true, true]);
+  assert.deepEqual(secureSessions, [true, true]);
 });
 
 test('no password goes over a network without TLS', async (t) => {
@@ -478,10 +478,10 @@ test('cancelled only where configured, after the warnings, and told of', async (
     return job;
   };
   const cancelled = (): string[] => (fs.existsSync(log) ? fs.readFileSync(log, 'utf8').trim().split('\n') : []);
-  const at = async (hours: number, jobs: JobSummary[], known = true): Promise<Delivered[]> =>
+  const at = async (hours: number, jobs: JobSummary[], areFiguresKnown = true): Promise<Delivered[]> =>
     Ledger.hold(state, async (ledger) => {
       const senders = await sendersFor(config, [policy], ledger, (text) => assert.fail(text));
-      const judged = judge(policy, jobs, () => (known ? { node_busy: 1 } : {}));
+      const judged = judge(policy, jobs, () => (areFiguresKnown ? { node_busy: 1 } : {}));
       return deliver([{ policy, judged }], ledger, { now: () => START + hours * HOUR, senders });
     });
   await at(0, [running('11')]);

@@ -122,8 +122,8 @@ export class Ledger {
 
   /** When a user last heard of a policy, or will once what waits is sent. */
   lastTold(policy: string, user: string): number | undefined {
-    const told = this.of(policy, user);
-    const moments = told.flatMap((message) => [message.made, ...all(message).flatMap(({ last }) => last ?? [])]);
+    const messages = this.of(policy, user);
+    const moments = messages.flatMap((message) => [message.made, ...all(message).flatMap(({ last }) => last ?? [])]);
     return moments.length === 0 ? undefined : moments.reduce((a, b) => Math.max(a, b));
   }
 

@@ -39,9 +39,9 @@ export interface Policy {
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const isList = (value: unknown): value is string[] => Array.isArray(value) && value.length > 0 && value.every(isText);
 const isOneOf =
-  (...words: readonly string[]) =>
+  (...allowedWords: readonly string[]) =>
   (value: unknown): boolean =>
-    words.includes(value as string);
+    allowedWords.includes(value as string);
 
 const FITS: Record<(typeof policyKeys)[number]['kind'], (value: unknown) => boolean> = {
   name: (value) => isText(value) && /^[\w-]{1,64}$/.test(value),
@@ -256,11 +256,13 @@ export function chosenPolicies(all: readonly Policy[], names: readonly string[])
   return names.map((name) => {
     const found = all.find((one) => one.name === name);
     if (found !== undefined) return found;
-    const known = all.map((one) => one.name);
-    const meant = suggest(name, known);
+    const policyNames = all.map((one) => one.name);
+    const meant = suggest(name, policyNames);
     throw usage(
       `there is no policy "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
-      known.length === 0 ? 'tacho policy init prints some for the configuration' : `there are ${known.join(', ')}`,
+      policyNames.length === 0
+        ? 'tacho policy init prints some for the configuration'
+        : `there are ${policyNames.join(', ')}`,
     );
   });
 }

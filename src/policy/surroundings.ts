@@ -87,8 +87,8 @@ interface Waits {
 
 function waitingAround(waiting: readonly JobSummary[], now: number): AroundJob {
   const groups = new Map<string, Waits>();
-  const groupOf = (...words: (string | boolean | undefined)[]): Waits => {
-    const key = JSON.stringify(words);
+  const groupOf = (...groupKeys: (string | boolean | undefined)[]): Waits => {
+    const key = JSON.stringify(groupKeys);
     const found = groups.get(key) ?? { begins: [], ends: [] };
     groups.set(key, found);
     return found;
@@ -97,12 +97,12 @@ function waitingAround(waiting: readonly JobSummary[], now: number): AroundJob {
     if (job.submit_time === undefined) continue;
     const end = job.state === 'pending' ? Number.POSITIVE_INFINITY : job.time;
     const gpu = (job.asked_gpus ?? job.gpus ?? 0) > 0;
-    for (const words of [
+    for (const groupKeys of [
       [job.cluster, job.partition],
       [job.cluster, job.partition, job.user],
     ])
       for (const kind of gpu ? ['any', 'gpu'] : ['any']) {
-        const waits = groupOf(kind, ...words);
+        const waits = groupOf(kind, ...groupKeys);
         waits.begins.push(job.submit_time);
         waits.ends.push(end);
       }

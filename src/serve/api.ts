@@ -5,12 +5,12 @@ export { type ChartData, chartData } from '../charts/chart-data.ts';
 
 /** What the page and its server say to each other. Times are epoch microseconds; a value that is missing is null. */
 
-const words = z.string();
+const textSchema = z.string();
 const value = z.number().nullable();
 const values = z.array(value);
 
 export const problem = z
-  .strictObject({ type: words, title: words, status: z.number(), detail: words.exactOptional() })
+  .strictObject({ type: textSchema, title: textSchema, status: z.number(), detail: textSchema.exactOptional() })
   .describe('What went wrong, as RFC 9457 has it.');
 
 /** Which part of a job's time is asked for, in epoch microseconds. */
@@ -21,7 +21,7 @@ export const rangeQuery = z.strictObject({
 
 export const chartQuery = rangeQuery.extend({
   points: z.coerce.number().int().min(1).max(4000).optional().describe('About so many steps (300).'),
-  node: words.optional().describe('Of this node alone.'),
+  node: textSchema.optional().describe('Of this node alone.'),
   as: z
     .enum(['lines', 'band', 'heat'])
     .optional()
@@ -32,20 +32,20 @@ export const chartQuery = rangeQuery.extend({
     .enum(['allowed'])
     .optional()
     .describe('allowed: where nothing was recorded the answer has no series; else it is a problem.'),
-  focus: words.optional().describe('The series of this node are there by name, whatever else is.'),
-  focus_key: words.optional().describe('Of these, the one with this key.'),
+  focus: textSchema.optional().describe('The series of this node are there by name, whatever else is.'),
+  focus_key: textSchema.optional().describe('Of these, the one with this key.'),
   download: z.enum(['csv', 'svg']).optional().describe('As a file: the values, or the chart.'),
   theme: z.enum(['light', 'dark']).optional().describe('Colours of an SVG file (light).'),
 });
 
 export const chartFacts = z.strictObject({
-  id: words,
+  id: textSchema,
   group: z.enum(CHART_GROUPS),
-  title: words,
-  unit: words,
-  key: words.exactOptional().describe('What tells the series of a node apart.'),
-  help: words.describe('What the values are.'),
-  shows: z.array(words).describe('Columns and sources whose evidence is shown here.'),
+  title: textSchema,
+  unit: textSchema,
+  key: textSchema.exactOptional().describe('What tells the series of a node apart.'),
+  help: textSchema.describe('What the values are.'),
+  shows: z.array(textSchema).describe('Columns and sources whose evidence is shown here.'),
   top: z.number().exactOptional(),
   adds: z.boolean().exactOptional(),
   heat: z.boolean().exactOptional().describe('A heat map is drawn first.'),
@@ -53,16 +53,16 @@ export const chartFacts = z.strictObject({
 
 export const span = z.strictObject({
   kind: z.enum(['step', 'phase', 'operation']),
-  name: words,
-  node: words.exactOptional(),
+  name: textSchema,
+  node: textSchema.exactOptional(),
   from: z.number(),
   to: z.number(),
 });
 export const figureMarker = z.strictObject({
-  name: words,
-  node: words,
+  name: textSchema,
+  node: textSchema,
   time: z.number(),
-  value: words.exactOptional(),
+  value: textSchema.exactOptional(),
 });
 export const jobSpans = z
   .strictObject({
@@ -77,15 +77,15 @@ export type JobSpans = z.infer<typeof jobSpans>;
 export const daskStreamData = z.strictObject({
   stream: z
     .strictObject({
-      lanes: z.array(z.strictObject({ worker: words, name: words, thread: z.number() })),
-      prefixes: z.array(z.strictObject({ prefix: words, tasks: z.number(), seconds: z.number() })),
+      lanes: z.array(z.strictObject({ worker: textSchema, name: textSchema, thread: z.number() })),
+      prefixes: z.array(z.strictObject({ prefix: textSchema, tasks: z.number(), seconds: z.number() })),
       tasks: z.array(
         z.strictObject({
           ...{ from: z.number(), to: z.number() },
           prefix: z.number().describe('Its place in `prefixes`.'),
           lane: z.number().describe('Its place in `lanes`.'),
-          key: words.describe('Empty: several tasks that are drawn together.'),
-          ...{ outcome: words, count: z.number() },
+          key: textSchema.describe('Empty: several tasks that are drawn together.'),
+          ...{ outcome: textSchema, count: z.number() },
         }),
       ),
       together_below: z.number().describe('Tasks shorter than this, in seconds, are drawn together; 0: none.'),
@@ -93,7 +93,14 @@ export const daskStreamData = z.strictObject({
       graph_count: z.number().describe('All graphs of that time; `graphs` has the first of them.'),
       graphs: z.array(
         z.strictObject({
-          ...{ time: z.number(), name: words, job: z.number(), dag: z.number(), tasks: z.number(), done: z.number() },
+          ...{
+            time: z.number(),
+            name: textSchema,
+            job: z.number(),
+            dag: z.number(),
+            tasks: z.number(),
+            done: z.number(),
+          },
           failed: z.number().describe('Tasks that erred, and were not tried again.'),
           end: z.number().nullable().describe('When its last task ended; null: not all have ended.'),
         }),
@@ -108,30 +115,32 @@ export type DaskStreamData = z.infer<typeof daskStreamData>;
 export const annotation = z.strictObject({
   annotations: z.record(z.string().min(1).max(200), z.string().max(10_000)).optional(),
   tags: z.record(z.string().min(1).max(200), z.string().max(1000)).optional(),
-  remove: z.array(words).optional().describe('Annotations that go.'),
+  remove: z.array(textSchema).optional().describe('Annotations that go.'),
 });
 export const jobNotes = z.strictObject({
-  annotations: z.record(words, words),
-  tags: z.record(words, words),
+  annotations: z.record(textSchema, textSchema),
+  tags: z.record(textSchema, textSchema),
   writable: z.boolean().describe('Whether this server may change them.'),
 });
 export type JobNotes = z.infer<typeof jobNotes>;
 
 export const tableColumns = z.strictObject({
-  table: words,
-  help: words,
-  columns: z.array(z.strictObject({ name: words, unit: words, kind: words, help: words, drawn: z.boolean() })),
+  table: textSchema,
+  help: textSchema,
+  columns: z.array(
+    z.strictObject({ name: textSchema, unit: textSchema, kind: textSchema, help: textSchema, drawn: z.boolean() }),
+  ),
 });
 export type TableColumns = z.infer<typeof tableColumns>;
 
 export const processColumns = z
   .strictObject({
     length: z.number(),
-    names: z.array(words).describe('Texts that `name` and `operation` point into.'),
+    names: z.array(textSchema).describe('Texts that `name` and `operation` point into.'),
     name: z.array(z.number()),
     operation: z.array(z.number()),
     node: z.array(z.number()),
-    nodes: z.array(words),
+    nodes: z.array(textSchema),
     pid: z.array(z.number()),
     parent: z.array(z.number()).describe('Place of the parent in these columns; −1: none.'),
     start: values,
@@ -139,7 +148,7 @@ export const processColumns = z
     cpu: values.describe('CPU seconds of its own.'),
     memory: values.describe('Peak of the resident set, bytes.'),
     exit: values,
-    rank: z.array(words),
+    rank: z.array(textSchema),
     threads: values,
     left_out: z.number().exactOptional().describe('In a file: so many more processes there were, which used least.'),
   })
@@ -149,20 +158,20 @@ export type ChartFacts = z.infer<typeof chartFacts>;
 
 /** A row of the table of jobs. */
 export const listedJob = z.strictObject({
-  id: words,
-  path: words,
-  job: words,
-  name: words,
-  user: words,
-  account: words.exactOptional(),
-  partition: words.exactOptional(),
-  command: words.exactOptional(),
-  state: words.describe('How the job ended.'),
+  id: textSchema,
+  path: textSchema,
+  job: textSchema,
+  name: textSchema,
+  user: textSchema,
+  account: textSchema.exactOptional(),
+  partition: textSchema.exactOptional(),
+  command: textSchema.exactOptional(),
+  state: textSchema.describe('How the job ended.'),
   start: z.number().exactOptional(),
   end: z.number().exactOptional(),
   nodes: z.number(),
-  hosts: words.exactOptional().describe('Its nodes as Slurm lists them: c[1-8].'),
-  program: words.exactOptional(),
+  hosts: textSchema.exactOptional().describe('Its nodes as Slurm lists them: c[1-8].'),
+  program: textSchema.exactOptional(),
   cpus: z.number().exactOptional(),
   gpus: z.number().exactOptional(),
   wall_seconds: z.number().exactOptional(),
@@ -175,22 +184,22 @@ export const listedJob = z.strictObject({
   gpu_hours: z.number().exactOptional(),
   gpu_hours_wasted: z.number().exactOptional(),
   io_bytes: z.number().exactOptional().describe('Read and written; the job’s own where that is known.'),
-  findings: z.array(words),
-  worst: words.exactOptional(),
-  tags: z.record(words, words),
-  trouble: words.exactOptional(),
+  findings: z.array(textSchema),
+  worst: textSchema.exactOptional(),
+  tags: z.record(textSchema, textSchema),
+  trouble: textSchema.exactOptional(),
 });
 export const jobList = z.strictObject({
   jobs: z.array(listedJob),
   pending: z.number().describe('Recordings that are still being read: their rows come with a later answer.'),
-  troubles: z.array(words),
+  troubles: z.array(textSchema),
 });
 export type JobList = z.infer<typeof jobList>;
 export type ListedJob = z.infer<typeof listedJob>;
 
 /** What `tacho compare --format json` prints: the parts of it that every comparison has. */
 export const comparison = z.looseObject({
-  jobs: z.array(z.looseObject({ id: words, duration: value.optional() })),
+  jobs: z.array(z.looseObject({ id: textSchema, duration: value.optional() })),
   differences: values.describe('How much longer each job took than the first, microseconds.'),
 });
 
@@ -199,16 +208,16 @@ export const shareRequest = z.strictObject({
   days: z.number().positive().max(366).describe('After so many days the link ends.'),
 });
 export const jobShare = z.strictObject({
-  id: words.describe('Names the link when it is revoked; it opens nothing.'),
-  job: words,
-  name: words,
-  by: words.describe('Who made it; empty: whoever had the token.'),
+  id: textSchema.describe('Names the link when it is revoked; it opens nothing.'),
+  job: textSchema,
+  name: textSchema,
+  by: textSchema.describe('Who made it; empty: whoever had the token.'),
   created: z.number(),
   expires: z.number(),
   revoked: z.number().exactOptional(),
   state: z.enum(['good', 'expired', 'revoked']),
 });
-export const madeShare = jobShare.extend({ url: words.describe('Shown this once: only its owner has it.') });
+export const madeShare = jobShare.extend({ url: textSchema.describe('Shown this once: only its owner has it.') });
 export type JobShare = z.infer<typeof jobShare>;
 export type MadeShare = z.infer<typeof madeShare>;
 
@@ -216,7 +225,7 @@ export type MadeShare = z.infer<typeof madeShare>;
 export const threadColumns = z.strictObject({
   length: z.number(),
   process: z.array(z.number()).describe('Place of its process in the columns of processes.'),
-  tid: z.array(words),
+  tid: z.array(textSchema),
   start: values,
   end: values,
   cpu: values.describe('CPU seconds.'),
@@ -227,30 +236,30 @@ export type ThreadData = z.infer<typeof threadColumns>;
 
 /** What else ran on nodes. Of a job that the viewer may not see nothing but its load is there. */
 export const nodeJob = z.strictObject({
-  nodes: z.array(words),
+  nodes: z.array(textSchema),
   from: z.number(),
   to: z.number().exactOptional().describe('Not there: it runs.'),
   cpus: z.number().exactOptional().describe('On each of its nodes.'),
   cpu_use: z.number().exactOptional(),
   gpu_use: z.number().exactOptional(),
-  id: words.exactOptional(),
-  job: words.exactOptional(),
-  name: words.exactOptional(),
-  user: words.exactOptional(),
+  id: textSchema.exactOptional(),
+  job: textSchema.exactOptional(),
+  name: textSchema.exactOptional(),
+  user: textSchema.exactOptional(),
 });
 export type NodeJob = z.infer<typeof nodeJob>;
 
 /** What a node of a running job does now. */
 export const nodeNow = z.strictObject({
-  node: words,
+  node: textSchema,
   last: z.number().exactOptional().describe('The newest sample.'),
-  status: words,
+  status: textSchema,
   cpu_use: z.number().exactOptional().describe('Of the CPUs of its jobs.'),
   memory_bytes: z.number().exactOptional(),
   gpu_use: z.number().exactOptional(),
 });
 export const nodeList = z.strictObject({
-  nodes: z.array(words),
+  nodes: z.array(textSchema),
   jobs: z.array(nodeJob),
   now: z.array(nodeNow),
   time: z.number().describe('When this was asked.'),
@@ -258,18 +267,18 @@ export const nodeList = z.strictObject({
 export type NodeList = z.infer<typeof nodeList>;
 
 export const experimentNames = z.strictObject({
-  tag: words.describe('The job tag that names them.'),
-  experiments: z.array(z.strictObject({ name: words, jobs: z.number() })),
-  metrics: z.array(words).describe('What their components can be compared by.'),
+  tag: textSchema.describe('The job tag that names them.'),
+  experiments: z.array(z.strictObject({ name: textSchema, jobs: z.number() })),
+  metrics: z.array(textSchema).describe('What their components can be compared by.'),
 });
 export type ExperimentNames = z.infer<typeof experimentNames>;
 
 /** What the stream of a job that runs says with every new sample. */
 export const liveNotice = z.strictObject({
   last: z.number().nullable().describe('When the newest sample was taken.'),
-  state: words,
-  silent: z.array(z.strictObject({ node: words, since: z.number() })).describe('Nodes from which nothing comes.'),
-  trouble: words
+  state: textSchema,
+  silent: z.array(z.strictObject({ node: textSchema, since: z.number() })).describe('Nodes from which nothing comes.'),
+  trouble: textSchema
     .exactOptional()
     .describe('Why nothing is known of the job just now: its folder is gone, its hub does not answer.'),
 });
@@ -277,10 +286,12 @@ export type LiveNotice = z.infer<typeof liveNotice>;
 
 /** A table as it is defined. */
 export const metricTable = z.strictObject({
-  table: words,
-  help: words,
+  table: textSchema,
+  help: textSchema,
   scope: z.enum(['job', 'node']).describe('job: only the job’s part of the node.'),
-  keys: z.array(z.strictObject({ name: words, help: words })),
-  columns: z.array(z.strictObject({ name: words, unit: words, kind: words, help: words, prometheus: words })),
+  keys: z.array(z.strictObject({ name: textSchema, help: textSchema })),
+  columns: z.array(
+    z.strictObject({ name: textSchema, unit: textSchema, kind: textSchema, help: textSchema, prometheus: textSchema }),
+  ),
 });
 export type MetricTable = z.infer<typeof metricTable>;

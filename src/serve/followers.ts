@@ -58,14 +58,14 @@ export class Followers {
     const followers = new Set<Follower>();
     let unwatch: (() => void) | undefined;
     let ended = false;
-    let [last, told, isLooking] = [undefined as OpenJob | string | undefined, performance.now(), false];
+    let [last, notifiedAt, isLooking] = [undefined as OpenJob | string | undefined, performance.now(), false];
     const look = async (): Promise<void> => {
       const found = await this.#watch.open(id).catch((error: unknown) => reason(error));
       // a busy hub then asks the job's nodes for their samples more often
       if (typeof found !== 'string' && found.isLive && found.folder !== undefined && !ended)
         unwatch ??= watchRecording(found.folder);
-      if (found === last && performance.now() - told < ANYWAY_MS) return;
-      [last, told] = [found, performance.now()];
+      if (found === last && performance.now() - notifiedAt < ANYWAY_MS) return;
+      [last, notifiedAt] = [found, performance.now()];
       // a folder may be gone for good or for a moment: it is said, and looked for again
       const notice =
         typeof found === 'string' ? { last: null, state: 'unknown', silent: [], trouble: found } : noticeOf(found);

@@ -66,9 +66,9 @@ function say(
 const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 function problemPage(title: string, detail = ''): string {
-  const words = `${title.charAt(0).toUpperCase()}${title.slice(1)}.`;
+  const heading = `${title.charAt(0).toUpperCase()}${title.slice(1)}.`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Tacho</title><link rel="icon" href="data:,"></head>
-<body><h1>Tacho</h1><p>${escaped(words)}</p><p>${escaped(detail)}</p></body></html>
+<body><h1>Tacho</h1><p>${escaped(heading)}</p><p>${escaped(detail)}</p></body></html>
 `;
 }

@@ -36,6 +36,6 @@ test('a terminal gets no line wider than it is, columns stay below each other, w
     text.match(/^.*16 columns$/m)![0].indexOf('16'),
     text.match(/^.*processes cannot.*$/m)![0].indexOf('processes'),
   );
-  const words = text.slice(text.indexOf('processes cannot'), text.indexOf('→')).split(/\s+/).join(' ').trim();
-  assert.equal(words, long);
+  const advice = text.slice(text.indexOf('processes cannot'), text.indexOf('→')).split(/\s+/).join(' ').trim();
+  assert.equal(advice, long);
 });

@@ -98,9 +98,9 @@ export function cliReference(program: Command, letters: Readonly<Record<string, 
     '',
     ...pages.map(({ name, summary }) => `- [tacho ${name}](#tacho-${name.replaceAll(' ', '-')}): ${summary}`),
   ];
-  for (const { name, summary, usage, arguments: words, flags } of pages) {
+  for (const { name, summary, usage, arguments: argumentTerms, flags } of pages) {
     lines.push('', `## tacho ${name}`, '', summary, '', `    ${usage}`);
-    lines.push(...table('argument', words), ...table('flag', flags));
+    lines.push(...table('argument', argumentTerms), ...table('flag', flags));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -134,10 +134,10 @@ export function manualPages(program: Command, version: string): Map<string, stri
     ),
   ];
   made.set('tacho.1', `${main.join('\n')}\n`);
-  for (const { name, summary, usage, arguments: words, flags, more } of pages) {
+  for (const { name, summary, usage, arguments: argumentTerms, flags, more } of pages) {
     const file = `tacho-${name.replaceAll(' ', '-')}`;
     const lines = [head(file), '.SH NAME', `${roff(file)} \\- ${roff(summary)}`, '.SH SYNOPSIS', roff(usage)];
-    if (words.length > 0) lines.push('.SH ARGUMENTS', ...terms(words));
+    if (argumentTerms.length > 0) lines.push('.SH ARGUMENTS', ...terms(argumentTerms));
     if (flags.length > 0) lines.push('.SH OPTIONS', ...terms(flags));
     if (more !== '') lines.push('.SH NOTES', '.nf', roff(more), '.fi');
     lines.push('.SH SEE ALSO', 'tacho(1)');

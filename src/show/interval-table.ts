@@ -58,8 +58,8 @@ export function intervalTable(job: string, table: string, drawings: readonly Dra
 }
 
 function meanOf(values: Float64Array | undefined): number | null {
-  const known = [...(values ?? [])].filter((value) => !Number.isNaN(value));
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+  const numbers = [...(values ?? [])].filter((value) => !Number.isNaN(value));
+  return numbers.length === 0 ? null : numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 }
 
 /** As text: intervals one after the other, then the averages. Columns that do not fit are named below. */

@@ -96,11 +96,11 @@ test('80 places: a short id and the name before the size and a user who is every
 test('80 places: the state where it says more than how the job ended', () => {
   const job = { path: 'tacho-4711', job: '4711', name: 'train' };
   const { end: _, ...going } = listed({ ...job, state: 'running', job_state: 'running' });
-  const words = at(
+  const lineWords = at(
     80,
     ...[going, listed({ ...job, state: 'damaged' }), listed({ ...job, state: 'newer version', job_state: 'unknown' })],
   ).map((line) => line.slice(line.indexOf(' h ')).trim());
-  assert.deepEqual(words.slice(1), [
+  assert.deepEqual(lineWords.slice(1), [
     'h 00 min  running                 8  tacho-4711',
     'h 00 min  COMPLETED, damaged      8  tacho-4711',
     'h 00 min  newer version           8  tacho-4711',

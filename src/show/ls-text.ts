@@ -49,8 +49,8 @@ export function lsText(
       line.job,
       line.table,
       line.newest > 0 ? formatDuration(Math.max(0, now - line.newest) / 1e6) : '',
-      known(line.rows_per_second) ? shortNumber(line.rows_per_second) : '',
-      known(line.bytes_per_second) ? formatBytes(line.bytes_per_second) : '',
+      isKnown(line.rows_per_second) ? shortNumber(line.rows_per_second) : '',
+      isKnown(line.bytes_per_second) ? formatBytes(line.bytes_per_second) : '',
       formatBytes(line.bytes),
       line.state,
     ]);
@@ -84,7 +84,7 @@ export function jobsText(
   const rows = jobs.slice(0, most).map((all) => {
     const [{ job, user }] = all as [NodeLine];
     const sum = (pick: (line: NodeLine) => number): number | undefined => {
-      const numbers = all.map(pick).filter(known);
+      const numbers = all.map(pick).filter(isKnown);
       return numbers.length === 0 ? undefined : numbers.reduce((total, value) => total + value, 0);
     };
     const newest = Math.max(...all.map((line) => line.newest));
@@ -108,23 +108,23 @@ export function jobsText(
 
 function together(lines: readonly NodeLine[], batchSeconds: number): string {
   const sum = (pick: (line: NodeLine) => number): number =>
-    lines.reduce((total, line) => total + (known(pick(line)) ? pick(line) : 0), 0);
+    lines.reduce((total, line) => total + (isKnown(pick(line)) ? pick(line) : 0), 0);
   const nodes = new Set(lines.map(({ node }) => node)).size;
   const jobs = new Set(lines.map(({ user, job }) => `${user}/${job}`)).size;
-  const words = [count(nodes, 'node'), count(jobs, 'recording'), count(lines.length, 'table')];
-  if (lines.some((line) => known(line.rows_per_second))) {
-    words.push(
+  const counts = [count(nodes, 'node'), count(jobs, 'recording'), count(lines.length, 'table')];
+  if (lines.some((line) => isKnown(line.rows_per_second))) {
+    counts.push(
       `${shortNumber(sum((l) => l.rows_per_second))} rows/s`,
       `${formatBytes(sum((l) => l.bytes_per_second))}/s`,
     );
   }
   const late = lines.filter(({ state }) => state === 'late');
-  if (late.length > 0) words.push(`${count(new Set(late.map(({ node }) => node)).size, 'node')} late`);
-  if (batchSeconds > 0) words.push(`sent every ${formatDuration(batchSeconds)}`);
-  return [...words, formatBytes(sum((l) => l.bytes))].join(', ');
+  if (late.length > 0) counts.push(`${count(new Set(late.map(({ node }) => node)).size, 'node')} late`);
+  if (batchSeconds > 0) counts.push(`sent every ${formatDuration(batchSeconds)}`);
+  return [...counts, formatBytes(sum((l) => l.bytes))].join(', ');
 }
 
 /** A number that nobody knows travels as null. */
-const known = (value: number | null): value is number => typeof value === 'number' && Number.isFinite(value);
+const isKnown = (value: number | null): value is number => typeof value === 'number' && Number.isFinite(value);
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 const shortNumber = (value: number): string => (value >= 100 ? String(Math.round(value)) : value.toFixed(1));

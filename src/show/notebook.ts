@@ -40,8 +40,8 @@ export function notebookText(subject: Subject, folder: string): string {
 
 function aboutRecordings(recordings: readonly string[], folder: string): string {
   const named = recordings.map((name) => {
-    const seen = path.relative(folder, path.resolve(name)) || '.';
-    return seen.startsWith('..') ? path.resolve(name) : seen;
+    const relativePath = path.relative(folder, path.resolve(name)) || '.';
+    return relativePath.startsWith('..') ? path.resolve(name) : relativePath;
   });
   return filled('recordings.py', {
     'tacho.open(".")': `tacho.open(${literal(named.length === 1 ? named[0]! : named)})`,

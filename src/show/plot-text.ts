@@ -24,15 +24,15 @@ const ends = (from: number, to: number, width: number, { start }: TextPage): str
   return `${begin}${end.padStart(Math.max(0, width - begin.length))}`;
 };
 
-const known = (values: Iterable<number>): number[] => [...values].filter((value) => !Number.isNaN(value));
+const finiteOf = (values: Iterable<number>): number[] => [...values].filter((value) => !Number.isNaN(value));
 const orNull = (values: Float64Array): (number | null)[] => Array.from(values, (v) => (Number.isNaN(v) ? null : v));
 
 /** A line for each series, all of one scale. */
 export function linesText(drawing: Drawing, page: TextPage): string {
   const width = page.width - NAME - FIGURE - 2;
-  const most = Math.max(0, ...drawing.series.flatMap(({ max }) => known(max)));
+  const most = Math.max(0, ...drawing.series.flatMap(({ max }) => finiteOf(max)));
   const rows = drawing.series.map((one) => {
-    const peak = withUnit(Math.max(...known(one.max)), drawing.chart.unit);
+    const peak = withUnit(Math.max(...finiteOf(one.max)), drawing.chart.unit);
     return `${pad(cut(printable(seriesName(one)), NAME - 1), NAME)}${blockLine(orNull(one.mean), width, most, page.isUnicode)}  max ${peak}`;
   });
   const to = drawing.from + drawing.step * drawing.steps;
@@ -44,11 +44,11 @@ export function linesText(drawing: Drawing, page: TextPage): string {
 export function heatText(drawing: Drawing, page: TextPage): string {
   const width = page.width - NAME;
   const shades = page.isUnicode ? SHADES.unicode : SHADES.plain;
-  const most = Math.max(0, ...drawing.series.flatMap(({ mean }) => known(mean)));
+  const most = Math.max(0, ...drawing.series.flatMap(({ mean }) => finiteOf(mean)));
   const rows = drawing.series.map((one) => {
     const cells = Array.from({ length: width }, (_, i) => {
       const [from, to] = [(i * drawing.steps) / width, ((i + 1) * drawing.steps) / width];
-      const values = known(one.mean.slice(Math.floor(from), Math.max(Math.floor(from) + 1, Math.floor(to))));
+      const values = finiteOf(one.mean.slice(Math.floor(from), Math.max(Math.floor(from) + 1, Math.floor(to))));
       if (values.length === 0) return ' ';
       const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
       return shades[most > 0 ? Math.round((Math.max(0, mean) / most) * (shades.length - 1)) : 0]!;

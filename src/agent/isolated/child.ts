@@ -68,8 +68,8 @@ export class Child {
     this.say(request);
   }
 
-  private say(words: Opening | Request): void {
-    this.process.stdin!.write(`${JSON.stringify(words)}\n`);
+  private say(message: Opening | Request): void {
+    this.process.stdin!.write(`${JSON.stringify(message)}\n`);
   }
 
   /** Lets it end after what it is doing. */

@@ -183,12 +183,12 @@ describe('isolated GPU sources', { skip: hasCompiler() ? false : 'no C compiler'
       }
       const reader = Number(said.split('\n')[0]);
       assert.ok(reader > 0);
-      assert.equal(lives(reader), false, `${how}: the reader is gone`);
+      assert.equal(isAlive(reader), false, `${how}: the reader is gone`);
     }
   });
 });
 
-function lives(pid: number): boolean {
+function isAlive(pid: number): boolean {
   // the kernel needs a moment to take a killed process away
   for (let i = 0; i < 6000; i++) {
     const state = /^State:\s+(\S)/m.exec(statusOf(pid))?.[1];

@@ -198,9 +198,9 @@ export class IsolatedSources {
 
   /** A table stays what it was at first: its file has been begun. */
   private addTable(child: Child, table: Table): void {
-    const known = this.frames.get(table.name)?.table;
-    if (known === undefined) this.frames.set(table.name, new Frame(table));
-    else if (JSON.stringify(known) !== JSON.stringify(table)) {
+    const existingFrame = this.frames.get(table.name)?.table;
+    if (existingFrame === undefined) this.frames.set(table.name, new Frame(table));
+    else if (JSON.stringify(existingFrame) !== JSON.stringify(table)) {
       child.strange.add(table.name);
       const why = 'has other columns since it was opened again; not recorded';
       this.options.note({ table: table.name, what: table.name, why });

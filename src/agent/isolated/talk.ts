@@ -64,11 +64,11 @@ export function frameMessage(frame: Frame): FrameMessage {
 }
 
 /** Fills a frame of the same table with what was said. */
-export function takeFrame(frame: Frame, words: FrameMessage): void {
-  frame.clear(words.time);
-  for (let r = 0; r < words.rows; r++) frame.row();
-  for (let i = 0; i < words.numbers.length; i++) frame.numbers[i] = words.numbers[i] ?? Number.NaN;
-  for (let i = 0; i < words.texts.length; i++) frame.texts[i] = words.texts[i]!;
+export function takeFrame(frame: Frame, message: FrameMessage): void {
+  frame.clear(message.time);
+  for (let r = 0; r < message.rows; r++) frame.row();
+  for (let i = 0; i < message.numbers.length; i++) frame.numbers[i] = message.numbers[i] ?? Number.NaN;
+  for (let i = 0; i < message.texts.length; i++) frame.texts[i] = message.texts[i]!;
 }
 
 const TITLE = 'tacho at ';

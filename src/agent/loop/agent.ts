@@ -450,10 +450,10 @@ export class Agent {
 
   private describe(table: Table, every?: number): void {
     const { tables } = this.record;
-    const known = tables.findIndex(({ name }) => name === table.name);
+    const tableIndex = tables.findIndex(({ name }) => name === table.name);
     tables.splice(
-      known < 0 ? tables.length : known,
-      known < 0 ? 0 : 1,
+      tableIndex < 0 ? tables.length : tableIndex,
+      tableIndex < 0 ? 0 : 1,
       every === undefined ? table : { ...table, every },
     );
   }

@@ -14,17 +14,17 @@ function fakeTime(t: TestContext, start: number): { clock: Clock; advance(ms: nu
 
 test('who ticks together is called with the same time, each at its own interval', (t) => {
   const { clock, advance } = fakeTime(t, 1_000_000_000_400);
-  const seen: string[] = [];
+  const calls: string[] = [];
   let rounds = 0;
   const all = ticker(clock, { after: () => rounds++ });
-  const endFast = all.every(1e6, (now, due) => seen.push(`fast ${now / 1000 - 1e12} ${due / 1000 - 1e12}`));
-  all.every(2e6, (now) => seen.push(`slow ${now / 1000 - 1e12}`));
+  const endFast = all.every(1e6, (now, due) => calls.push(`fast ${now / 1000 - 1e12} ${due / 1000 - 1e12}`));
+  all.every(2e6, (now) => calls.push(`slow ${now / 1000 - 1e12}`));
   for (let i = 0; i < 20; i++) advance(100);
-  assert.deepEqual(seen, ['fast 1000 1000', 'fast 2000 2000', 'slow 2000']);
+  assert.deepEqual(calls, ['fast 1000 1000', 'fast 2000 2000', 'slow 2000']);
   assert.equal(rounds, 2, 'once for all');
   endFast();
   for (let i = 0; i < 20; i++) advance(100);
-  assert.deepEqual(seen.slice(3), ['slow 4000']);
+  assert.deepEqual(calls.slice(3), ['slow 4000']);
 });
 
 test('a clock that is set back is followed', (t) => {

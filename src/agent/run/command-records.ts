@@ -78,10 +78,10 @@ export function recordEnd(
 
 /** What is no UTF-8 in the arguments that Node has read is whole in what the kernel keeps of them. */
 function bytesOfCommand(command: readonly string[]): Buffer[] {
-  const words = command.map((word) => Buffer.from(word));
-  if (!command.some((word) => word.includes('\ufffd'))) return words;
+  const argumentBytes = command.map((word) => Buffer.from(word));
+  if (!command.some((word) => word.includes('\ufffd'))) return argumentBytes;
   const given = fs.readFileSync('/proc/self/cmdline', 'latin1').split('\0').slice(0, -1).slice(-command.length);
-  return words.map((word, i) => {
+  return argumentBytes.map((word, i) => {
     const bytes = Buffer.from(given[i] ?? '', 'latin1');
     return bytes.toString() === command[i] ? bytes : word;
   });

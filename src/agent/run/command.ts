@@ -73,8 +73,8 @@ function inherited(named = ''): (number | 'ignore')[] {
 
 /** The guard above us has run it before it started us. */
 function endedBefore(report: string): RunningCommand {
-  const [, pid, start, words] = /^(\d+) (\d+) ended (.*)/.exec(report)!;
-  return { pid: Number(pid), start: Number(start), ended: Promise.resolve(launchersWord(words!)), kill: () => {} };
+  const [, pid, start, ending] = /^(\d+) (\d+) ended (.*)/.exec(report)!;
+  return { pid: Number(pid), start: Number(start), ended: Promise.resolve(launchersWord(ending!)), kill: () => {} };
 }
 
 /** The guard above us starts it, and passes its signals on: it goes on if we do not. */
@@ -138,8 +138,8 @@ function reports(
       const [pid, start] = [Number(started[1]), Number(started[2])];
       running.resolve({ pid, start, ended: ended.promise, kill: (signal) => pass(pid, signal) });
     }
-    const words = /^ended (.*)\n/m.exec(text)?.[1];
-    if (words !== undefined) ended.resolve(launchersWord(words));
+    const endingText = /^ended (.*)\n/m.exec(text)?.[1];
+    if (endingText !== undefined) ended.resolve(launchersWord(endingText));
   });
   return {
     running: running.promise,
@@ -151,8 +151,8 @@ function reports(
 }
 
 /** The launcher's last line: see native/launch.c. */
-function launchersWord(words: string): CommandEnding {
-  const [status, wall, user, system, rss, minor, major, read, written, voluntary, involuntary] = words
+function launchersWord(ending: string): CommandEnding {
+  const [status, wall, user, system, rss, minor, major, read, written, voluntary, involuntary] = ending
     .split(' ')
     .map(Number);
   const signal = status! & 0x7f;

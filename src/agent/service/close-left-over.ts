@@ -34,7 +34,7 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
   if (node !== undefined) await takeRecords(folder, job, node, common);
   const left = leftBehind(folder, job, common);
   if (left !== undefined) await common.turns.finish(() => left.takeMarks());
-  const words = left?.takeWords();
+  const notes = left?.takeWords();
   const ended = await howItEnded(job, common, end);
   if (ended === undefined) {
     left?.close();
@@ -42,8 +42,8 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
   }
   saveJob(folder, {
     ...job,
-    ...words,
-    tags: { ...job.tags, ...words?.tags },
+    ...notes,
+    tags: { ...job.tags, ...notes?.tags },
     ...stated({ own_use: left?.ownUse() }),
     ...ended,
     end: Math.max(end?.end ?? ended.end ?? last ?? job.start, job.start),
@@ -69,28 +69,28 @@ async function howItEnded(
   end?: NodeJobEnd,
 ): Promise<(Pick<Job, 'state'> & Partial<Job>) | undefined> {
   if (isFleet(job)) return { state: 'completed' };
-  const told =
+  const reportedEnd =
     end?.exitCode === undefined && end?.signal === undefined
       ? { state: 'unknown' as const, reason: 'it ended while no agent was running on this node' }
       : outcome(end);
-  if (job.scheduler === 'none' || job.nodes[0] !== common.node) return told;
+  if (job.scheduler === 'none' || job.nodes[0] !== common.node) return reportedEnd;
   for (const pause of ASK_AGAIN_MS) {
     const found = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
-    if (found === undefined) return told;
-    if (found.state !== 'running' && found.state !== 'unknown') return { ...plain(told), ...found };
-    if (told.state !== 'unknown') return told;
+    if (found === undefined) return reportedEnd;
+    if (found.state !== 'running' && found.state !== 'unknown') return { ...plain(reportedEnd), ...found };
+    if (reportedEnd.state !== 'unknown') return reportedEnd;
     try {
       await sleep(pause, undefined, { signal: common.ending, ref: false });
     } catch {
       return undefined;
     }
   }
-  return told;
+  return reportedEnd;
 }
 
 /** Without the words for what nobody knew. */
-function plain({ reason, ...told }: Pick<Job, 'state'> & Partial<Job>): Partial<Job> {
-  return told.state === 'unknown' || reason === undefined ? told : { ...told, reason };
+function plain({ reason, ...jobEnd }: Pick<Job, 'state'> & Partial<Job>): Partial<Job> {
+  return jobEnd.state === 'unknown' || reason === undefined ? jobEnd : { ...jobEnd, reason };
 }
 
 /** Where the job said something of itself when nobody listened any more. */

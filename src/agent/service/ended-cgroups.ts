@@ -9,14 +9,14 @@ export type EndedCgroups = ReturnType<typeof endedCgroups>;
  */
 export function endedCgroups(file?: string) {
   /** '': its cgroup was not looked at yet. */
-  const known = new Map<string, string>(read(file));
-  let written = JSON.stringify([...known]);
+  const cgroups = new Map<string, string>(read(file));
+  let written = JSON.stringify([...cgroups]);
 
   function write(): void {
-    const now = JSON.stringify([...known]);
+    const now = JSON.stringify([...cgroups]);
     if (file === undefined || now === written) return;
     try {
-      replaceJson(file, Object.fromEntries(known));
+      replaceJson(file, Object.fromEntries(cgroups));
       written = now;
     } catch {
       // tried again with the next change
@@ -24,17 +24,17 @@ export function endedCgroups(file?: string) {
   }
 
   return {
-    add: (id: string) => void known.set(id, known.get(id) ?? ''),
-    delete: (id: string) => void known.delete(id),
-    has: (id: string) => known.has(id),
-    clear: () => known.clear(),
+    add: (id: string) => void cgroups.set(id, cgroups.get(id) ?? ''),
+    delete: (id: string) => void cgroups.delete(id),
+    has: (id: string) => cgroups.has(id),
+    clear: () => cgroups.clear(),
     /** Forgets jobs whose cgroup has gone or is another one by now (`identity`), and writes down what has changed. */
     keep(identity: (id: string) => string | undefined): void {
-      for (const [id, before] of known) {
+      for (const [id, before] of cgroups) {
         const now = identity(id);
         // version 1 has several folders for a job, which do not go at the same time
-        if (now === undefined || (placeOf(now) === placeOf(before) && now !== before)) known.delete(id);
-        else known.set(id, now);
+        if (now === undefined || (placeOf(now) === placeOf(before) && now !== before)) cgroups.delete(id);
+        else cgroups.set(id, now);
       }
       write();
     },

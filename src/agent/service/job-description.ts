@@ -58,10 +58,10 @@ export function schedulerQuestions({ nodes, scheduler: name }: Job, { node, run,
   const scheduler = schedulerNamed(name);
   return {
     /** The job with what the scheduler knows of it. */
-    async facts(job: () => Job, nodeJob: NodeJob, tell: Tell): Promise<Job> {
+    async facts(job: () => Job, nodeJob: NodeJob, reportTrouble: Tell): Promise<Job> {
       // a task of an array is asked for by its own number
       const { SLURM_ARRAY_JOB_ID: _, SLURM_ARRAY_TASK_ID: __, ...environment } = nodeJob.environment;
-      return withFacts(await scheduler.facts(run, environment, tell), job(), redact);
+      return withFacts(await scheduler.facts(run, environment, reportTrouble), job(), redact);
     },
     /** How it ended; undefined: the scheduler does not say. */
     async ending(job: Job): Promise<Ending | undefined> {

@@ -82,9 +82,9 @@ export class JobMarks {
   /** Folders are kept open: whatever the user puts in their place leads nowhere, and nowhere that would block. */
   private readonly own: number;
   private readonly marked: number;
-  private known: Set<string> | undefined;
+  private knownMarks: Set<string> | undefined;
   private taken = { inode: 0, bytes: 0 };
-  private seen = '';
+  private lastFace = '';
   private read = false;
   private closed = false;
 
@@ -109,8 +109,8 @@ export class JobMarks {
     if (end === 0 && full) this.lost++;
     this.taken.bytes += end === 0 && full ? file.length : end;
     if (end > 0) {
-      this.known ??= new Set(marksIn(recording, node));
-      const marks = this.newMarks(this.known, file.toString('utf8', 0, end).split('\n'));
+      this.knownMarks ??= new Set(marksIn(recording, node));
+      const marks = this.newMarks(this.knownMarks, file.toString('utf8', 0, end).split('\n'));
       if (marks.length > 0) writeMarks(recording, { SLURMD_NODENAME: node }, marks);
       if (marks.some(({ action }) => action !== 'fom')) phase?.();
     }
@@ -118,20 +118,20 @@ export class JobMarks {
   }
 
   /** Those of the lines that can be used, and are new. */
-  private newMarks(known: Set<string>, lines: string[]): Timed[] {
+  private newMarks(knownMarks: Set<string>, lines: string[]): Timed[] {
     const { job, now, ahead } = this.options;
     const found: Timed[] = [];
     for (const line of lines) {
       const mark = parseMark(line);
       if (mark === undefined) continue;
       mark.time -= ahead?.() ?? 0;
-      if (known.has(keyOf(mark))) continue;
+      if (knownMarks.has(keyOf(mark))) continue;
       if (mark.time < job.start - SLACK_US || mark.time > now() + SLACK_US) continue;
-      if (known.size >= MOST_MARKS) {
+      if (knownMarks.size >= MOST_MARKS) {
         this.lost++;
         continue;
       }
-      known.add(keyOf(mark));
+      knownMarks.add(keyOf(mark));
       found.push(mark);
     }
     return found;
@@ -142,8 +142,8 @@ export class JobMarks {
     let changed = false;
     const bytes = this.readFile(this.own, 'job.json', LARGEST_JOB, ({ ino, size, mtimeMs }) => {
       const face = `${ino} ${size} ${mtimeMs}`;
-      changed = face !== this.seen && size <= LARGEST_JOB;
-      this.seen = face;
+      changed = face !== this.lastFace && size <= LARGEST_JOB;
+      this.lastFace = face;
       return 0;
     });
     if (bytes === undefined || !changed) return undefined;
@@ -151,10 +151,10 @@ export class JobMarks {
     this.read = true;
     try {
       const { annotations, tags } = JSON.parse(bytes.toString('utf8')) as Partial<Job>;
-      const said = words(annotations);
+      const said = textFields(annotations);
       const isSilent = Object.keys(said).length === 0;
       if (first && isSilent) return undefined;
-      return { ...(isSilent ? {} : { annotations: said }), tags: words(tags) };
+      return { ...(isSilent ? {} : { annotations: said }), tags: textFields(tags) };
     } catch {
       return undefined;
     }
@@ -251,7 +251,7 @@ function marksIn(recording: string, node: string): string[] {
   );
 }
 
-function words(given: unknown): Record<string, string> {
+function textFields(given: unknown): Record<string, string> {
   if (typeof given !== 'object' || given === null) return {};
   const short = (text: unknown): boolean => typeof text === 'string' && text.length <= LONGEST_WORD;
   return Object.fromEntries(

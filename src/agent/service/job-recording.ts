@@ -193,8 +193,8 @@ export class JobRecording {
 
   private async learn(): Promise<void> {
     if (this.questions === undefined || !this.isNew) return;
-    const tell = (what: string, why: string): void => this.agent.note({ table: 'job', what, why });
-    this.job = await this.questions.facts(() => this.job, this.nodeJob, tell);
+    const reportTrouble = (what: string, why: string): void => this.agent.note({ table: 'job', what, why });
+    this.job = await this.questions.facts(() => this.job, this.nodeJob, reportTrouble);
     this.save();
   }
 

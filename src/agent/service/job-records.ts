@@ -25,7 +25,7 @@ export function jobRecords(pointers: string, users: UserFolders) {
   fs.writeFileSync(agent, `${process.pid}\n`, { mode: 0o600 });
   const since = fs.statSync(agent).mtimeMs;
   const pointer = (name: string): string => path.join(pointers, name);
-  const known = (name: string): string | undefined => {
+  const jobOfProcess = (name: string): string | undefined => {
     try {
       const file = fs.readFileSync(pointer(name), 'utf8').trim();
       return PLACE.test(file) ? file : undefined;
@@ -49,7 +49,7 @@ export function jobRecords(pointers: string, users: UserFolders) {
     forget,
     /** The place of a job: the one that it has, or a new one. Throws when it cannot be made. */
     place(name: string, job: { id: string; uid: number }, recording: string): Records {
-      const before = known(name);
+      const before = jobOfProcess(name);
       if (before !== undefined && isFor(before, job.uid, recording)) {
         noteReader(path.dirname(before), recording);
         return show(name, job.uid, before);
@@ -66,7 +66,7 @@ export function jobRecords(pointers: string, users: UserFolders) {
     },
     /** The place that an agent before this one has left; undefined: there is none. */
     left(name: string, { uid }: { uid: number }, recording: string): Records | undefined {
-      const file = known(name);
+      const file = jobOfProcess(name);
       return file !== undefined && isFor(file, uid, recording) ? { file, events: [], owner: uid } : undefined;
     },
     /** Removes what an agent left that was killed, but for these jobs. */
@@ -76,7 +76,7 @@ export function jobRecords(pointers: string, users: UserFolders) {
         // what came after this agent is of jobs that it records, or is about to
         const at = fs.lstatSync(pointer(name), { throwIfNoEntry: false });
         if (kept.has(name) || name === '.agent' || at === undefined || at.mtimeMs >= since) continue;
-        const file = known(name);
+        const file = jobOfProcess(name);
         if (file !== undefined) fs.rmSync(path.dirname(file), { recursive: true, force: true });
         forget(name);
       }

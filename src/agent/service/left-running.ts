@@ -15,11 +15,11 @@ export type Remembered = ReturnType<typeof rememberProcesses>;
 /** Remembers which processes a job had, so that those that outlive it can be named, whoever their parent is by then. */
 export function rememberProcesses(kind: SourceKind, host: Host) {
   /** By pid: when it started, as the kernel has it. */
-  const known = new Map<number, string>();
+  const startTimes = new Map<number, string>();
   let lastSeen: number | undefined;
   let threshold = MANY;
   const forgetGone = (): void => {
-    for (const [pid, started] of known) if (startOf(host, pid) !== started) known.delete(pid);
+    for (const [pid, started] of startTimes) if (startOf(host, pid) !== started) startTimes.delete(pid);
   };
   return {
     /** The kind that tells the job's processes, which are remembered as they are read. */
@@ -27,22 +27,22 @@ export function rememberProcesses(kind: SourceKind, host: Host) {
       if (frame.rows > first) lastSeen = frame.time;
       for (let row = first; row < frame.rows; row++) {
         const pid = Number(frame.texts[row * frame.textWidth + processTable.at.pid]);
-        if (known.has(pid)) continue;
+        if (startTimes.has(pid)) continue;
         const started = startOf(host, pid);
-        if (started !== undefined) known.set(pid, started);
+        if (started !== undefined) startTimes.set(pid, started);
       }
-      if (known.size < threshold) return;
+      if (startTimes.size < threshold) return;
       forgetGone();
-      threshold = Math.max(MANY, known.size * 2);
+      threshold = Math.max(MANY, startTimes.size * 2);
     }),
     /** When the job was last seen to have a process, in epoch microseconds. */
     get lastSeen() {
       return lastSeen;
     },
     /** Whether a process was seen as the job's. */
-    has: (pid: number): boolean => known.has(pid),
+    has: (pid: number): boolean => startTimes.has(pid),
     /** Whether any of them is still there. */
-    isAny: (): boolean => [...known].some(([pid, started]) => startOf(host, pid) === started),
+    isAny: (): boolean => [...startTimes].some(([pid, started]) => startOf(host, pid) === started),
     /**
      * Processes of the job that are still there; of them those that began after process `pid` did, without those that
      * end the recording: `time tacho stop | tee log` is three.
@@ -50,7 +50,7 @@ export function rememberProcesses(kind: SourceKind, host: Host) {
     alive(redact: boolean, pid?: number): NonNullable<AgentRecord['left_running']> {
       forgetGone();
       const since = Number((pid !== undefined && startOf(host, pid)) || -1);
-      const later = [...known].flatMap(([pid, started]) => (Number(started) > since ? pid : []));
+      const later = [...startTimes].flatMap(([pid, started]) => (Number(started) > since ? pid : []));
       if (later.length === 0) return [];
       const ending = pid === undefined ? new Set<number>() : endRecording(host, since, later);
       const left = later.filter((each) => !ending.has(each));

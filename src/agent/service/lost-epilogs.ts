@@ -31,17 +31,17 @@ const LONGEST_MS = 600_000;
 /** An epilog that was never run, or could not write, must not keep a job for ever. Call it now and then. */
 export function lostEpilogs(options: LostEpilogsOptions): () => Promise<void> {
   const steady = options.steady ?? (() => performance.now());
-  const seen = new Map<WatchedJob, { asked: number; idle?: { next: number; pause: number } | undefined }>();
+  const inquiries = new Map<WatchedJob, { asked: number; idle?: { next: number; pause: number } | undefined }>();
   let looking = false;
 
   async function look(): Promise<void> {
     const there = new Map([...options.jobs()].map(([name, job]) => [job, name]));
-    for (const job of seen.keys()) if (!there.has(job)) seen.delete(job);
+    for (const job of inquiries.keys()) if (!there.has(job)) inquiries.delete(job);
     for (const [watched, name] of there) {
       const { job } = watched;
       if (job.scheduler === 'none' || job.scheduler === 'file') continue;
-      const known = seen.get(watched) ?? { asked: steady() };
-      seen.set(watched, known);
+      const known = inquiries.get(watched) ?? { asked: steady() };
+      inquiries.set(watched, known);
       if (watched.hasProcesses()) known.idle = undefined;
       else known.idle ??= { next: steady() + FIRST_MS, pause: FIRST_MS };
       const { idle } = known;
@@ -57,8 +57,8 @@ export function lostEpilogs(options: LostEpilogsOptions): () => Promise<void> {
       if (running !== watched) continue;
       // its own end is only a guess where the scheduler has none
       const end = said.end ?? watched.lastProcess;
-      const told = { id: job.id, ...(end === undefined ? {} : { end, guessed: true }) };
-      options.ended(name, told, 'the scheduler says that it has ended; its epilog did not');
+      const endedJob = { id: job.id, ...(end === undefined ? {} : { end, guessed: true }) };
+      options.ended(name, endedJob, 'the scheduler says that it has ended; its epilog did not');
     }
   }
 

@@ -64,12 +64,12 @@ export function troubles(
   const said = sinks.map(() => new Set<string>());
   return () => {
     for (const [i, { name, trouble, instead }] of sinks.entries()) {
-      const words = trouble ?? (instead === undefined ? undefined : `samples go to ${instead} meanwhile`);
-      if (words === undefined && said[i]!.size > 0) {
+      const problem = trouble ?? (instead === undefined ? undefined : `samples go to ${instead} meanwhile`);
+      if (problem === undefined && said[i]!.size > 0) {
         said[i]!.clear();
         say(`${name}: all is well again`);
       }
-      for (const line of words?.split('\n') ?? []) {
+      for (const line of problem?.split('\n') ?? []) {
         if (said[i]!.has(line)) continue;
         said[i]!.add(line);
         say(`${name}: ${line}`);

@@ -182,9 +182,9 @@ export class ProcessTotals implements Totals {
 
   /** The most that those add up to that lived at the same time lately: what one used is known when it has ended. */
   private together(): number {
-    const lives = [...this.known.values()].filter(({ end }) => this.known.size < MANY || end >= this.looked);
-    const begun = lives.toSorted((a, b) => a.begin - b.begin);
-    const ended = lives.toSorted((a, b) => a.end - b.end);
+    const sampledProcesses = [...this.known.values()].filter(({ end }) => this.known.size < MANY || end >= this.looked);
+    const begun = sampledProcesses.toSorted((a, b) => a.begin - b.begin);
+    const ended = sampledProcesses.toSorted((a, b) => a.end - b.end);
     let [now, gone, most] = [0, 0, 0];
     for (const one of begun) {
       while (gone < ended.length && ended[gone]!.end < one.begin) now -= ended[gone++]!.peak;

@@ -294,14 +294,14 @@ test('an id that is used again has a recording of its own, whatever became of th
   end('17', 0, 30);
   next.look();
   await next.stop('SIGTERM');
-  const seen = (name: string) => {
+  const jobFields = (name: string) => {
     const { job } = recording(name);
     return [job.id, job.restart, job.start / 1e6 - 1_700_000_000, job.state, job.exit_code];
   };
-  assert.deepEqual(seen('job-17'), ['17', undefined, 0, 'failed', 1]);
-  assert.deepEqual(seen('job-17.2'), ['17', undefined, 20, 'completed', 0]);
-  assert.deepEqual(seen('job-18'), ['18', undefined, 0, 'failed', 4]);
-  assert.deepEqual(seen('job-18.2'), ['18', undefined, 20, 'running', undefined]);
+  assert.deepEqual(jobFields('job-17'), ['17', undefined, 0, 'failed', 1]);
+  assert.deepEqual(jobFields('job-17.2'), ['17', undefined, 20, 'completed', 0]);
+  assert.deepEqual(jobFields('job-18'), ['18', undefined, 0, 'failed', 4]);
+  assert.deepEqual(jobFields('job-18.2'), ['18', undefined, 20, 'running', undefined]);
   assert.deepEqual(
     log.filter((line) => line.startsWith('job 17 of ada')).map((line) => line.replace(/: .*\//, ': ')),
     ['job 17 of ada begins: job-17', 'job 17 of ada begins: job-17.2', 'job 17 of ada goes on: job-17.2'],

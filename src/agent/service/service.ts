@@ -252,7 +252,7 @@ export class Service {
     const { spool, outlet } = this.options;
     const why = this.recordings()
       .map(({ agent }) => agent.refusedBy)
-      .find((words) => words !== undefined);
+      .find((problem) => problem !== undefined);
     for (const folder of this.folders) folder.note();
     const given = 'samples wait in memory, the oldest are given up when they are many';
     if (why === undefined) this.disk.right(`${spool} can be written again`);
@@ -261,9 +261,9 @@ export class Service {
   }
 
   /** A recording whose folder was taken away fails at every tick. */
-  private sayOnce(words: string): void {
-    if (!this.said.has(words)) this.options.say(`a tick: ${words}`);
-    this.said.add(words);
+  private sayOnce(problem: string): void {
+    if (!this.said.has(problem)) this.options.say(`a tick: ${problem}`);
+    this.said.add(problem);
   }
 
   /** Whatever becomes of it, the service goes on. */
@@ -312,8 +312,8 @@ export class Service {
 
   private async miss(name: string, job: NodeJob, end: NodeJobEnd): Promise<void> {
     const { spool, say, intervalSeconds } = this.options;
-    const { folder, known } = jobFolder(spool, job, this.isClosing);
-    if (!known) {
+    const { folder, known: isKnown } = jobFolder(spool, job, this.isClosing);
+    if (!isKnown) {
       say(`job ${name} has begun and ended while no agent was running: not recorded`);
       // of an end that comes without its beginning nobody knows what it was
       if (job.begin === undefined) return;

@@ -46,8 +46,8 @@ export async function openCalls(
   });
   listener.facts(factsOf(record(identity), version));
   let since = Date.now() / 1000;
-  const seen = new Map<string, number>();
-  const known = new Set(Object.keys(record(record(identity).workers)));
+  const seenMarks = new Map<string, number>();
+  const knownWorkers = new Set(Object.keys(record(record(identity).workers)));
   let isOver = false;
   let rounds = 0;
   const stacks = new CallStacks(certificates, listener);
@@ -58,19 +58,19 @@ export async function openCalls(
       const task = taskOf(record(each));
       if (task === undefined || task.stop < since - OVERLAP_SECONDS) continue;
       const mark = `${task.key} ${task.worker} ${task.stop}`;
-      if (seen.has(mark)) continue;
-      seen.set(mark, task.stop);
+      if (seenMarks.has(mark)) continue;
+      seenMarks.set(mark, task.stop);
       listener.task(task);
       since = Math.max(since, task.stop);
     }
-    for (const [mark, stop] of seen) if (stop < since - 2 * OVERLAP_SECONDS) seen.delete(mark);
+    for (const [mark, stop] of seenMarks) if (stop < since - 2 * OVERLAP_SECONDS) seenMarks.delete(mark);
     const now = Date.now() / 1000;
     const workers = record(record(await comm.ask('identity')).workers);
-    for (const address of Object.keys(workers)) if (!known.has(address)) listener.worker(now, address, true);
-    for (const address of known) if (workers[address] === undefined) listener.worker(now, address, false);
-    known.clear();
-    for (const address of Object.keys(workers)) known.add(address);
-    const executing = await stacks.read([...known]);
+    for (const address of Object.keys(workers)) if (!knownWorkers.has(address)) listener.worker(now, address, true);
+    for (const address of knownWorkers) if (workers[address] === undefined) listener.worker(now, address, false);
+    knownWorkers.clear();
+    for (const address of Object.keys(workers)) knownWorkers.add(address);
+    const executing = await stacks.read([...knownWorkers]);
     for (const [address, about] of Object.entries(workers))
       listener.sample(sampleOf(now, address, record(about), executing.get(address)));
   }

@@ -108,8 +108,9 @@ function refusal(message: Packed | undefined): string {
   if (message === undefined) return 'no answer within 60 s';
   if (message === null) return 'its setting distributed.scheduler.pickle is off';
   const { text, exception } = (typeof message === 'object' ? message : {}) as Record<string, Packed>;
-  const words = typeof text === 'string' ? text : exception instanceof Uint8Array ? 'an exception' : 'not understood';
-  return words.slice(0, 300);
+  const refusalText =
+    typeof text === 'string' ? text : exception instanceof Uint8Array ? 'an exception' : 'not understood';
+  return refusalText.slice(0, 300);
 }
 
 const number = (value: Packed | undefined): number | undefined => (typeof value === 'number' ? value : undefined);

@@ -95,8 +95,8 @@ export function sumsOf(jobs: readonly Summed[], by: JobText): JobSums[] {
 }
 
 function sumOf(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : known.reduce((a, b) => a + b, 0);
+  const numbers = values.filter((value) => value !== undefined);
+  return numbers.length === 0 ? undefined : numbers.reduce((a, b) => a + b, 0);
 }
 
 function weighed(
@@ -104,7 +104,7 @@ function weighed(
   use: 'cpu_use' | 'gpu_use',
   by: 'core_hours' | 'gpu_hours',
 ): number | undefined {
-  const known = jobs.filter((job) => job[use] !== undefined && job[by] !== undefined);
-  const all = sumOf(known.map((job) => job[by])) ?? 0;
-  return all === 0 ? undefined : known.reduce((sum, job) => sum + job[use]! * job[by]!, 0) / all;
+  const weighable = jobs.filter((job) => job[use] !== undefined && job[by] !== undefined);
+  const all = sumOf(weighable.map((job) => job[by])) ?? 0;
+  return all === 0 ? undefined : weighable.reduce((sum, job) => sum + job[use]! * job[by]!, 0) / all;
 }

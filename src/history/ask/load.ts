@@ -137,13 +137,13 @@ export async function askLoad(engine: Engine, question: LoadQuestion): Promise<L
 export function together(rows: readonly LoadRow[]): LoadRow[] {
   return [...Map.groupBy(rows, ({ time }) => time)].map(([time, own]) => {
     const sum = (name: keyof LoadRow): number | undefined => {
-      const known = own.flatMap((row) => (row[name] === undefined ? [] : Number(row[name])));
-      return known.length === 0 ? undefined : known.reduce((a, b) => a + b, 0);
+      const numbers = own.flatMap((row) => (row[name] === undefined ? [] : Number(row[name])));
+      return numbers.length === 0 ? undefined : numbers.reduce((a, b) => a + b, 0);
     };
     const mean = (name: keyof LoadRow, size: keyof LoadRow): number | undefined => {
-      const known = own.filter((row) => row[name] !== undefined && row[size] !== undefined);
-      const all = known.reduce((a, row) => a + Number(row[size]), 0);
-      return all === 0 ? undefined : known.reduce((a, row) => a + Number(row[name]) * Number(row[size]), 0) / all;
+      const weighable = own.filter((row) => row[name] !== undefined && row[size] !== undefined);
+      const all = weighable.reduce((a, row) => a + Number(row[size]), 0);
+      return all === 0 ? undefined : weighable.reduce((a, row) => a + Number(row[name]) * Number(row[size]), 0) / all;
     };
     const found: Record<string, unknown> = {
       time,

@@ -87,8 +87,8 @@ function wrongSql(error: Error): Fault {
 /** Tables of recordings whose names are in the query. */
 function mentioned(query: string, recordings: readonly Recording[]): string[] {
   const names = new Set(recordings.flatMap(({ nodes }) => nodes.flatMap(({ tables }) => [...tables.keys()])));
-  const words = new Set(query.toLowerCase().match(/[a-z_][\w-]*/g) ?? []);
-  return [...names].filter((name) => !(name in SUMMARY_TABLES) && words.has(name.toLowerCase()));
+  const queryWords = new Set(query.toLowerCase().match(/[a-z_][\w-]*/g) ?? []);
+  return [...names].filter((name) => !(name in SUMMARY_TABLES) && queryWords.has(name.toLowerCase()));
 }
 
 interface NodeFile {

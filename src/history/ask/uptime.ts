@@ -45,14 +45,14 @@ export async function askUptime(engine: Engine, question: UptimeQuestion): Promi
       order by h.cluster, h.node, h.first_time`,
   );
   // a node that is asked for by its name, and has never been seen, was silent all the time
-  const known = new Set(all.map(({ node }) => node));
-  const unseen = (nodes ?? []).filter((name) => !/[*?]/.test(name) && !known.has(name));
-  const seen = Map.groupBy(rows, (row) => JSON.stringify([row.cluster ?? '', row.node]));
+  const recordedNodes = new Set(all.map(({ node }) => node));
+  const unseen = (nodes ?? []).filter((name) => !/[*?]/.test(name) && !recordedNodes.has(name));
+  const rowsOfNode = Map.groupBy(rows, (row) => JSON.stringify([row.cluster ?? '', row.node]));
   const there = all.filter(({ since }) => Number(since) < to);
   return [...there, ...(there.length === 0 ? [] : unseen.map((node) => ({ cluster: '', node })))].flatMap((row) => {
     const cluster = String(row.cluster ?? '');
     const node = String(row.node);
-    const own = seen.get(JSON.stringify([row.cluster ?? '', row.node])) ?? [];
+    const own = rowsOfNode.get(JSON.stringify([row.cluster ?? '', row.node])) ?? [];
     const of = { cluster, node };
     const spans: UptimeSpan[] = [];
     let at = from;

@@ -76,9 +76,9 @@ export class AccountingStore {
       for (const [shard, own] of lines) {
         const file = this.file(shard);
         const there = textOf(file).split('\n');
-        const known = latest(there);
+        const storedJobs = latest(there);
         const news = own.filter(({ line }) =>
-          'gone' in line ? known.has(line.id) : JSON.stringify(known.get(line.id)) !== JSON.stringify(line),
+          'gone' in line ? storedJobs.has(line.id) : JSON.stringify(storedJobs.get(line.id)) !== JSON.stringify(line),
         );
         if (news.length === 0) continue;
         changed.push(...news.flatMap(({ line }) => ('gone' in line ? [] : line)));

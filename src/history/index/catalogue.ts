@@ -71,8 +71,8 @@ export class Catalogue {
   }
 
   private shard(name: string): Map<string, Listed> {
-    const known = this.shards.get(name);
-    if (known !== undefined) return known;
+    const loadedShard = this.shards.get(name);
+    if (loadedShard !== undefined) return loadedShard;
     const lines = new Map<string, Listed>();
     let text = '';
     try {

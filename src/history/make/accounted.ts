@@ -187,11 +187,11 @@ function memoryOf(job: SacctJob): { peak: number; peaks: number; words: string }
   const least = largest(steps.map(({ task_memory_bytes }) => task_memory_bytes)) ?? 0;
   const peak = Math.max(least, together(steps, onNode));
   const peaks = Math.max(peak, together(steps, ofTasks));
-  const words =
+  const sourceText =
     peak === least
       ? 'sampled by Slurm: short peaks may be missed'
       : `sampled by Slurm: on the fullest node at least ${formatBytes(least)} (the largest task), at most ${formatBytes(peak)} (all tasks at their highest at once)`;
-  return { peak, peaks, words };
+  return { peak, peaks, words: sourceText };
 }
 
 /** The highest sum of what steps that overlap have. */
@@ -211,13 +211,13 @@ function together(steps: readonly SacctStep[], of: (step: SacctStep) => number):
 
 function nodeRows(job: SacctJob, row: JobSummary, measured: readonly JobstatsNode[]): JobNodeSummary[] {
   const { time, job: id, cluster, user, end_time, restart, wall_seconds: wall } = row;
-  const known = new Map(measured.map((node) => [node.node, node]));
-  const names = [...new Set([...job.nodes, ...known.keys()])];
+  const measuredByNode = new Map(measured.map((node) => [node.node, node]));
+  const names = [...new Set([...job.nodes, ...measuredByNode.keys()])];
   // where all nodes have as many CPUs, each has its part
   const share = (all: number | undefined): number | undefined =>
     all === undefined || names.length === 0 || all % names.length !== 0 ? undefined : all / names.length;
   return names.map((name) => {
-    const node = known.get(name);
+    const node = measuredByNode.get(name);
     const cpus = node?.cpus ?? share(job.cpus);
     const uses = node?.gpus.flatMap(({ use }) => use ?? []) ?? [];
     return {

@@ -48,14 +48,14 @@ const LONGEST_LINE = 4 << 20;
  */
 export class KafkaAside {
   private readonly folder: string;
-  private readonly tell: (text: string) => void;
+  private readonly log: (text: string) => void;
   private readonly limits: AsideLimits;
   private readonly kept = new Map<string, Kept>();
   private filing: Promise<void> | undefined;
 
-  constructor(folder: string, tell: (text: string) => void, limits: AsideLimits = LIMITS) {
+  constructor(folder: string, log: (text: string) => void, limits: AsideLimits = LIMITS) {
     this.folder = folder;
-    this.tell = tell;
+    this.log = log;
     this.limits = limits;
     if (!fs.existsSync(folder)) return;
     for (const name of fs.readdirSync(folder)) if (name.endsWith('.jsonl')) this.load(path.join(folder, name));
@@ -79,7 +79,7 @@ export class KafkaAside {
     this.append(kept, Buffer.concat(lines.slice(0, count)));
     const lost = messages.length - count;
     if (lost > 0 && kept.givenUp === 0)
-      this.tell(`rows of job ${kept.job} of user ${kept.user} are given up: too many wait for being filed already`);
+      this.log(`rows of job ${kept.job} of user ${kept.user} are given up: too many wait for being filed already`);
     kept.givenUp += lost;
     return lost;
   }
@@ -113,7 +113,7 @@ export class KafkaAside {
     fs.rmSync(kept.file, { force: true });
     this.kept.delete(recording);
     if (kept.givenUp > 0)
-      this.tell(`job ${kept.job} of user ${kept.user} is filed again; ${kept.givenUp} rows were given up`);
+      this.log(`job ${kept.job} of user ${kept.user} is filed again; ${kept.givenUp} rows were given up`);
     return false;
   }
 

@@ -162,8 +162,8 @@ test('rows of a recording that takes none are kept aside, also over a restart, a
 
 test('what is kept aside has a limit for each user; what is given up is counted and told with user and job', (t) => {
   const archive = fakeFiling();
-  const told: string[] = [];
-  const aside = new KafkaAside(asideFolder(t), (text) => told.push(text), { user: 8_000, all: 100_000 });
+  const messages: string[] = [];
+  const aside = new KafkaAside(asideFolder(t), (text) => messages.push(text), { user: 8_000, all: 100_000 });
   const filer = new Filer(archive.filing, aside);
   filer.takeTable(TABLE);
   filer.takeNode(NODE);
@@ -171,7 +171,7 @@ test('what is kept aside has a limit for each user; what is given up is counted 
   const rows = Array.from({ length: 100 }, (_, i) => row(i, (i + 1) * 100));
   filer.takeRows(rows);
   assert.ok(filer.passedOver > 40 && filer.passedOver < 100, `${filer.passedOver}`);
-  assert.deepEqual(told, ['rows of job 1 of user ada are given up: too many wait for being filed already']);
+  assert.deepEqual(messages, ['rows of job 1 of user ada are given up: too many wait for being filed already']);
 });
 
 test('rows in users’ own topics that need what is not there make nobody wait', (t) => {

@@ -166,12 +166,12 @@ export class Filer {
     if (typeof said?.node !== 'string' || said.job === undefined || !Array.isArray(said.agent?.tables)) return;
     const record = { ...said, job: ofTopic(this.prefix, topic, said.job) };
     const key = streamKey(record.job, record.node, runOf(record.agent));
-    const known = this.nodes.get(key);
-    this.nodes.set(key, { record, stream: known?.stream ?? -1 });
+    const knownNode = this.nodes.get(key);
+    this.nodes.set(key, { record, stream: knownNode?.stream ?? -1 });
     if (record.end === undefined) this.ends.delete(key);
     else this.ends.add(key);
     // nothing is made of it before a row comes: it may be of a recording that is long gone
-    if (known !== undefined && known.stream >= 0) this.ends.add(key);
+    if (knownNode !== undefined && knownNode.stream >= 0) this.ends.add(key);
   }
 
   /** Tells the archive what is new about nodes, and which of them are done. */
@@ -189,14 +189,15 @@ export class Filer {
   }
 
   private tryEnd(key: string): void {
-    const known = this.nodes.get(key)!;
-    const { record } = known;
-    if (this.filing.streams.get(known.stream) === undefined) {
+    const knownNode = this.nodes.get(key)!;
+    const { record } = knownNode;
+    if (this.filing.streams.get(knownNode.stream) === undefined) {
       // rows may still come; but when they came before, while nobody read what was said at the end, this is all
-      if (this.filing.isWaiting(isFleet(record.job) ? 'fleet' : 'job', record.job, record.node)) this.openStream(known);
+      if (this.filing.isWaiting(isFleet(record.job) ? 'fleet' : 'job', record.job, record.node))
+        this.openStream(knownNode);
       else return;
     }
-    const said = { stream: known.stream, agent: this.agentOf(record), job: record.job };
+    const said = { stream: knownNode.stream, agent: this.agentOf(record), job: record.job };
     if (said.agent === undefined) return;
     const reply = this.filing.record({ ...said, agent: said.agent, ...stated({ end: record.end }) }, TRUSTED);
     if (record.end === undefined || reply?.done === true) this.ends.delete(key);
@@ -391,19 +392,19 @@ export class Filer {
 
   private streamOf(topic: string, identity: RowIdentity, run: string): FiledStream {
     const key = streamKey(ofTopic(this.prefix, topic, jobOf(identity)), identity.node, run);
-    const known = this.nodes.get(key);
-    if (known === undefined) throw new Later(`no record of node ${identity.node} of job ${identity.job}`);
-    return this.filing.streams.get(known.stream) ?? this.openStream(known);
+    const knownNode = this.nodes.get(key);
+    if (knownNode === undefined) throw new Later(`no record of node ${identity.node} of job ${identity.job}`);
+    return this.filing.streams.get(knownNode.stream) ?? this.openStream(knownNode);
   }
 
-  private openStream(known: Known): FiledStream {
-    const { record } = known;
+  private openStream(knownNode: Known): FiledStream {
+    const { record } = knownNode;
     const agent = this.agentOf(record);
     if (agent === undefined) throw new Later(`no definitions of the tables of node ${record.node}`);
     const kind = isFleet(record.job) ? 'fleet' : 'job';
     const { node, job } = record;
     const reply = orWait(() => this.filing.open({ protocol: 1, node, kind, job, agent }, TRUSTED));
-    known.stream = reply.stream;
+    knownNode.stream = reply.stream;
     return this.filing.streams.get(reply.stream)!;
   }
 

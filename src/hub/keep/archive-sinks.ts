@@ -27,12 +27,12 @@ const WAKE_MS = 1000;
 export async function openArchiveSinks(
   config: Pick<Config, (typeof ARCHIVE_SINK_SETTINGS)[number]>,
   archive: string,
-  tell: (text: string) => void,
+  log: (text: string) => void,
   noKafka = false,
   filing?: Filing,
 ): Promise<ArchiveSinks | undefined> {
   const written = filing === undefined ? undefined : lastWrite(filing);
-  const streams = archiveStreams(archive, jobAsFiled, undefined, written, tell);
+  const streams = archiveStreams(archive, jobAsFiled, undefined, written, log);
   const sinks: Sink[] = [];
   if (!noKafka && config['kafka.brokers'].length > 0) {
     const { KafkaSink } = await import('../../sinks/kafka/sink.ts');
@@ -51,7 +51,7 @@ export async function openArchiveSinks(
       const { trouble, name } = sink;
       if (trouble === said.get(sink)) continue;
       said.set(sink, trouble);
-      tell(`${name}: ${trouble ?? 'all is well again'}`);
+      log(`${name}: ${trouble ?? 'all is well again'}`);
     }
   }, WAKE_MS);
   return {

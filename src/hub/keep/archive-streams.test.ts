@@ -51,8 +51,8 @@ test('users change what is in their folders of an archive, and no sink believes 
     }),
   );
   assert.deepEqual(read.sort(), ['ada 1 1,ada,1,mine', 'bob 9 1,bob,1,secret']);
-  const seen = streams.map(({ job, node }) => `${job.user} ${job.id} ${node} ${job.recorded_by ?? 'agent'}`);
-  assert.deepEqual(seen.sort(), [
+  const streamNames = streams.map(({ job, node }) => `${job.user} ${job.id} ${node} ${job.recorded_by ?? 'agent'}`);
+  assert.deepEqual(streamNames.sort(), [
     'ada 1 c1 agent',
     'ada 4 c1 agent',
     'ada 5 c1 user',

@@ -32,16 +32,16 @@ const OWN_FILE = '.hub';
 export class ArchiveTrouble {
   private readonly root: string;
   private readonly owners: Owners;
-  private readonly tell: (text: string) => void;
+  private readonly log: (text: string) => void;
   private readonly whole: Trouble;
   private readonly recordings = new Map<string, Trouble>();
   private looked = { at: Number.NEGATIVE_INFINITY, error: undefined as unknown };
 
-  constructor(root: string, owners: Owners, tell: (text: string) => void) {
+  constructor(root: string, owners: Owners, log: (text: string) => void) {
     this.root = root;
     this.owners = owners;
-    this.tell = tell;
-    this.whole = trouble(tell, undefined, CALM_MS);
+    this.log = log;
+    this.whole = trouble(log, undefined, CALM_MS);
   }
 
   /** What could not be done at this place, as its agent hears it. */
@@ -53,7 +53,7 @@ export class ArchiveTrouble {
       return new Unwritable(`the hub cannot write to its archive: ${reason(everybodys)}`, true);
     }
     const key = recordingKey(place);
-    this.known(key).wrong(`cannot write ${key}: ${reason(error)}; its ${kept}, and all others go on`);
+    this.troubleOf(key).wrong(`cannot write ${key}: ${reason(error)}; its ${kept}, and all others go on`);
     return new Unwritable(`cannot write ${key}: ${reason(error)}`, false);
   }
 
@@ -70,18 +70,18 @@ export class ArchiveTrouble {
     this.whole.right(`${this.root} can be written again`);
   }
 
-  private known(key: string): Trouble {
+  private troubleOf(key: string): Trouble {
     const before = this.recordings.get(key);
     if (before !== undefined) return before;
     if (this.recordings.size >= MOST_KNOWN) this.recordings.delete(this.recordings.keys().next().value!);
-    const fresh = trouble(this.tell, undefined, 0);
-    const right = (words: string): void => {
+    const fresh = trouble(this.log, undefined, 0);
+    const right = (message: string): void => {
       this.recordings.delete(key);
-      fresh.right(words);
+      fresh.right(message);
     };
-    const known = { wrong: fresh.wrong, right };
-    this.recordings.set(key, known);
-    return known;
+    const troubleReport = { wrong: fresh.wrong, right };
+    this.recordings.set(key, troubleReport);
+    return troubleReport;
   }
 
   private everybodys(error: unknown): unknown {

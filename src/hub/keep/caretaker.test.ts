@@ -27,27 +27,27 @@ function caring(t: TestContext, options: Partial<CaretakerOptions>) {
     consider: (each: FiledRecording) => void waiting.add(each),
     giveUpWaiting: () => {},
   } as unknown as Finisher;
-  const told: string[] = [];
-  const caretaker = new Caretaker(filing, finisher, (text) => told.push(text), { sealAfter: 3600, ...options });
+  const messages: string[] = [];
+  const caretaker = new Caretaker(filing, finisher, (text) => messages.push(text), { sealAfter: 3600, ...options });
   const add = (recording: string, file: string, job = '{}'): void => {
     fs.mkdirSync(path.join(root, recording, 'node=c1'), { recursive: true });
     fs.writeFileSync(path.join(root, recording, 'job.json'), job);
     fs.writeFileSync(path.join(root, recording, 'node=c1', file), 'x');
   };
-  return { root, told, caretaker, waiting, add };
+  return { root, messages, caretaker, waiting, add };
 }
 
 test('a clock that is set removes nothing by age, and that is told once', async (t) => {
   const DAY = 86_400_000;
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
-  const { root, told, caretaker, add } = caring(t, { age: 90 * 86_400 });
+  const { root, messages, caretaker, add } = caring(t, { age: 90 * 86_400 });
   add('user=ada/job=1', 'a.parquet');
   const now = Date.now();
   t.mock.timers.setTime(now + 100 * DAY);
   for (let i = 0; i < 3; i++) await caretaker.look();
   assert.deepEqual(fs.readdirSync(path.join(root, 'user=ada')), ['job=1']);
-  assert.equal(told.length, 1);
-  assert.match(told[0]!, /^the clock was set 100 d.* forward since the hub began: nothing is removed by age;/);
+  assert.equal(messages.length, 1);
+  assert.match(messages[0]!, /^the clock was set 100 d.* forward since the hub began: nothing is removed by age;/);
   // and when it is right again, what is old goes
   const old = (now - 91 * DAY) / 1000;
   for (const name of ['job.json', 'node=c1/a.parquet'])
@@ -55,7 +55,7 @@ test('a clock that is set removes nothing by age, and that is told once', async 
   t.mock.timers.setTime(now);
   await caretaker.look();
   assert.deepEqual(fs.readdirSync(path.join(root, 'user=ada')), []);
-  assert.match(told[1]!, /^the clock is right again/);
+  assert.match(messages[1]!, /^the clock is right again/);
 });
 
 test('a look reads a bounded part of what one user has not sealed, and no more until that is sealed', async (t) => {

@@ -36,7 +36,7 @@ export const sweepEvery = (sealAfter: number): number => Math.max(OFTENEST, Math
 export class Caretaker {
   private readonly filing: Filing;
   private readonly finisher: Finisher;
-  private readonly tell: (text: string) => void;
+  private readonly log: (text: string) => void;
   private readonly options: CaretakerOptions;
   private looking: Promise<void> | undefined;
   private closed = false;
@@ -48,16 +48,16 @@ export class Caretaker {
   private readonly beganDate = Date.now();
   private wasSet = false;
 
-  constructor(filing: Filing, finisher: Finisher, tell: (text: string) => void, options: CaretakerOptions) {
+  constructor(filing: Filing, finisher: Finisher, log: (text: string) => void, options: CaretakerOptions) {
     this.filing = filing;
     this.finisher = finisher;
-    this.tell = tell;
+    this.log = log;
     this.options = options;
   }
 
   look(): Promise<void> {
     this.looking ??= this.once()
-      .catch((error: unknown) => this.tell(`cannot look through the archive: ${reason(error)}`))
+      .catch((error: unknown) => this.log(`cannot look through the archive: ${reason(error)}`))
       .finally(() => {
         this.looking = undefined;
       });
@@ -75,7 +75,7 @@ export class Caretaker {
     const holdings = new Map<string, Holding>();
     const read = this.stillWaiting();
     const seen = new Map<string, string>();
-    for await (const kept of keptRecordings(places.root, places.owners.separate, this.tell)) {
+    for await (const kept of keptRecordings(places.root, places.owners.separate, this.log)) {
       if (this.closed) return;
       const [shelf] = kept.place.way as [string, string];
       const holding = holdings.get(shelf) ?? new Holding(kept.kind === 'fleet');
@@ -100,10 +100,10 @@ export class Caretaker {
         const gone = await removeRecording(places, kept.place, isLong);
         spent.set(shelf, before + performance.now() - begun);
         if (!gone) continue;
-        this.tell(`removed ${key} (${formatBytes(kept.bytes)}): ${why}`);
+        this.log(`removed ${key} (${formatBytes(kept.bytes)}): ${why}`);
         this.note(kept, key, why);
       } catch (error) {
-        this.tell(`cannot remove ${key}: ${reason(error)}`);
+        this.log(`cannot remove ${key}: ${reason(error)}`);
       }
     }
   }
@@ -123,7 +123,7 @@ export class Caretaker {
     if (isSet !== this.wasSet) {
       const by = `${formatDuration(Math.round(Math.abs(set)))} ${set < 0 ? 'back' : 'forward'}`;
       const why = `the clock was set ${by} since the hub began: nothing is removed by age; restart it when the time is right`;
-      this.tell(isSet ? why : 'the clock is right again: what is too old is removed');
+      this.log(isSet ? why : 'the clock is right again: what is too old is removed');
     }
     this.wasSet = isSet;
     return isSet ? rest : this.options;
@@ -159,7 +159,7 @@ export class Caretaker {
       const recording = this.filing.recordings.get(key);
       if (recording !== undefined && !isKnown) this.waiting.set(key, kept.records);
     } catch (error) {
-      this.tell(`cannot look at ${key}: ${reason(error)}`);
+      this.log(`cannot look at ${key}: ${reason(error)}`);
     }
   }
 

@@ -20,8 +20,8 @@ function finisherOf(t: TestContext, holds: (folder: string) => boolean) {
   const places = new ArchiveFolders(archive, ONE_OWNER);
   t.after(() => places.close());
   const filing = new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} });
-  const told: string[] = [];
-  const finisher = new Finisher(filing, new Compressor(places), { tell: (text) => told.push(text), holds });
+  const messages: string[] = [];
+  const finisher = new Finisher(filing, new Compressor(places), { tell: (text) => messages.push(text), holds });
   t.after(() => finisher.close());
   const recording = (user: string, id = '1') => {
     const shelf = path.join(archive, `user=${user}`);
@@ -33,21 +33,21 @@ function finisherOf(t: TestContext, holds: (folder: string) => boolean) {
     const sealed = path.join(archive, key, 'node=c1/counted.csv.zst');
     return eventually(sealed, () => fs.existsSync(sealed));
   };
-  return { finisher, told, recording, isSealed, archive };
+  return { finisher, messages, recording, isSealed, archive };
 }
 
 test('a recording of which nobody can say whether it is still read is left for later, and the others are sealed', async (t) => {
-  const { finisher, told, recording, isSealed } = finisherOf(t, (folder) => {
+  const { finisher, messages, recording, isSealed } = finisherOf(t, (folder) => {
     if (folder.endsWith('user=eve/job=1')) throw new Error('too many levels of symbolic links');
     return false;
   });
   const [eve, ada] = [recording('eve'), recording('ada')];
   finisher.giveUpWaiting(eve);
-  assert.equal(told.length, 1);
-  assert.match(told[0]!, /^cannot seal user=eve\/job=1: too many levels of symbolic links; it stays as it is/);
+  assert.equal(messages.length, 1);
+  assert.match(messages[0]!, /^cannot seal user=eve\/job=1: too many levels of symbolic links; it stays as it is/);
   assert.deepEqual([finisher.hasWaiting(eve), finisher.isPaused(eve.key)], [false, true]);
   finisher.giveUpWaiting(ada);
-  assert.ok(await isSealed(ada), told.join('\n'));
+  assert.ok(await isSealed(ada), messages.join('\n'));
 });
 
 test('a user whose recordings take long to look at is asked for a few at a time, in turn', async (t) => {

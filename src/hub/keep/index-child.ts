@@ -31,20 +31,20 @@ interface Built {
  */
 export class IndexKeeper {
   private readonly archive: string;
-  private readonly tell: (text: string) => void;
+  private readonly log: (text: string) => void;
   private child: ChildProcess | undefined;
   private running: Promise<void> | undefined;
   private readonly reported = new Set<string>();
 
-  constructor(archive: string, tell: (text: string) => void) {
+  constructor(archive: string, log: (text: string) => void) {
     this.archive = archive;
-    this.tell = tell;
+    this.log = log;
   }
 
   /** Brings it up to date, unless that is being done. */
   look(): Promise<void> {
     this.running ??= this.once()
-      .catch((error: unknown) => this.tell(`cannot index the archive: ${reason(error)}`))
+      .catch((error: unknown) => this.log(`cannot index the archive: ${reason(error)}`))
       .finally(() => {
         this.running = undefined;
       });
@@ -92,7 +92,7 @@ export class IndexKeeper {
     const news = troubles.filter(({ recording }) => !this.reported.has(recording));
     for (const { recording, why } of news.slice(0, MOST_TROUBLES)) {
       if (this.reported.size < 10_000) this.reported.add(recording);
-      this.tell(`not in the index: ${why}`);
+      this.log(`not in the index: ${why}`);
     }
   }
 }

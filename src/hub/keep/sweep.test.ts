@@ -17,13 +17,13 @@ function archiveOf(t: TestContext, ...recordings: string[]): string {
 }
 
 async function lookedAt(root: string, meanwhile: (kept: Kept) => void = () => {}) {
-  const told: string[] = [];
+  const messages: string[] = [];
   const bytes: Record<string, number> = {};
-  for await (const kept of keptRecordings(root, false, (text) => told.push(text))) {
+  for await (const kept of keptRecordings(root, false, (text) => messages.push(text))) {
     bytes[archiveFolderKey(kept.place)] = kept.bytes;
     meanwhile(kept);
   }
-  return { bytes, told };
+  return { bytes, messages };
 }
 
 test('a file counts with what it takes on the disk, once', async (t) => {
@@ -32,7 +32,7 @@ test('a file counts with what it takes on the disk, once', async (t) => {
   fs.writeFileSync(path.join(node, 'sparse'), '');
   fs.truncateSync(path.join(node, 'sparse'), 2 ** 40);
   for (let i = 0; i < 9; i++) fs.linkSync(path.join(node, 'a.parquet'), path.join(node, `again${i}`));
-  assert.deepEqual(await lookedAt(root), { bytes: { 'user=eve/job=1': 1000 }, told: [] });
+  assert.deepEqual(await lookedAt(root), { bytes: { 'user=eve/job=1': 1000 }, messages: [] });
 });
 
 test('what is put in the place of a folder while others have their turn is not entered', async (t) => {
@@ -57,8 +57,8 @@ test('what cannot be looked at is told, and the rest is looked at', async (t) =>
   t.after(() => syncBuiltinESMExports());
   t.mock.method(nodeFs, 'lstatSync', broken(nodeFs.lstatSync) as never);
   syncBuiltinESMExports();
-  const { bytes, told } = await lookedAt(root);
+  const { bytes, messages } = await lookedAt(root);
   assert.deepEqual(bytes, { 'user=ada/job=1': 1000, 'user=eve/job=1': 0, 'user=zoe/job=1': 1000 });
-  assert.equal(told.length, 1);
-  assert.match(told[0]!, /^cannot look at user=eve\/job=1\/node=c1: /);
+  assert.equal(messages.length, 1);
+  assert.match(messages[0]!, /^cannot look at user=eve\/job=1\/node=c1: /);
 });

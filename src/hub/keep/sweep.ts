@@ -38,7 +38,7 @@ const USUAL = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'];
 export async function* keptRecordings(
   root: string,
   separate: boolean,
-  tell: (text: string) => void,
+  log: (text: string) => void,
 ): AsyncGenerator<Kept> {
   let since = performance.now();
   const breathe = async (): Promise<void> => {
@@ -46,7 +46,7 @@ export async function* keptRecordings(
     await pause(PAUSE_MS);
     since = performance.now();
   };
-  const look: Look = { breathe, failed: (where, error) => tell(`cannot look at ${where}: ${reason(error)}`) };
+  const look: Look = { breathe, failed: (where, error) => log(`cannot look at ${where}: ${reason(error)}`) };
   for await (const { name: top, folder: shelf } of foldersIn(root, '', look)) {
     const kind = top === 'fleet' ? 'fleet' : top.startsWith(USER) ? 'job' : undefined;
     if (kind === undefined) continue;

@@ -343,8 +343,8 @@ export class Filing {
   /** A recording of which only the folder is known. */
   adopt(place: ArchivePath, kind: 'job' | 'fleet', user: string): FiledRecording | undefined {
     const key = archiveFolderKey(place);
-    const known = this.recordings.get(key);
-    if (known !== undefined) return known;
+    const filed = this.recordings.get(key);
+    if (filed !== undefined) return filed;
     const found = this.shelf.places.in(place, false, (folder) => readRecord<Job>(path.join(folder, 'job.json')));
     if (found === undefined) return undefined;
     const job = filedJob(found);
@@ -409,9 +409,9 @@ export class Filing {
     if (identity.kind === 'user' && identity.uid >= 0 && identity.uid !== job.uid)
       throw new Forbidden(`you are user number ${identity.uid}, not ${job.uid}`);
     for (const place of this.placesOf(job)) {
-      const known = this.recordings.get(archiveFolderKey(place)) ?? this.findRecording(place, 'job', job.user, job);
-      if (isSameJob(known.job, job) && !isNextRun(this.agentOf(known, node), job)) return known;
-      if (known.streams.size === 0 && !known.finishing && !known.unsaved) this.recordings.delete(known.key);
+      const filed = this.recordings.get(archiveFolderKey(place)) ?? this.findRecording(place, 'job', job.user, job);
+      if (isSameJob(filed.job, job) && !isNextRun(this.agentOf(filed, node), job)) return filed;
+      if (filed.streams.size === 0 && !filed.finishing && !filed.unsaved) this.recordings.delete(filed.key);
     }
     throw new Unusable(`job ${job.id} of user ${job.user} is there too often`);
   }
@@ -528,8 +528,10 @@ export class Filing {
     }
     this.shelf.places.in(stream.place, true, (folder) => {
       const received = readReceived(folder);
-      const known = new Set((received.dropped ?? []).map((each) => JSON.stringify([each.table, each.from, each.to])));
-      const fresh = dropped.filter((each) => !known.has(JSON.stringify([each.table, each.from, each.to])));
+      const knownDrops = new Set(
+        (received.dropped ?? []).map((each) => JSON.stringify([each.table, each.from, each.to])),
+      );
+      const fresh = dropped.filter((each) => !knownDrops.has(JSON.stringify([each.table, each.from, each.to])));
       if (fresh.length > 0) writeReceived(folder, { ...received, dropped: [...(received.dropped ?? []), ...fresh] });
     });
   }

@@ -60,11 +60,11 @@ const finite = (values: readonly (number | undefined)[]): number[] =>
   values.filter((value): value is number => Number.isFinite(value));
 
 function earliest(...values: (number | undefined)[]): number | undefined {
-  const known = finite(values);
-  return known.length === 0 ? undefined : Math.min(...known);
+  const numbers = finite(values);
+  return numbers.length === 0 ? undefined : Math.min(...numbers);
 }
 
 function latest(...values: (number | undefined)[]): number | undefined {
-  const known = finite(values);
-  return known.length === 0 ? undefined : Math.max(...known);
+  const numbers = finite(values);
+  return numbers.length === 0 ? undefined : Math.max(...numbers);
 }

@@ -15,22 +15,22 @@ export function* candidates(name: string, cluster: string | undefined): Generato
 }
 
 /** A job that began after the other had ended is another one, at once when it is on other nodes. */
-export function isSameJob(known: Job, job: Job): boolean {
-  if (known.cluster !== undefined && job.cluster !== undefined && known.cluster !== job.cluster) return false;
-  if (job.start > (known.end ?? Number.NaN) && hasOtherNodes(known, job)) return false;
-  return !(job.start > (known.end ?? Number.NaN) + CLOCKS_DIFFER_US);
+export function isSameJob(filedJob: Job, job: Job): boolean {
+  if (filedJob.cluster !== undefined && job.cluster !== undefined && filedJob.cluster !== job.cluster) return false;
+  if (job.start > (filedJob.end ?? Number.NaN) && hasOtherNodes(filedJob, job)) return false;
+  return !(job.start > (filedJob.end ?? Number.NaN) + CLOCKS_DIFFER_US);
 }
 
 /** Whether both know all of their nodes, and these are not the same. */
-function hasOtherNodes(known: Job, job: Job): boolean {
-  if (known.asked.nodes !== known.nodes.length || job.asked.nodes !== job.nodes.length) return false;
-  return known.nodes.length !== job.nodes.length || job.nodes.some((node) => !known.nodes.includes(node));
+function hasOtherNodes(filedJob: Job, job: Job): boolean {
+  if (filedJob.asked.nodes !== filedJob.nodes.length || job.asked.nodes !== job.nodes.length) return false;
+  return filedJob.nodes.length !== job.nodes.length || job.nodes.some((node) => !filedJob.nodes.includes(node));
 }
 
 /**
  * A job that begins on a node, by the same clock, when the node's agent had recorded one of this id already is another run.
  * Agents may be there a little before their job.
  */
-export function isNextRun(known: Pick<AgentRecord, 'start' | 'end'> | undefined, job: Job): boolean {
-  return known !== undefined && job.start > (known.end ?? known.start + CLOCKS_DIFFER_US);
+export function isNextRun(previousAgent: Pick<AgentRecord, 'start' | 'end'> | undefined, job: Job): boolean {
+  return previousAgent !== undefined && job.start > (previousAgent.end ?? previousAgent.start + CLOCKS_DIFFER_US);
 }

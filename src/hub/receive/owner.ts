@@ -76,7 +76,7 @@ export async function separateOwners(): Promise<Owners> {
   } finally {
     become(undefined);
   }
-  const known = new Map<string, { until: number; owner: Owner }>();
+  const ownersByKey = new Map<string, { until: number; owner: Owner }>();
   return {
     separate: true,
     as(owner, work) {
@@ -91,11 +91,11 @@ export async function separateOwners(): Promise<Owners> {
     },
     find(user, uid) {
       const key = `${uid} ${user}`;
-      const found = known.get(key);
+      const found = ownersByKey.get(key);
       if (found !== undefined && found.until > performance.now()) return found.owner;
       const owner = fitting(user, uid, account(getpwnam(user)), () => account(getpwuid(uid)));
-      if (known.size > 10_000) known.clear();
-      known.set(key, { until: performance.now() + KEEP_MS, owner });
+      if (ownersByKey.size > 10_000) ownersByKey.clear();
+      ownersByKey.set(key, { until: performance.now() + KEEP_MS, owner });
       return owner;
     },
   };

@@ -18,8 +18,8 @@ const mayRead = (identity: Identity, { kind, user }: FiledRecording): boolean =>
 
 /** The jobs whose samples come now, or came a moment ago: what GET /v1/recordings answers. */
 export function receivedRecordings({ recordings }: Filing, identity: Identity): RecordingsReply {
-  const seen = [...recordings.values()].filter((recording) => mayRead(identity, recording));
-  return { protocol: PROTOCOL, recordings: seen.map(describe) };
+  const readableRecordings = [...recordings.values()].filter((recording) => mayRead(identity, recording));
+  return { protocol: PROTOCOL, recordings: readableRecordings.map(describe) };
 }
 
 function describe({ key, user, job, streams }: FiledRecording): HubRecording {
@@ -43,15 +43,16 @@ export function newFiles(filing: Filing, request: FilesRequest, identity: Identi
   let left = MOST_BYTES;
   filing.shelf.places.in(recording.place, false, (folder) => {
     for (const file of filesIn(folder)) {
-      const known = have.get(file);
+      const previousState = have.get(file);
       have.delete(file);
       const fd = openToRead(`${folder}/${file}`);
       try {
         const { size, mtimeMs, ino } = fs.fstatSync(fd);
-        if (known?.[0] === size && known[1] === mtimeMs && known[2] === ino) continue;
+        if (previousState?.[0] === size && previousState[1] === mtimeMs && previousState[2] === ino) continue;
         // samples are only ever added to, and what was cut goes on; everything else is replaced
-        const isLonger = known?.[2] === ino && size >= known[0] && (file.endsWith('.csv') || known[1] === CUT);
-        const from = isLonger ? known[0] : 0;
+        const isLonger =
+          previousState?.[2] === ino && size >= previousState[0] && (file.endsWith('.csv') || previousState[1] === CUT);
+        const from = isLonger ? previousState[0] : 0;
         const bytes = Buffer.alloc(Math.min(size - from, left));
         const length = fs.readSync(fd, bytes, 0, bytes.length, from);
         const isAll = from + length >= size;

@@ -19,9 +19,9 @@ const MOST_OF_ONE = 100;
 const LONGEST = 200;
 
 /** At most one line a minute for each address and kind; the next one says how many there were meanwhile. */
-export function refusals(tell: (text: string) => void, now: () => number = () => performance.now()): Refusals {
-  const proved = bounded(tell, now);
-  const others = bounded(tell, now);
+export function refusals(log: (text: string) => void, now: () => number = () => performance.now()): Refusals {
+  const proved = bounded(log, now);
+  const others = bounded(log, now);
   return {
     note(address, kind, why, who) {
       if (who === undefined) others(groupOf(address), address, kind, why);
@@ -32,8 +32,8 @@ export function refusals(tell: (text: string) => void, now: () => number = () =>
 
 const groupOf = (address: string): string => networkOf(address) ?? address.replace(/\.\d+$/, '');
 
-function bounded(tell: (text: string) => void, now: () => number) {
-  const known = new Map<string, Known>();
+function bounded(log: (text: string) => void, now: () => number) {
+  const refusalsByKey = new Map<string, Known>();
   const groups = new Map<string, number>();
   let untold = 0;
   const count = (group: string, more: number): void => {
@@ -45,28 +45,28 @@ function bounded(tell: (text: string) => void, now: () => number) {
   return (group: string, address: string, kind: string, why: string): void => {
     const key = `${group}\n${address} ${kind}`;
     const time = now();
-    const before = known.get(key);
+    const before = refusalsByKey.get(key);
     if (before !== undefined && time < before.until) {
       before.more++;
       return;
     }
-    const isFull = (): boolean => known.size >= MOST_KNOWN || (groups.get(group) ?? 0) >= MOST_OF_ONE;
-    if (before !== undefined && known.delete(key)) count(group, -1);
+    const isFull = (): boolean => refusalsByKey.size >= MOST_KNOWN || (groups.get(group) ?? 0) >= MOST_OF_ONE;
+    if (before !== undefined && refusalsByKey.delete(key)) count(group, -1);
     if (isFull()) {
       // they are in the order in which they run out
-      for (const [old, { until }] of known) {
+      for (const [old, { until }] of refusalsByKey) {
         if (until > time) break;
-        known.delete(old);
+        refusalsByKey.delete(old);
         count(groupIn(old), -1);
       }
       if (isFull()) return void untold++;
     }
-    known.set(key, { until: time + EVERY_MS, more: 0 });
+    refusalsByKey.set(key, { until: time + EVERY_MS, more: 0 });
     count(group, 1);
     const more = before === undefined || before.more === 0 ? '' : ` (and ${before.more} more since)`;
     const rest = untold === 0 ? '' : ` (and ${untold} others not logged)`;
     untold = 0;
-    tell(`refused ${shown(address)}: ${shown(why)}${more}${rest}`);
+    log(`refused ${shown(address)}: ${shown(why)}${more}${rest}`);
   };
 }
 

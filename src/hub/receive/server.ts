@@ -190,7 +190,7 @@ class Requests {
         ? filing.open(openRequest(body), identity)
         : filing.record(parse<RecordRequest>(body), identity);
     if (reply !== undefined) answer(response, 200, JSON.stringify(reply));
-    else answer(response, 404, words('no such stream: open it again'));
+    else answer(response, 404, errorBody('no such stream: open it again'));
   }
 
   /** To answer it all streams are gone through. */
@@ -267,7 +267,7 @@ class Requests {
     if (response.headersSent || response.destroyed) return void response.destroy();
     // whatever else it is sending is not read
     if (error instanceof Denied) response.setHeader('Connection', 'close');
-    answer(response, statusOf(error), words(reason(error)));
+    answer(response, statusOf(error), errorBody(reason(error)));
   }
 
   private noteRefusal({ req, socket }: http.ServerResponse, error: unknown, who: string | undefined): void {
@@ -313,7 +313,7 @@ function answer(response: http.ServerResponse, status: number, text: string): vo
   response.end(text);
 }
 
-const words = (error: string): string => JSON.stringify({ error });
+const errorBody = (error: string): string => JSON.stringify({ error });
 
 function unpacked(body: Buffer): ReturnType<typeof unpackAppend> {
   try {
@@ -353,10 +353,11 @@ function statusOf(error: unknown): number {
 
 /** What came was no request. Undefined: nothing came, or the other end has gone. */
 function noise(error: Error, secure: boolean): string | undefined {
-  const known = code(error) ?? '';
-  if (known === 'ERR_SSL_HTTP_REQUEST') return 'it speaks plain HTTP, this hub TLS: its address begins with https://';
-  if (known.startsWith('ERR_SSL_')) return `no TLS connection: ${reason(error).split('\n')[0]}`;
-  if (!known.startsWith('HPE_') || known === 'HPE_INVALID_EOF_STATE') return undefined;
+  const errorCode = code(error) ?? '';
+  if (errorCode === 'ERR_SSL_HTTP_REQUEST')
+    return 'it speaks plain HTTP, this hub TLS: its address begins with https://';
+  if (errorCode.startsWith('ERR_SSL_')) return `no TLS connection: ${reason(error).split('\n')[0]}`;
+  if (!errorCode.startsWith('HPE_') || errorCode === 'HPE_INVALID_EOF_STATE') return undefined;
   const [first] = (error as { rawPacket?: Buffer }).rawPacket ?? [];
   if (!secure && first === TLS_HANDSHAKE) return 'it speaks TLS, this hub plain HTTP: its address begins with http://';
   return 'what it sends is no HTTP';

@@ -21,7 +21,7 @@ const MOST_KNOWN = 10_000;
 export class Budget {
   private readonly most: number;
   private readonly perSecond: number;
-  private readonly known = new Map<string, { left: number; since: number }>();
+  private readonly budgets = new Map<string, { left: number; since: number }>();
 
   constructor(most: number, perSecond: number) {
     this.most = most;
@@ -29,7 +29,7 @@ export class Budget {
   }
 
   left(name: string, now = performance.now()): number {
-    const found = this.known.get(name);
+    const found = this.budgets.get(name);
     return found === undefined
       ? this.most
       : Math.min(this.most, found.left + ((now - found.since) / 1000) * this.perSecond);
@@ -38,9 +38,9 @@ export class Budget {
   /** What was not left has to come first. */
   spend(name: string, amount: number, now = performance.now()): void {
     const left = this.left(name, now) - amount;
-    if (this.known.size >= MOST_KNOWN)
-      for (const each of this.known.keys()) if (this.left(each, now) >= this.most) this.known.delete(each);
-    this.known.set(name, { left, since: now });
+    if (this.budgets.size >= MOST_KNOWN)
+      for (const each of this.budgets.keys()) if (this.left(each, now) >= this.most) this.budgets.delete(each);
+    this.budgets.set(name, { left, since: now });
   }
 }
 

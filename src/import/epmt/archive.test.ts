@@ -146,13 +146,13 @@ test('other files than those of papiex are none of the job, and empty ones are t
 });
 
 test('what another program has packed is told by its name, with what unpacks it', async (t) => {
-  for (const [bytes, words, hint] of [
+  for (const [bytes, message, hint] of [
     [Buffer.from('BZh91AY&SY'), /packed with bzip2/, /bunzip2 -k/],
     [Buffer.from('fd377a585a000004', 'hex'), /packed with xz/, /unxz -k/],
     [zstdCompressSync(tarOf(JOB)), /packed with zstd/, /unzstd/],
   ] as const) {
     await assert.rejects(readJobFiles(archive(t, bytes)), (error: Fault) => {
-      assert.match(error.message, words);
+      assert.match(error.message, message);
       assert.match(error.hint!, hint);
       return true;
     });

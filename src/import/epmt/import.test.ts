@@ -554,13 +554,13 @@ test('a last line without an end is told', async (t) => {
   assert.deepEqual((await imported(t, [metadata(), whole])).notes, []);
   const cut = { ...whole, bytes: (whole.bytes as string).slice(0, -2) };
   const { notes, folder } = await imported(t, [metadata(), cut]);
-  const words = 'c1-collated-papiex-4711-0.csv, line 3: it has no end, and may have been cut off';
-  assert.deepEqual(notes, [words]);
+  const note = 'c1-collated-papiex-4711-0.csv, line 3: it has no end, and may have been cut off';
+  assert.deepEqual(notes, [note]);
   // also later
   const checks = verifyRecording(folder);
   assert.deepEqual(
     checks.map(({ file, what, outcome }) => [file, what, outcome]),
-    [['node=c1/agent.json', `says: ${words}`, 'note']],
+    [['node=c1/agent.json', `says: ${note}`, 'note']],
   );
 });
 
@@ -569,12 +569,12 @@ test('an empty file and files of others beside those of papiex are left out, and
   const empty = { name: './c1-papiex-9-0.csv', bytes: '' };
   const { notes, folder, processes } = await imported(t, [metadata(), csv([madeProcess(7)]), empty, ...more]);
   assert.equal(processes, 1);
-  const words = 'c1-papiex-9-0.csv: empty, and left out';
-  assert.deepEqual(notes, ['a.csv, b.csv, c.csv and 2 more: left out, papiex calls its files *-papiex*', words]);
+  const emptyNote = 'c1-papiex-9-0.csv: empty, and left out';
+  assert.deepEqual(notes, ['a.csv, b.csv, c.csv and 2 more: left out, papiex calls its files *-papiex*', emptyNote]);
   // what is lost is told later, too
   assert.deepEqual(
     verifyRecording(folder).map(({ what, outcome }) => [what, outcome]),
-    [[`says: ${words}`, 'note']],
+    [[`says: ${emptyNote}`, 'note']],
   );
 });
 

@@ -302,8 +302,8 @@ function threadIds(rows: ProcessRows, threads: Uint32Array, { order, pid }: Owne
     const count = rows.first[order[i]! + 1]! - main;
     for (let n = 1; n <= count; n++, at++) {
       const t = threads[at]!;
-      const known = tid !== undefined && tid[t]! > 0 ? tid[t]! : t === main ? pid[i]! : undefined;
-      ids[at] = known === undefined ? `#${n}` : String(known);
+      const threadId = tid !== undefined && tid[t]! > 0 ? tid[t]! : t === main ? pid[i]! : undefined;
+      ids[at] = threadId === undefined ? `#${n}` : String(threadId);
     }
   }
   return ids;
@@ -351,17 +351,17 @@ function batch(
   numbers: Map<string, Float64Array>,
   texts: Map<string, TextColumn>,
 ): Batch {
-  const known = table.columns.filter(({ name }) => numbers.has(name) || texts.has(name));
-  const names = new Set(known.map(({ name }) => name));
+  const filledColumns = table.columns.filter(({ name }) => numbers.has(name) || texts.has(name));
+  const names = new Set(filledColumns.map(({ name }) => name));
   const more = [...numbers.keys()].filter((name) => !names.has(name)).map(describe);
   // readers find the series themselves: nobody needs them here
   const series = new Uint32Array(0);
-  return { table: { ...table, columns: [...known, ...more] }, rows: time.length, time, numbers, texts, series };
+  return { table: { ...table, columns: [...filledColumns, ...more] }, rows: time.length, time, numbers, texts, series };
 }
 
 function describe(name: string): Column {
-  const known = PAPIEX_METRICS.find((column) => column.name === name);
-  if (known !== undefined) return known;
+  const metricColumn = PAPIEX_METRICS.find((column) => column.name === name);
+  if (metricColumn !== undefined) return metricColumn;
   const event = PERF_EVENTS.get(name);
   return event === undefined ? counter(name, 'count', 'As papiex counted it.') : counter(name, event.unit, event.help);
 }

@@ -51,11 +51,11 @@ function wanted(all: readonly OmnistatJob[], ids: readonly string[] | undefined,
   return ids.map((id) => {
     const found = all.find((job) => job.id === id);
     if (found !== undefined) return found;
-    const known = all.map((job) => job.id);
-    const meant = suggest(id, known);
+    const jobIds = all.map((job) => job.id);
+    const meant = suggest(id, jobIds);
     throw usage(
       `there is no job ${id} in ${place}`,
-      meant === undefined ? `there are ${known.slice(0, 8).join(', ')}` : `did you mean ${meant}?`,
+      meant === undefined ? `there are ${jobIds.slice(0, 8).join(', ')}` : `did you mean ${meant}?`,
     );
   });
 }

@@ -61,9 +61,13 @@ export async function readJobs(source: OmnistatSource): Promise<OmnistatJob[]> {
     job.nodes.set(instance, { from: Math.min(node?.from ?? from, from), to: Math.max(node?.to ?? to, to) });
     job.times.push(there);
     if (step === '' || step === '-1') continue;
-    const known = job.seen.get(step);
-    const nodes = (known?.nodes ?? new Set()).add(instance);
-    job.seen.set(step, { first: Math.min(known?.first ?? from, from), last: Math.max(known?.last ?? to, to), nodes });
+    const seenStep = job.seen.get(step);
+    const nodes = (seenStep?.nodes ?? new Set()).add(instance);
+    job.seen.set(step, {
+      first: Math.min(seenStep?.first ?? from, from),
+      last: Math.max(seenStep?.last ?? to, to),
+      nodes,
+    });
   }
   return [...jobs.values()]
     .sort((a, b) => a.from - b.from)

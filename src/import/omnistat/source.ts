@@ -57,8 +57,8 @@ const ALL = `topk(5, count by (__name__) (last_over_time({__name__!=""}[10y])))`
 const namesOf = (found: readonly { labels: Readonly<Record<string, string>> }[]): string[] =>
   found.flatMap(({ labels }) => labels.__name__ ?? []);
 
-async function withoutOmnistat(place: string, known: () => Promise<string[]>): Promise<Fault> {
-  const names = await known().catch(() => []);
+async function withoutOmnistat(place: string, jobIdsOf: () => Promise<string[]>): Promise<Fault> {
+  const names = await jobIdsOf().catch(() => []);
   return new Fault(`there are no metrics of Omnistat in ${place} (rocm_…, omnistat_…, rmsjob_…)`, {
     hint:
       names.length === 0
@@ -87,11 +87,11 @@ async function openFiles(place: string, files: readonly string[]): Promise<Omnis
     }
     return parseOmnistatCsv(text, file);
   });
-  const known = all.filter(({ labels }) => NAMES.test(labels.__name__ ?? ''));
+  const omnistatSeries = all.filter(({ labels }) => NAMES.test(labels.__name__ ?? ''));
   return {
     close: async () => {},
     async *samples({ name, instance, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) {
-      for (const { labels, times, values } of known) {
+      for (const { labels, times, values } of omnistatSeries) {
         if (name !== undefined && labels.__name__ !== name) continue;
         if (instance !== undefined && labels.instance !== instance) continue;
         const inside = (_: number, i: number): boolean => times[i]! >= from && times[i]! <= to;
@@ -99,7 +99,7 @@ async function openFiles(place: string, files: readonly string[]): Promise<Omnis
       }
     },
     async instances() {
-      const found = [...new Set(known.map(({ labels }) => labels.instance ?? ''))];
+      const found = [...new Set(omnistatSeries.map(({ labels }) => labels.instance ?? ''))];
       if (found.length > 0) return found;
       throw await withoutOmnistat(place, async () => all.slice(0, 5).map(({ labels }) => labels.__name__ ?? ''));
     },

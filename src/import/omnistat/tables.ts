@@ -23,8 +23,8 @@ export interface OmnistatNode {
 export function omnistatTables(all: readonly StoredSeries[], job: string): OmnistatNode {
   const tables = new Map<string, TableRows>();
   const rowsOf: RowsOf = ({ table: name }) => {
-    const known = tables.get(name);
-    if (known !== undefined) return known;
+    const existingRows = tables.get(name);
+    if (existingRows !== undefined) return existingRows;
     const rows = new TableRows(sources.find(({ table }) => table.name === name)!.table);
     tables.set(name, rows);
     return rows;

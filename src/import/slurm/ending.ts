@@ -5,14 +5,15 @@ import type { SacctJob } from './sacct-job.ts';
 type Ending = Pick<SacctJob, 'state' | 'exit_code' | 'signal' | 'reason'>;
 
 /** How a job ended, from Slurm's words: COMPLETED, CANCELLED by 1000, NODE_FAIL. */
-export function endingOf(words: string, exit: string | undefined, why?: string): Ending {
-  if (words.startsWith('PENDING')) return stated({ state: 'pending' as const, reason: isSaid(why) ? why : undefined });
-  if (words.startsWith('RESIZING')) return { state: 'resizing' };
-  const state = stateOf(words);
+export function endingOf(stateText: string, exit: string | undefined, why?: string): Ending {
+  if (stateText.startsWith('PENDING'))
+    return stated({ state: 'pending' as const, reason: isSaid(why) ? why : undefined });
+  if (stateText.startsWith('RESIZING')) return { state: 'resizing' };
+  const state = stateOf(stateText);
   if (state === 'running') return { state };
-  const by = /^CANCELLED by (\d+)/.exec(words)?.[1];
+  const by = /^CANCELLED by (\d+)/.exec(stateText)?.[1];
   const reason =
-    by !== undefined ? `cancelled by uid ${by}` : words.startsWith('REQUEUED') ? PUT_BACK : reasonOf(state);
+    by !== undefined ? `cancelled by uid ${by}` : stateText.startsWith('REQUEUED') ? PUT_BACK : reasonOf(state);
   return stated({ state, ...exitOf(state, exit), reason });
 }
 

@@ -11,11 +11,11 @@ export function runsOf(jobs: readonly SacctJob[]): SacctJob[] {
 function joined(own: readonly SacctJob[]): SacctJob[] {
   if (!own.some(({ component }) => component !== undefined)) return [...own];
   const runs = new Map<string, SacctJob[]>();
-  const seen = new Map<number, number>();
+  const runsOfComponent = new Map<number, number>();
   for (const job of own) {
     const component = job.component ?? 0;
-    const run = seen.get(component) ?? 0;
-    seen.set(component, run + 1);
+    const run = runsOfComponent.get(component) ?? 0;
+    runsOfComponent.set(component, run + 1);
     runs.set(String(run), [...(runs.get(String(run)) ?? []), job]);
   }
   return [...runs.values()].map((parts) => oneJob(parts.toSorted((a, b) => (a.component ?? 0) - (b.component ?? 0))));
@@ -29,8 +29,8 @@ function oneJob(parts: readonly SacctJob[]): SacctJob {
     return values.some((value) => value === undefined) ? undefined : values.reduce<number>((a, b) => a + b!, 0);
   };
   const some = (pick: (job: SacctJob) => number | undefined): number | undefined => {
-    const known = parts.flatMap((job) => pick(job) ?? []);
-    return known.length === 0 ? undefined : known.reduce((a, b) => a + b, 0);
+    const numbers = parts.flatMap((job) => pick(job) ?? []);
+    return numbers.length === 0 ? undefined : numbers.reduce((a, b) => a + b, 0);
   };
   const worst = parts.find(({ state }) => state !== 'completed') ?? first;
   const limit = first.asked.time_limit_seconds;

@@ -93,7 +93,7 @@ function jobOf(job: Fields): SacctJob | undefined {
     name: word(job.name),
     directory: word(job.working_directory),
     command: word(job.submit_line),
-    ...endingOf(words(state.current ?? job.state), exitText(job.exit_code), word(state.reason)),
+    ...endingOf(textOf(state.current ?? job.state), exitText(job.exit_code), word(state.reason)),
     restart: amount(job.restart_cnt),
     submit: momentOf(time.submission),
     start,
@@ -157,7 +157,7 @@ const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const word = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' && value !== '(null)' ? value : undefined;
 /** Since 23.11 a state is a list of words. */
-const words = (value: unknown): string =>
+const textOf = (value: unknown): string =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => word(one) ?? []).join(' ');
 
 /** A plain number, digits, or {set, infinite, number}; undefined: it is not set, or without an end. */
@@ -200,13 +200,13 @@ function gpusOf(tres: ReadonlyMap<string, number>): number | undefined {
 }
 
 function sumOf(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.reduce((a, b) => a + b, 0) || undefined;
+  const numbers = values.filter((value) => value !== undefined);
+  return numbers.reduce((a, b) => a + b, 0) || undefined;
 }
 
 function largestOf(...values: (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
+  const numbers = values.filter((value) => value !== undefined);
+  return numbers.length === 0 ? undefined : Math.max(...numbers);
 }
 
 /** As the text has it: "3:0", "0:9". 22.05 says 0 also of jobs that failed, which `exitOf` does not take. */

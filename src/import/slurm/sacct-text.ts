@@ -210,8 +210,8 @@ function stepOf(line: Line, { step }: LineId, zone: Zone): SacctStep {
 }
 
 const largest = (...values: (number | undefined)[]): number | undefined => {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
+  const numbers = values.filter((value) => value !== undefined);
+  return numbers.length === 0 ? undefined : Math.max(...numbers);
 };
 
 const cpuOf = (line: Line): number | undefined => {

@@ -118,9 +118,9 @@ function cardsOf(text: string): SonarCard[] {
     const [name, values = ''] = pair.split('=', 2) as [string, string?];
     values.split('|').forEach((value, i) => {
       cards[i] ??= { gpu: String(i) };
-      const known = NAMES[name as keyof typeof NAMES];
+      const cardField = NAMES[name as keyof typeof NAMES];
       const number = Number(value);
-      if (known !== undefined && Number.isFinite(number)) cards[i][known] = number;
+      if (cardField !== undefined && Number.isFinite(number)) cards[i][cardField] = number;
     });
   }
   return cards;

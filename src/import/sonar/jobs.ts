@@ -49,8 +49,8 @@ export function sonarJobs(data: SonarData, options: JobOptions): { jobs: SonarJo
   const bounds = new Map<string, { first: number; last: number }>();
   const samples = [...data.samples.values()].sort((a, b) => a.time - b.time);
   for (const { node, time, cluster, processes } of samples) {
-    const known = bounds.get(node);
-    bounds.set(node, { first: known?.first ?? time, last: time });
+    const nodeBounds = bounds.get(node);
+    bounds.set(node, { first: nodeBounds?.first ?? time, last: time });
     for (const process of processes) {
       if (process.job === '0') continue;
       const isOneNode = options.separate === true || process.epoch !== 0;
@@ -86,9 +86,9 @@ export function sonarJobs(data: SonarData, options: JobOptions): { jobs: SonarJo
         const parents = new Set(own.flatMap(({ ppid }) => ppid ?? []));
         for (const stream of own) countCpu(stream, parents.has(stream.pid));
         withoutReaped(own);
-        const seen = own.flatMap((stream) => stream.times);
-        if (smallest(seen) === bounds.get(node)!.first) job.alive.first = true;
-        if (greatest(seen) === bounds.get(node)!.last) job.alive.last = true;
+        const sampleTimes = own.flatMap((stream) => stream.times);
+        if (smallest(sampleTimes) === bounds.get(node)!.first) job.alive.first = true;
+        if (greatest(sampleTimes) === bounds.get(node)!.last) job.alive.last = true;
       }
       jobs.push({ ...job, samples: times.size });
     }

@@ -69,8 +69,8 @@ export function processBusy(samples: readonly SonarSample[]): Map<number, number
       if (now.has(key)) continue;
       now.set(key, cpu_seconds);
       if (!(elapsed > 0)) continue;
-      const known = last.get(key);
-      if (cpu_seconds !== undefined && known !== undefined) all += Math.max(0, cpu_seconds - known);
+      const lastCpu = last.get(key);
+      if (cpu_seconds !== undefined && lastCpu !== undefined) all += Math.max(0, cpu_seconds - lastCpu);
       // one that is new, and all until Sonar 0.6: by its mean use
       else all += Math.min((cpu_percent / 100) * elapsed, cpu_seconds ?? Number.POSITIVE_INFINITY);
     }

@@ -105,10 +105,10 @@ export function jobTables(streams: readonly SonarStream[]): Batch[] {
         total.gpu_memory_percent += use.memory_percent;
         total.gpu_memory_bytes += use.memory_kib * KIB;
         const key = `${time} ${use.gpu}`;
-        const known = used.get(key);
+        const cardUse = used.get(key);
         used.set(key, {
-          percent: (known?.percent ?? 0) + use.percent,
-          bytes: (known?.bytes ?? 0) + use.memory_kib * KIB,
+          percent: (cardUse?.percent ?? 0) + use.percent,
+          bytes: (cardUse?.bytes ?? 0) + use.memory_kib * KIB,
         });
       }
     });
@@ -202,8 +202,8 @@ function addCards(gpus: Columns, sample: SonarSample, node: SonarNode | undefine
   const used = new Map(node?.cards.map(({ gpu }) => [gpu, { percent: 0, bytes: 0 }]) ?? []);
   if (failing && used.size === 0) used.set('0', { percent: 0, bytes: 0 });
   for (const use of processes.flatMap((process) => process.gpus)) {
-    const known = used.get(use.gpu) ?? { percent: 0, bytes: 0 };
-    used.set(use.gpu, { percent: known.percent + use.percent, bytes: known.bytes + use.memory_kib * KIB });
+    const cardUse = used.get(use.gpu) ?? { percent: 0, bytes: 0 };
+    used.set(use.gpu, { percent: cardUse.percent + use.percent, bytes: cardUse.bytes + use.memory_kib * KIB });
   }
   for (const [gpu, { percent, bytes }] of used) {
     gpus.add({ gpu }, 'utilization_percent', time, Math.min(100, percent));

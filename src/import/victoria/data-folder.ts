@@ -127,8 +127,8 @@ async function ready(child: ChildProcess, url: string, log: string, folder: stri
     if (answer?.ok) return;
     await sleep(50);
   }
-  const words = fs.readFileSync(log, 'utf8').split('\n');
-  const why = words.findLast((line) => /\b(fatal|panic|error)\b/i.test(line))?.replace(/^.*?\.go:\d+\t/, '');
+  const logLines = fs.readFileSync(log, 'utf8').split('\n');
+  const why = logLines.findLast((line) => /\b(fatal|panic|error)\b/i.test(line))?.replace(/^.*?\.go:\d+\t/, '');
   throw new Fault(`VictoriaMetrics cannot open ${folder}: ${failed?.message ?? why ?? 'it does not start'}`, {
     hint: 'a folder that a newer VictoriaMetrics wrote needs that version here',
   });

@@ -71,7 +71,7 @@ function commonWords(names: readonly string[]): string {
   while (count > 1 && LAST_WORDS.has(first![count - 1]!.toLowerCase())) count--;
   // a table of one metric has a column that is called like its last word
   if (others.length === 0 && count === first!.length) count--;
-  for (const words of others) while (count > 0 && words[count - 1] !== first![count - 1]) count--;
+  for (const otherWords of others) while (count > 0 && otherWords[count - 1] !== first![count - 1]) count--;
   while (count > 0 && names.some((name) => name === first!.slice(0, count).join('_'))) count--;
   return count <= 0 ? first![0]! : first!.slice(0, count).join('_');
 }

@@ -128,9 +128,9 @@ function keptLists(host: Host): List {
   return (folder, wanted) => {
     const links = fs.statSync(host.path(folder), { throwIfNoEntry: false })?.nlink;
     if (links === undefined) return [];
-    const known = kept.get(folder);
+    const keptList = kept.get(folder);
     // a file system that does not count folders says 1
-    if (known !== undefined && links > 1 && known.links === links && known.left-- > 0) return known.names;
+    if (keptList !== undefined && links > 1 && keptList.links === links && keptList.left-- > 0) return keptList.names;
     const names = host.list(folder).filter(wanted);
     kept.set(folder, { links, left: READ_EVERY - 1, names });
     return names;
@@ -152,8 +152,8 @@ const isPart = (name: string): boolean =>
 
 function isPopulated(host: Host, folder: string, depth = DEEPEST): boolean {
   // version 2 knows it for all that is below
-  const known = /^populated (\d)/m.exec(host.text(`${folder}/cgroup.events`) ?? '')?.[1];
-  if (known !== undefined) return known !== '0';
+  const populatedFlag = /^populated (\d)/m.exec(host.text(`${folder}/cgroup.events`) ?? '')?.[1];
+  if (populatedFlag !== undefined) return populatedFlag !== '0';
   if ((host.text(`${folder}/cgroup.procs`) ?? '') !== '') return true;
   return (
     depth > 0 && host.list(folder).some((name) => isPart(name) && isPopulated(host, `${folder}/${name}`, depth - 1))

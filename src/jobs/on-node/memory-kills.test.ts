@@ -29,10 +29,10 @@ test('version 2 adds them up itself; where nobody counts them nothing is known',
 });
 
 test('what launchers say of such a kill', () => {
-  const words = [
+  const logLines = [
     'slurmstepd: error: Detected 1 oom_kill event in StepId=12.0. Some of the step tasks have been OOM Killed.',
     'srun: error: c1: task 0: Out Of Memory',
     'tacho: c1: there is no /home/x here',
   ];
-  assert.deepEqual(words.map(isMemoryKill), [true, true, false]);
+  assert.deepEqual(logLines.map(isMemoryKill), [true, true, false]);
 });

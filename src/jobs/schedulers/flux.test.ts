@@ -36,12 +36,12 @@ test('facts from flux jobs and the resource set', async () => {
 });
 
 test('without an answer the instance still says which nodes there are, and the trouble is told', async () => {
-  const told: string[] = [];
+  const messages: string[] = [];
   const { run } = answers({ 'flux getattr hostlist': { stdout: 'tuo[1-2]\n' } });
-  const facts = await flux.facts(run, BATCH, (what, why) => told.push(`${what}: ${why}`));
+  const facts = await flux.facts(run, BATCH, (what, why) => messages.push(`${what}: ${why}`));
   assert.deepEqual(facts.nodes, ['tuo1', 'tuo2']);
   assert.deepEqual(facts.asked, { nodes: 2 });
-  assert.deepEqual(told, ['what Flux gave to the job: flux is not installed']);
+  assert.deepEqual(messages, ['what Flux gave to the job: flux is not installed']);
 });
 
 test('one flux exec starts an agent on every broker; for some nodes their ranks are named', () => {
@@ -74,7 +74,7 @@ test('how a job ended', async () => {
   });
   const running = answers({ 'flux jobs -a --json ƒXnQ3rTM': 'flux-jobs-running.json' });
   assert.deepEqual(await flux.state(running.run, job, () => {}), { state: 'running' });
-  const told: string[] = [];
-  assert.equal(await flux.state(answers({}).run, job, (what, why) => told.push(`${what}: ${why}`)), undefined);
-  assert.deepEqual(told, ['how the job ended: flux is not installed']);
+  const messages: string[] = [];
+  assert.equal(await flux.state(answers({}).run, job, (what, why) => messages.push(`${what}: ${why}`)), undefined);
+  assert.deepEqual(messages, ['how the job ended: flux is not installed']);
 });

@@ -37,7 +37,7 @@ export const flux: Scheduler = {
     return /([^/]+)\/local[^/]*$/.exec(env.FLUX_URI)?.[1] ?? 'flux';
   },
 
-  async facts(run, env, tell) {
+  async facts(run, env, reportTrouble) {
     const id = flux.detect(env)!;
     const [about, resources, hosts] = await Promise.all([
       jobInfo(run, env, id),
@@ -45,7 +45,7 @@ export const flux: Scheduler = {
       run('flux', ['getattr', 'hostlist']),
     ]);
     const trouble = about.trouble ?? resources.trouble;
-    if (trouble !== undefined) tell('what Flux gave to the job', trouble);
+    if (trouble !== undefined) reportTrouble('what Flux gave to the job', trouble);
     return merge(id, env, about.job, resources.stdout, hosts.stdout.trim());
   },
 
@@ -68,9 +68,9 @@ export const flux: Scheduler = {
   // flux exec passes SIGTERM on to what it started: ending the launcher is the way
   stop: async () => 'signal the launcher',
 
-  async state(run, job, tell) {
+  async state(run, job, reportTrouble) {
     const { job: about, trouble } = await jobInfo(run, process.env, job.id);
-    if (about === undefined) tell('how the job ended', trouble ?? `Flux does not know job ${job.id}`);
+    if (about === undefined) reportTrouble('how the job ended', trouble ?? `Flux does not know job ${job.id}`);
     return about === undefined ? undefined : ending(about);
   },
 };

@@ -70,10 +70,10 @@ test('a job file as Omnistat has it', async (t) => {
     /cannot read the job file .*no such file/,
   );
   // the job goes on without it
-  const told: string[] = [];
-  const other = await jobFacts({}, { jobFile: `${file}-not`, tell: (what, why) => told.push(`${what}: ${why}`) });
+  const messages: string[] = [];
+  const other = await jobFacts({}, { jobFile: `${file}-not`, tell: (what, why) => messages.push(`${what}: ${why}`) });
   assert.equal(other.scheduler, 'none');
-  assert.match(told.join(), /^cannot read the job file .*no such file or folder: it is not used$/);
+  assert.match(messages.join(), /^cannot read the job file .*no such file or folder: it is not used$/);
 });
 
 test('the folder of a recording', () => {

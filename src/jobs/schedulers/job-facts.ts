@@ -65,11 +65,11 @@ export function schedulerOf(env: Environment): Scheduler {
 const ID_VARIABLES = ['SLURM_JOB_ID', 'PBS_JOBID', 'FLUX_JOB_ID'] as const;
 
 /** Says what of the environment looks like a job and is none. */
-function tellOfNoId(env: Environment, strict: boolean | undefined, tell: Tell): void {
+function tellOfNoId(env: Environment, strict: boolean | undefined, reportTrouble: Tell): void {
   for (const variable of ID_VARIABLES.filter((each) => (env[each] ?? '') !== '')) {
     const what = `${variable} holds no id of a job`;
     if (strict) throw new Fault(what, { hint: 'unset it' });
-    tell(what, 'it is not used, and only this machine is recorded');
+    reportTrouble(what, 'it is not used, and only this machine is recorded');
   }
 }
 
@@ -83,13 +83,15 @@ export const schedulerRunner = (limitSeconds = 5): Run => runner(SLURM_TIMES, li
 /** Who runs what, where, and what was asked for: from the scheduler, a file or the command line. */
 export async function jobFacts(env: Environment, options: JobOptions = {}): Promise<JobFacts> {
   const { redact, hosts, strict } = options;
-  const tell = options.tell ?? (() => {});
-  const fromFile = options.jobFile === undefined ? undefined : jobFileFacts(options.jobFile, strict ? undefined : tell);
+  const reportTrouble = options.tell ?? (() => {});
+  const fromFile =
+    options.jobFile === undefined ? undefined : jobFileFacts(options.jobFile, strict ? undefined : reportTrouble);
   const scheduler = fromFile === undefined && options.given === undefined ? schedulerOf(env) : local;
-  if (fromFile === undefined && options.given === undefined && scheduler === local) tellOfNoId(env, strict, tell);
+  if (fromFile === undefined && options.given === undefined && scheduler === local)
+    tellOfNoId(env, strict, reportTrouble);
   const untold: [what: string, why: string][] = [];
   const asked = (): Promise<SchedulerFacts> =>
-    scheduler.facts(options.run ?? schedulerRunner(), env, (...words) => untold.push(words));
+    scheduler.facts(options.run ?? schedulerRunner(), env, (...troubleArguments) => untold.push(troubleArguments));
   const found: SchedulerFacts = fromFile ?? options.given ?? (await asked());
   const command = options.command ?? found.command;
   const name = options.name ?? found.name ?? (command === undefined ? 'shell' : nameOf(command));
@@ -101,9 +103,9 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
     const what = `${scheduler.name} does not say which nodes job ${found.id} has`;
     const why = untold.map(([, each]) => ` (${each})`).join('');
     if (strict) throw new Fault(`${what}${why}`, { hint: 'name them with --hosts a,b' });
-    tell(what, `only this machine is recorded; --hosts a,b names others${why}`);
+    reportTrouble(what, `only this machine is recorded; --hosts a,b names others${why}`);
   } else {
-    for (const words of untold) tell(...words);
+    for (const troubleArguments of untold) reportTrouble(...troubleArguments);
   }
   // the id of a task says already of which array it is; all components of a heterogeneous job are one here
   const { array: _, het: __, ...plainFacts } = found;
@@ -126,12 +128,12 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
 }
 
 /** Undefined: it cannot be used, which `tell` learns; without it that is thrown. */
-function jobFileFacts(file: string, tell: Tell | undefined): SchedulerFacts | undefined {
+function jobFileFacts(file: string, reportTrouble: Tell | undefined): SchedulerFacts | undefined {
   try {
     return factsFromFile(file);
   } catch (error) {
-    if (tell === undefined) throw error;
-    tell(reason(error), 'it is not used');
+    if (reportTrouble === undefined) throw error;
+    reportTrouble(reason(error), 'it is not used');
     return undefined;
   }
 }

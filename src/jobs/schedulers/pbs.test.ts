@@ -43,11 +43,11 @@ test('without qstat the environment and the node file are used', async (t) => {
   const file = path.join(folder, 'nodes');
   fs.writeFileSync(file, 'n1.site\nn1.site\nn2.site\nn2.site\n');
   const env = { PBS_JOBID: '1234.pbs01', PBS_NODEFILE: file, PBS_QUEUE: 'workq', PBS_JOBNAME: 'cfd' };
-  const told: string[] = [];
-  const facts = await pbs.facts(answers({}).run, env, (what, why) => told.push(`${what}: ${why}`));
+  const messages: string[] = [];
+  const facts = await pbs.facts(answers({}).run, env, (what, why) => messages.push(`${what}: ${why}`));
   assert.deepEqual(facts.nodes, ['n1.site', 'n2.site']);
   assert.equal(facts.partition, 'workq');
-  assert.deepEqual(told, ['what PBS gave to the job: qstat is not installed; the environment alone was used']);
+  assert.deepEqual(messages, ['what PBS gave to the job: qstat is not installed; the environment alone was used']);
 
   const launchers = pbs.launch(planFor(['n1.site', 'n2.site'], env), '1234');
   assert.deepEqual(

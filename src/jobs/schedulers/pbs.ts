@@ -34,10 +34,10 @@ export const pbs: Scheduler = {
   /** "4711.server" or "4711[3].server": the number is what people use. */
   detect: (env) => jobId(env.PBS_JOBID)?.split('.')[0],
 
-  async facts(run, env, tell) {
+  async facts(run, env, reportTrouble) {
     const id = pbs.detect(env)!;
     const { job, trouble } = await query(run, id);
-    if (job === undefined) tell('what PBS gave to the job', `${trouble}; the environment alone was used`);
+    if (job === undefined) reportTrouble('what PBS gave to the job', `${trouble}; the environment alone was used`);
     return merge(id, env, job ?? {});
   },
 
@@ -55,9 +55,9 @@ export const pbs: Scheduler = {
   // pbsdsh passes SIGTERM on to what it started: ending the launcher is the way
   stop: async () => 'signal the launcher',
 
-  async state(run, job, tell) {
+  async state(run, job, reportTrouble) {
     const { job: about, trouble } = await query(run, job.id);
-    if (about === undefined) tell('how the job ended', trouble);
+    if (about === undefined) reportTrouble('how the job ended', trouble);
     return about === undefined ? undefined : ending(about);
   },
 };
@@ -161,8 +161,9 @@ function ending(job: PbsJob): Ending {
   const killed = KILLED[status];
   if (killed !== undefined) {
     const limit = slurmSeconds(String(job.Resource_List?.walltime ?? ''));
-    const words = status === -29 && limit !== undefined ? `time limit of ${formatDuration(limit)} reached` : killed[1];
-    return stated({ state: killed[0], end, reason: words }) as Ending;
+    const reasonText =
+      status === -29 && limit !== undefined ? `time limit of ${formatDuration(limit)} reached` : killed[1];
+    return stated({ state: killed[0], end, reason: reasonText }) as Ending;
   }
   // 256 + n: ended by signal n; SIGTERM and SIGKILL are what qdel sends
   if (status > 256) {

@@ -57,28 +57,29 @@ async function askScheduler(
     const running = { ...job, running_at: Date.now() * 1000, ...stated({ taken_nodes: taken }) };
     return { job: running, final: false };
   }
-  let known: Job = job;
+  let currentJob: Job = job;
   if (ended) {
     if (found === undefined) return { job, final: false };
     const { waits, ...said } = job;
     const killed = wasKilled(job) || (found.state === 'node_fail' && lostNode(recording));
     const news = waits === true ? nextRun(found) : killed ? whoKilled(job, found) : {};
     const taken = found.taken_nodes === undefined ? {} : { taken_nodes: found.taken_nodes };
-    known = { ...said, ...news, ...taken, steps: stepsMeanwhile(job, found) };
+    currentJob = { ...said, ...news, ...taken, steps: stepsMeanwhile(job, found) };
     // what still runs has no end yet: it is asked for again
-    if (found.state === 'running') return { job: known, final: false };
+    if (found.state === 'running') return { job: currentJob, final: false };
   } else if (found !== undefined) {
     // the recording's own end, where there is one, is what its figures refer to
     const { waits: _, reason: __, ...said } = job;
-    known = { ...said, ...found, ...stated({ end: job.end }) };
+    currentJob = { ...said, ...found, ...stated({ end: job.end }) };
     const last = lastSign(recording);
-    if (known.end === undefined) known.end = last ?? job.start;
+    if (currentJob.end === undefined) currentJob.end = last ?? job.start;
     // Slurm calls a job ended when it begins to end it; a node's agent records until the last process has gone
-    else if (job.end === undefined && isClosing(recording, known)) known.end = Math.max(known.end, last ?? 0);
-  } else if (job.end === undefined) known = silentEnd(recording) ?? job;
+    else if (job.end === undefined && isClosing(recording, currentJob))
+      currentJob.end = Math.max(currentJob.end, last ?? 0);
+  } else if (job.end === undefined) currentJob = silentEnd(recording) ?? job;
   // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
   const guessed = (job.user === '' && job.uid < 0) || (found === undefined && isWaitedFor(recording));
-  return { job: known, final: !guessed && !isClosing(recording, known) };
+  return { job: currentJob, final: !guessed && !isClosing(recording, currentJob) };
 }
 
 /** The agent of a node has its word still to say, and a hub keeps it. */

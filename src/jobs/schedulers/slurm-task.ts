@@ -63,8 +63,8 @@ function given(env: Environment, host: Host): SchedulerFacts['asked'] {
   const here = env.SLURM_GTIDS?.split(',').length ?? (env.SLURM_STEP_NUM_TASKS === '1' ? 1 : Number.NaN);
   // a step may have been given less than the variables say, which are often the job's
   const limit = limits(host);
-  const told = whole(env.SLURM_CPUS_PER_TASK) ?? (whole(env.SLURM_CPUS_ON_NODE) ?? Number.NaN) / here;
-  const cpus = Number.isFinite(told) ? least(told, limit.cpus) : undefined;
+  const statedCpus = whole(env.SLURM_CPUS_PER_TASK) ?? (whole(env.SLURM_CPUS_ON_NODE) ?? Number.NaN) / here;
+  const cpus = Number.isFinite(statedCpus) ? least(statedCpus, limit.cpus) : undefined;
   const perCpu = slurmBytes(env.SLURM_MEM_PER_CPU);
   const gpus = /(\d+)$/.exec(env.SLURM_GPUS_PER_TASK ?? '')?.[1] ?? (here === 1 ? env.SLURM_GPUS_ON_NODE : undefined);
   return stated({

@@ -70,11 +70,11 @@ test('a job with GPUs of two kinds, a name with spaces and a limit of days', asy
 });
 
 test('a Slurm that does not answer: the environment alone, and it is told', async () => {
-  const told: string[] = [];
-  const facts = await slurm.facts(answers({}).run, ENVIRONMENT, (what, why) => told.push(`${what}: ${why}`));
+  const messages: string[] = [];
+  const facts = await slurm.facts(answers({}).run, ENVIRONMENT, (what, why) => messages.push(`${what}: ${why}`));
   assert.deepEqual(facts.asked, { nodes: 3, cpus: 6, memory_bytes: 600 * 2 ** 20 });
   assert.deepEqual(facts.per_node?.c1, { cpus: 4, memory_bytes: 400 * 2 ** 20 });
-  assert.deepEqual(told, ['what Slurm gave to the job: scontrol is not installed; the environment alone was used']);
+  assert.deepEqual(messages, ['what Slurm gave to the job: scontrol is not installed; the environment alone was used']);
   // 0 means all of the node, whatever that is
   const all = { ...ENVIRONMENT, SLURM_MEM_PER_CPU: undefined, SLURM_MEM_PER_NODE: '0' };
   assert.equal((await slurm.facts(answers({}).run, all, () => {})).asked.memory_bytes, undefined);
@@ -194,14 +194,14 @@ test('that memory ran out is no signal, though Slurm writes it as one', async ()
 });
 
 test('a job that Slurm has forgotten, and a Slurm without accounting', async () => {
-  const told: string[] = [];
-  const tell = (what: string, why: string): void => void told.push(`${what}: ${why}`);
-  assert.equal(await slurm.state(answers({}).run, { id: '9', start: 0 }, tell), undefined);
-  assert.deepEqual(told, ['how the job ended: scontrol is not installed']);
+  const messages: string[] = [];
+  const collect = (what: string, why: string): void => void messages.push(`${what}: ${why}`);
+  assert.equal(await slurm.state(answers({}).run, { id: '9', start: 0 }, collect), undefined);
+  assert.deepEqual(messages, ['how the job ended: scontrol is not installed']);
   const without = { 'scontrol show job 4': 'slurm-scontrol-timeout.txt' };
-  assert.equal((await slurm.state(answers(without).run, { id: '4', start: 0 }, tell))?.state, 'timeout');
+  assert.equal((await slurm.state(answers(without).run, { id: '4', start: 0 }, collect))?.state, 'timeout');
   const again = { 'scontrol show job 5': 'slurm-scontrol-requeued.txt' };
-  assert.equal((await slurm.state(answers(again).run, { id: '5', start: 0 }, tell))?.state, 'unknown');
+  assert.equal((await slurm.state(answers(again).run, { id: '5', start: 0 }, collect))?.state, 'unknown');
 });
 
 test('sizes, limits and repeated numbers as Slurm writes them', () => {

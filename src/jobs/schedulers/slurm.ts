@@ -37,10 +37,11 @@ export const slurm: Scheduler = {
     return array !== undefined && task !== undefined ? `${array}_${task}` : raw;
   },
 
-  async facts(run, env, tell) {
+  async facts(run, env, reportTrouble) {
     const id = slurm.detect(env)!;
     const { stdout, trouble } = await run('scontrol', ['show', 'job', '-d', id]);
-    if (trouble !== undefined) tell('what Slurm gave to the job', `${trouble}; the environment alone was used`);
+    if (trouble !== undefined)
+      reportTrouble('what Slurm gave to the job', `${trouble}; the environment alone was used`);
     const components = componentsOf(env);
     // of a heterogeneous job all components are shown, its own number's first
     const shown = stdout.split(/^(?=JobId=)/m).map(parseScontrol);
@@ -63,8 +64,11 @@ export const slurm: Scheduler = {
     });
   },
 
-  unreached: (words) =>
-    Array.from(words.matchAll(/^srun: error: Task launch for .+ failed on node (\S+): /gm), ([, node]) => node!),
+  unreached: (launcherOutput) =>
+    Array.from(
+      launcherOutput.matchAll(/^srun: error: Task launch for .+ failed on node (\S+): /gm),
+      ([, node]) => node!,
+    ),
 
   async stop(run, jobId, step) {
     // srun itself would answer a SIGTERM by killing the agents
@@ -75,7 +79,7 @@ export const slurm: Scheduler = {
     return trouble === undefined || trouble.includes('failed') ? 'agents' : 'ask on the nodes';
   },
 
-  async state(run, job, tell) {
+  async state(run, job, reportTrouble) {
     const [shown, account] = await Promise.all([
       run('scontrol', ['show', 'job', job.id]),
       run('sacct', ['-j', job.id, '-D', '-P', '-n', '-o', SACCT_FIELDS]),
@@ -96,9 +100,9 @@ export const slurm: Scheduler = {
       }
       const next = same ? past?.next : again(now);
       if (next !== undefined) {
-        const words = nextWords(next, restart !== undefined && !same ? restart : (job.restart ?? 0) + 1);
+        const restartText = nextWords(next, restart !== undefined && !same ? restart : (job.restart ?? 0) + 1);
         const said = !next.started && found.reason === PUT_BACK ? undefined : found.reason;
-        found.reason = said === undefined ? words : `${said}; ${words}`;
+        found.reason = said === undefined ? restartText : `${said}; ${restartText}`;
         if (next.waits) found.waits = true;
       }
       const taken = past?.ending.taken_nodes;
@@ -108,7 +112,10 @@ export const slurm: Scheduler = {
       const next = again(now);
       return { state: 'unknown', reason: nextWords(next, restart), ...(next.waits ? { waits: true } : {}) };
     }
-    tell('how the job ended', shown.trouble ?? account.trouble ?? `Slurm does not know job ${job.id} any more`);
+    reportTrouble(
+      'how the job ended',
+      shown.trouble ?? account.trouble ?? `Slurm does not know job ${job.id} any more`,
+    );
     return undefined;
   },
 };

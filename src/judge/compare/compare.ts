@@ -203,16 +203,16 @@ function grouped(
   rows: readonly number[],
   keyOf: (exename: string, args: string) => string,
 ): Map<string, number[]> {
-  const known = new Map<string, number[]>();
+  const groupsByCommand = new Map<string, number[]>();
   const groups = new Map<string, number[]>();
   for (const i of rows) {
     const command = commandOf(set, i);
-    let group = known.get(command);
+    let group = groupsByCommand.get(command);
     if (group === undefined) {
       const key = keyOf(set.exename[i]!, set.args[i]!);
       group = groups.get(key) ?? [];
       groups.set(key, group);
-      known.set(command, group);
+      groupsByCommand.set(command, group);
     }
     group.push(i);
   }

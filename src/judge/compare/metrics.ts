@@ -55,12 +55,12 @@ export function metricRows(reports: readonly Report[], set: ProcessSet | undefin
   const rows: MetricRow[] = FROM_REPORT.map(([name, kind, value]) => ({ name, kind, values: reports.map(value) }));
   const flows = new Set(reports.flatMap((r) => r.flows.map((flow) => flow.what)));
   for (const what of flows) {
-    for (const [way, words] of [
+    for (const [way, direction] of [
       ['in_bytes', 'in'],
       ['out_bytes', 'out'],
     ] as const) {
       const values = reports.map((r) => r.flows.find((flow) => flow.what === what)?.[way]);
-      rows.push({ name: `${what} ${words}`, kind: 'bytes', values });
+      rows.push({ name: `${what} ${direction}`, kind: 'bytes', values });
     }
   }
   if (set !== undefined) rows.push(...processRows(reports, set));

@@ -141,8 +141,8 @@ function withRest(curves: NodeCurve[], nodes: readonly NodeReport[], { step: lon
   for (const { node, source, values, step } of curves) {
     const used = nodes.find((one) => one.node === node)?.cpu_seconds;
     if (used === undefined || source.own === true || source.scope === 'node') continue;
-    const seen = values.reduce((sum, value) => sum + (value || 0), 0) * (step / 1e6);
-    const rest = Math.max(0, used - seen) / ((long / 1e6) * steps);
+    const sampledSeconds = values.reduce((sum, value) => sum + (value || 0), 0) * (step / 1e6);
+    const rest = Math.max(0, used - sampledSeconds) / ((long / 1e6) * steps);
     // a gap stays one
     for (let i = 0; i < values.length; i++) values[i]! += rest;
   }
@@ -198,7 +198,7 @@ function onGrid(sums: readonly Sum[], grid: Grid, isMean: boolean): (number | nu
   const total = new Float64Array(grid.steps);
   const weight = new Float64Array(grid.steps);
   for (const { from, step, values, weights } of sums) {
-    const known = new Float64Array(grid.steps);
+    const coveredTime = new Float64Array(grid.steps);
     const area = new Float64Array(grid.steps);
     const held = new Float64Array(grid.steps);
     for (let i = 0; i < values.length; i++) {
@@ -208,16 +208,16 @@ function onGrid(sums: readonly Sum[], grid: Grid, isMean: boolean): (number | nu
       for (let at = first; at < grid.steps && grid.from + at * grid.step < end; at++) {
         const time = Math.min(end, grid.from + (at + 1) * grid.step) - Math.max(begin, grid.from + at * grid.step);
         if (!(time > 0)) continue;
-        known[at]! += time;
+        coveredTime[at]! += time;
         area[at]! += values[i]! * time;
         held[at]! += weights[i]! * time;
       }
     }
     for (let i = 0; i < grid.steps; i++) {
       // a touch of the step beside it says little of a step
-      if (known[i]! * 4 < grid.step) continue;
-      total[i]! += area[i]! / known[i]!;
-      weight[i]! += held[i]! / known[i]!;
+      if (coveredTime[i]! * 4 < grid.step) continue;
+      total[i]! += area[i]! / coveredTime[i]!;
+      weight[i]! += held[i]! / coveredTime[i]!;
     }
   }
   return Array.from(total, (sum, i) =>

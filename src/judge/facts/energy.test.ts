@@ -92,18 +92,18 @@ test('a counter that stands still while power is drawn does not count', () => {
   assert.equal(energyOf(node(still), []), undefined);
   const other = energyOf(node(still, { domain: 'dram-0', meter: 'rapl', energy_mj: 2e5 }), []);
   assert.deepEqual([other?.joules, other?.covers], [200, ['memory']]);
-  const lived = span(10);
-  const card = series(lived, { gpu: '0' }, { energy_mj: count(lived, 0), power_watts: level(lived, 195) });
-  const [seen] = gpusOf(material(job(10), [jobNode('c1', agent('c1', lived), [table('gpu', [card])])]));
-  assert.deepEqual([seen!.energy_joules, seen!.energy_source], [1950, 'integrated power']);
+  const lifetime = span(10);
+  const card = series(lifetime, { gpu: '0' }, { energy_mj: count(lifetime, 0), power_watts: level(lifetime, 195) });
+  const [gpuReport] = gpusOf(material(job(10), [jobNode('c1', agent('c1', lifetime), [table('gpu', [card])])]));
+  assert.deepEqual([gpuReport!.energy_joules, gpuReport!.energy_source], [1950, 'integrated power']);
 });
 
 test('a card that was seen later than its job began covers a part of its energy', () => {
-  const lived = span(10);
+  const lifetime = span(10);
   const card = (gpu: string, from: number) =>
-    series({ ...lived, start: lived.start + from * 1e6 }, { gpu }, { energy_mj: count(lived, 1e6) });
+    series({ ...lifetime, start: lifetime.start + from * 1e6 }, { gpu }, { energy_mj: count(lifetime, 1e6) });
   const told = (...cards: ReturnType<typeof card>[]) =>
-    report(material(job(10), [jobNode('c1', agent('c1', lived), [table('gpu', cards)])])).summary.energy_coverage;
+    report(material(job(10), [jobNode('c1', agent('c1', lifetime), [table('gpu', cards)])])).summary.energy_coverage;
   assert.equal(told(card('0', 0)), 1);
   assert.equal(told(card('0', 2)), 0.8);
   assert.equal(told(card('0', 2), card('1', 1)), 0.85);

@@ -14,14 +14,14 @@ function flowOf(material: Material, door: Door): FlowReport | undefined {
     for (const { keys, isVirtual, ...curves } of trafficOf(material, node, door)) {
       if (isVirtual) flow.virtual = true;
       const where = scope === 'job' ? node.node : [node.node, ...Object.values(keys)].join(' ');
-      const [seen] = matching(node, door.in.table, keys);
+      const [seriesStatistics] = matching(node, door.in.table, keys);
       for (const way of ['in', 'out'] as const) {
         const curve = curves[way];
         const bytes = curve && usedIn(material, curve)?.amount;
         if (bytes === undefined) continue;
         flow[`${way}_bytes`] = (flow[`${way}_bytes`] ?? 0) + bytes;
         // how much of a moment's rate was the agent's is not known
-        const most = ifFinite(seen?.columns[door[way].name]?.rate?.max);
+        const most = ifFinite(seriesStatistics?.columns[door[way].name]?.rate?.max);
         const peak = most === undefined || bytes > 0 ? most : 0;
         if (peak === undefined || peak <= (flow[`${way}_peak`] ?? -1)) continue;
         flow[`${way}_peak`] = peak;

@@ -135,20 +135,23 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const now = options.now ?? Date.now() * 1000;
   const damage = [...recording.troubles];
   const unread: Unread[] = [];
-  const tell = (node: NodeRecording, found: TableDamage): void => {
-    const words = damageText(found);
-    if (damage.includes(words)) return;
-    damage.push(words);
+  const reportDamage = (node: NodeRecording, found: TableDamage): void => {
+    const damageWords = damageText(found);
+    if (damage.includes(damageWords)) return;
+    damage.push(damageWords);
     const file = path.basename(found.file);
-    const why = words.slice(words.indexOf(': ', found.file.length) + 2);
+    const why = damageWords.slice(damageWords.indexOf(': ', found.file.length) + 2);
     const whole = found.unreadable !== undefined;
     if (whole || found.bad_lines > 0 || found.lost_header || found.lost_columns !== undefined)
       unread.push({ node: node.name, table: found.table, file, why, whole, lines: found.bad_lines });
   };
-  const markers = recordedMarkers(recording, tell);
+  const markers = recordedMarkers(recording, reportDamage);
   const { job, path: folder, nodes: all } = recording;
   const { until, isPart, columns } = wholeJob(recording, options);
-  const inAll = told(options.inAll ?? all.map((node) => summariseParts(node, [until], columns, SPREAD)[0]!), tell);
+  const inAll = nodesOfSummaries(
+    options.inAll ?? all.map((node) => summariseParts(node, [until], columns, SPREAD)[0]!),
+    reportDamage,
+  );
   const whole: Material = { path: folder, job, nodes: inAll, markers, now };
   let material = whole;
   const sampled = (name: string) => processSeries(inAll.find((n) => n.node === name)!);
@@ -156,12 +159,12 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const processes =
     options.processes ??
     (isWhole && options.isAfresh !== true ? readKeptProcesses(recording) : undefined) ??
-    recordedProcesses(recording, sampled, tell);
+    recordedProcesses(recording, sampled, reportDamage);
   if (processes !== undefined) {
     whole.processes = processes;
     let threads: AllThreads | undefined;
     whole.threads = () => {
-      threads ??= readAllThreads(recording, processes, tell);
+      threads ??= readAllThreads(recording, processes, reportDamage);
       if (damage.length > 0) material.damage = damage;
       if (unread.length > 0) material.unread = unread;
       return threads;
@@ -184,8 +187,13 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const chosen = all.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
   if (range !== undefined) {
     const { processes: _, threads: __, dask: ___, ...rest } = whole;
-    material = { ...rest, nodes: measured(chosen, [sampledPart(range)], WANTED_COLUMNS, tell)[0]!, range, whole };
-  } else if (isPart) material.nodes = measured(all, [until], WANTED_COLUMNS, tell)[0]!;
+    material = {
+      ...rest,
+      nodes: measured(chosen, [sampledPart(range)], WANTED_COLUMNS, reportDamage)[0]!,
+      range,
+      whole,
+    };
+  } else if (isPart) material.nodes = measured(all, [until], WANTED_COLUMNS, reportDamage)[0]!;
   if (range === undefined && whole.threads !== undefined) reportDamagedThreads(all, whole.threads);
   const looked = range === undefined ? until : sampledPart(range);
   material.series = (column, { node, ...options } = {}) => {
@@ -197,15 +205,15 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
     const parts = phasePartsOf(material).map(({ intervals }) => ({ intervals }));
     // what came after the end is in no curve, but may be in a phase
     const atHand = until.to === undefined ? used : undefined;
-    material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell, new Map(), atHand);
+    material.phaseTables = measured(chosen, parts, PHASE_TABLES, reportDamage, new Map(), atHand);
   }
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
-  if (hasParts) whole.samples = samplesOf(chosen, used, tell);
+  if (hasParts) whole.samples = samplesOf(chosen, used, reportDamage);
   let sampledWhole = hasParts ? whole : undefined;
   const isRead = hasParts || options.hasAllRows === true || chosen.every(({ memory }) => memory === undefined);
   if (isRead)
     material.sampled = () => {
-      sampledWhole ??= { ...whole, samples: samplesOf(chosen, used, tell) };
+      sampledWhole ??= { ...whole, samples: samplesOf(chosen, used, reportDamage) };
       return sampledWhole;
     };
   if (isRead) material.past = (table, columns) => pastSeries(folder, job.start, table, columns);
@@ -254,23 +262,23 @@ function measured(
   nodes: readonly NodeRecording[],
   parts: readonly SampledTimes[],
   tables: readonly string[] | WantedColumns,
-  tell: Tell,
+  reportDamage: Tell,
   spread = SPREAD,
   atHand?: ReadonlyMap<string, UsedTable>,
 ): NodeMaterial[][] {
   const byNode = nodes.map((node) => summariseParts(node, parts, tables, spread, atHand?.get(node.name)));
   return parts.map((_, i) =>
-    told(
+    nodesOfSummaries(
       byNode.map((summaries) => summaries[i]!),
-      tell,
+      reportDamage,
     ),
   );
 }
 
 /** Summaries as the judge takes them, once it is told what could not be read. */
-function told(summaries: readonly NodeSummary[], tell: Tell): NodeMaterial[] {
+function nodesOfSummaries(summaries: readonly NodeSummary[], reportDamage: Tell): NodeMaterial[] {
   return summaries.map(({ node, tables, damage }) => {
-    for (const each of damage) tell(node, each);
+    for (const each of damage) reportDamage(node, each);
     return { node: node.name, tables, ...stated({ agent: node.agent }) };
   });
 }
@@ -279,12 +287,12 @@ function told(summaries: readonly NodeSummary[], tell: Tell): NodeMaterial[] {
 function samplesOf(
   nodes: readonly NodeRecording[],
   used: ReadonlyMap<string, UsedTable>,
-  tell: Tell,
+  reportDamage: Tell,
 ): ReadonlyMap<string, NodeSamples> {
   return new Map(
     nodes.map((node) => {
       const samples = readSamples(used.get(node.name)!);
-      for (const each of samples.damage) tell(node, each);
+      for (const each of samples.damage) reportDamage(node, each);
       return [node.name, samples];
     }),
   );

@@ -133,6 +133,6 @@ function markOf(recording: Recording): string {
     agent?.service,
     agent?.interval_seconds,
   ]);
-  const told = JSON.stringify([start, uid, user, interval_seconds, recording.job.process_records, agents]);
-  return `${filesMark(recording)}-${crc32(told).toString(16)}`;
+  const inputsText = JSON.stringify([start, uid, user, interval_seconds, recording.job.process_records, agents]);
+  return `${filesMark(recording)}-${crc32(inputsText).toString(16)}`;
 }

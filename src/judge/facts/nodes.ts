@@ -218,9 +218,9 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     return { status: 'never recorded', ...stated({ reason: agent.end_reason }) };
   }
   // what the agent says is of all the job
-  const told = range === undefined ? agent : undefined;
-  const first = tables.length > 0 ? smallest(tables.map((t) => t.start)) : told?.first_sample;
-  const last = tables.length > 0 ? largest(tables.map((t) => t.end)) : told?.last_sample;
+  const agentRecord = range === undefined ? agent : undefined;
+  const first = tables.length > 0 ? smallest(tables.map((t) => t.start)) : agentRecord?.first_sample;
+  const last = tables.length > 0 ? largest(tables.map((t) => t.end)) : agentRecord?.last_sample;
   const found: Omit<NodeReport, 'node'> = { status: 'recorded' };
   const samples = largest(tables.filter((t) => t.series_total === 1).map((t) => t.rows));
   if (samples !== undefined) found.samples = samples;
@@ -260,8 +260,8 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
         : job.state === 'node_fail'
           ? 'its agent was killed, and the scheduler says that a node failed'
           : 'its agent was killed, and the next one came after the job';
-    const words = taken === undefined ? lost : `the scheduler took it out of the job at ${formatMoment(taken)}`;
-    found.reason = refusedWords(agent) ?? job.not_recorded?.[node.node] ?? words;
+    const reasonText = taken === undefined ? lost : `the scheduler took it out of the job at ${formatMoment(taken)}`;
+    found.reason = refusedWords(agent) ?? job.not_recorded?.[node.node] ?? reasonText;
     if (job.state === 'running' && agent?.service === true && agent.end === undefined && found.reason === lost) {
       found.status = 'silent';
       found.reason = WAITING;

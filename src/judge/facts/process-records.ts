@@ -31,11 +31,11 @@ export function recordsOf({ processes }: Material, nodes: readonly NodeReport[])
     }
   }
   const counted = nodes.filter((node) => node.status !== 'never recorded');
-  const known = counted.every((node) => node.cpu_source === 'cgroup' || node.cpu_source === 'wait4');
+  const isExact = counted.every((node) => node.cpu_source === 'cgroup' || node.cpu_source === 'wait4');
   const whole = counted.reduce((sum, node) => sum + (node.cpu_seconds ?? 0), 0);
   // sums in another order differ in their last digits
   const lost = Math.round((whole - found.cpu_seconds) * 1e6) / 1e6;
-  if (known && whole > 0) found.unexplained = Math.max(0, lost / whole);
+  if (isExact && whole > 0) found.unexplained = Math.max(0, lost / whole);
   return found;
 }
 

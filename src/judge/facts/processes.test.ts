@@ -7,12 +7,12 @@ import { steadyGrowth } from './processes.ts';
 
 test('a process that a tick found gone was there a tick earlier: it was as busy as it was while it was seen', () => {
   const at = (seconds: number): number => START + seconds * 1e6;
-  const lived = span(60, 10);
+  const lifetime = span(60, 10);
   const told = (rows: [first: number, last: number], state: string) => {
-    const seen = { ...lived, start: at(rows[0]), end: at(rows[1]) };
-    const used = { ...count(seen, 9000), first: 9000 };
-    const row = series(seen, { pid: '7', start: String(at(1) / 1000) }, { user_ms: used }, { state });
-    const c1 = node('c1', agent('c1', lived, { interval_seconds: 10 }), [table('process', [row])]);
+    const sampledSpan = { ...lifetime, start: at(rows[0]), end: at(rows[1]) };
+    const used = { ...count(sampledSpan, 9000), first: 9000 };
+    const row = series(sampledSpan, { pid: '7', start: String(at(1) / 1000) }, { user_ms: used }, { state });
+    const c1 = node('c1', agent('c1', lifetime, { interval_seconds: 10 }), [table('process', [row])]);
     const { seconds, cpu_seconds, cpus_busy } = report(material(job(60, { interval_seconds: 10 }), [c1])).processes[0]!;
     return [seconds, cpu_seconds, cpus_busy];
   };
@@ -24,11 +24,11 @@ test('a process that a tick found gone was there a tick earlier: it was as busy 
 });
 
 test('memory that grew until a process ended did so, though its last sample has none', () => {
-  const lived = span(600);
-  const seen = series(lived, { pid: '7', start: '0' }, {});
-  const grew = line(lived, 0, 6e8);
-  assert.equal(steadyGrowth(grew, seen), 1e6);
-  assert.equal(steadyGrowth({ ...grew, last: 0, max_time: START + 599e6 }, seen), 1e6);
-  assert.equal(steadyGrowth({ ...grew, last: 0, max_time: START + 500e6 }, seen), undefined);
-  assert.equal(steadyGrowth({ ...grew, last: 3e8 }, seen), undefined);
+  const lifetime = span(600);
+  const sampledSeries = series(lifetime, { pid: '7', start: '0' }, {});
+  const grew = line(lifetime, 0, 6e8);
+  assert.equal(steadyGrowth(grew, sampledSeries), 1e6);
+  assert.equal(steadyGrowth({ ...grew, last: 0, max_time: START + 599e6 }, sampledSeries), 1e6);
+  assert.equal(steadyGrowth({ ...grew, last: 0, max_time: START + 500e6 }, sampledSeries), undefined);
+  assert.equal(steadyGrowth({ ...grew, last: 3e8 }, sampledSeries), undefined);
 });

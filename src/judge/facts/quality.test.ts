@@ -43,8 +43,8 @@ test('the grade of lost samples is explained by how much was written, not by the
     ]);
     const nodes = [{ node: 'c1', agent, tables }];
     const material = { job: { interval_seconds: 1 }, nodes, ...(range && { range }) } as unknown as Material;
-    const told = [{ node: 'c1', status: 'recorded', first_sample: 0, last_sample: 100e6 }] as const;
-    const { grade, ticks, expected_ticks, reasons } = qualityOf(material, told, 100);
+    const nodeReports = [{ node: 'c1', status: 'recorded', first_sample: 0, last_sample: 100e6 }] as const;
+    const { grade, ticks, expected_ticks, reasons } = qualityOf(material, nodeReports, 100);
     return [grade, ticks, expected_ticks, ...reasons];
   };
   assert.deepEqual(graded(200), ['D', 100, 100, 'samples lost, 50 % written']);
@@ -56,8 +56,8 @@ test('the grade of lost samples is explained by how much was written, not by the
 test('ticks that were missed are missing: the first and the last sample do not make up for them', () => {
   const agent = { node: 'c1', ticks: 121, late_ticks: 10, missed_ticks: 2, interval_seconds: 0.1 };
   const material = { job: { interval_seconds: 0.1 }, nodes: [{ node: 'c1', agent, tables: new Map() }] };
-  const told = [{ node: 'c1', status: 'recorded', first_sample: 0, last_sample: 12.1e6 }] as const;
-  const { grade, ticks, expected_ticks, reasons } = qualityOf(material as unknown as Material, told, 12.1);
+  const nodeReports = [{ node: 'c1', status: 'recorded', first_sample: 0, last_sample: 12.1e6 }] as const;
+  const { grade, ticks, expected_ticks, reasons } = qualityOf(material as unknown as Material, nodeReports, 12.1);
   assert.deepEqual([grade, ticks, expected_ticks, reasons], ['B', 121, 123, ['ticks missed']]);
 });
 
@@ -69,8 +69,10 @@ test('the ticks of one node do not make up for those of another', () => {
   });
   const nodes = [recorded('c1', 146), recorded('c2', 153)];
   const material = { job: { interval_seconds: 1 }, nodes } as unknown as Material;
-  const told = nodes.map(({ node }) => ({ node, status: 'recorded', first_sample: 0, last_sample: 151.2e6 }) as const);
-  const { ticks, expected_ticks, grade, reasons } = qualityOf(material, told, 151.5);
+  const nodeReports = nodes.map(
+    ({ node }) => ({ node, status: 'recorded', first_sample: 0, last_sample: 151.2e6 }) as const,
+  );
+  const { ticks, expected_ticks, grade, reasons } = qualityOf(material, nodeReports, 151.5);
   assert.deepEqual([ticks, expected_ticks, grade, reasons], [299, 151 + 153, 'B', ['gaps']]);
 });
 
@@ -113,8 +115,8 @@ test('records of which the source may be cut off are not graded as whole', () =>
     job: {},
     nodes: [{ node: 'c1', agent: { ...agent, unmeasured: [] }, tables: new Map() }],
   };
-  const told = [{ node: 'c1', status: 'recorded' }] as const;
-  const { grade, damage, reasons } = qualityOf(material as unknown as Material, told, 100);
+  const nodeReports = [{ node: 'c1', status: 'recorded' }] as const;
+  const { grade, damage, reasons } = qualityOf(material as unknown as Material, nodeReports, 100);
   assert.deepEqual([grade, damage, reasons], ['B', ['c1-papiex.csv, line 3: it has no end'], ['damaged files']]);
   assert.deepEqual(unmeasuredOf(material as unknown as Material, []), [
     { what: 'c1-papiex.csv, line 3', why: 'it has no end', nodes: ['c1'] },
@@ -127,8 +129,8 @@ test('ticks that no agent was there for are due, and first and last samples do n
     const rows = new Map([['agent', { rows: 23, series: [] }]]);
     const nodes = [{ node: 'c1', agent, tables: rows }];
     const material = { job: { interval_seconds: 1, start: 0 }, nodes, ...(range && { range }) } as unknown as Material;
-    const told = [{ node: 'c1', status: 'recorded', first_sample: 0.2e6, last_sample: 25.4e6 }] as const;
-    const { ticks, expected_ticks, grade, reasons } = qualityOf(material, told, 25.4);
+    const nodeReports = [{ node: 'c1', status: 'recorded', first_sample: 0.2e6, last_sample: 25.4e6 }] as const;
+    const { ticks, expected_ticks, grade, reasons } = qualityOf(material, nodeReports, 25.4);
     return [ticks, expected_ticks, grade, ...reasons];
   };
   assert.deepEqual(graded([]), [23, 25, 'C', 'gaps']);
@@ -151,10 +153,10 @@ test('the agent of a node that was not there for much of a job keeps its recordi
     const nodes = [{ node: 'c1', agent, tables: new Map() }];
     const job = { interval_seconds: 1, start: 0 };
     const material = { job, nodes, ...(range && { range }) } as unknown as Material;
-    const told = [
+    const nodeReports = [
       { node: 'c1', status: 'recorded', first_sample: late * 1e6, last_sample: (late + wall / 2) * 1e6 },
     ] as const;
-    const { grade, reasons } = qualityOf(material, told, wall);
+    const { grade, reasons } = qualityOf(material, nodeReports, wall);
     return [grade, ...reasons];
   };
   const half = '50 % of the job’s time recorded';

@@ -75,15 +75,15 @@ function wallOf(material: Material, nodes: readonly NodeReport[]): Pick<SummaryR
     return { wall_seconds: lengthOf(ran) / 1e6, wall_source: 'recording' };
   }
   if (job.usage !== undefined) return { wall_seconds: job.usage.wall_seconds, wall_source: 'wait4' };
-  const told = job.scheduler !== 'none' && end === (job.end ?? job.running_at);
-  return { wall_seconds: Math.max(0, end - job.start) / 1e6, wall_source: told ? 'scheduler' : 'recording' };
+  const isReported = job.scheduler !== 'none' && end === (job.end ?? job.running_at);
+  return { wall_seconds: Math.max(0, end - job.start) / 1e6, wall_source: isReported ? 'scheduler' : 'recording' };
 }
 
 /** What may be said of the sum: no more than of its least exact part; a node where nothing was used does not count. */
 function sourceOfAll(nodes: readonly NodeReport[]): CpuSource | undefined {
-  const known = nodes.filter((n) => n.cpu_source !== undefined);
-  const used = known.filter((n) => n.cpu_seconds! > 0);
-  const sources = new Set((used.length > 0 ? used : known).map((n) => n.cpu_source!));
+  const measuredNodes = nodes.filter((n) => n.cpu_source !== undefined);
+  const used = measuredNodes.filter((n) => n.cpu_seconds! > 0);
+  const sources = new Set((used.length > 0 ? used : measuredNodes).map((n) => n.cpu_source!));
   if (sources.has('records') && sources.has('processes') && !sources.has('node')) return 'records and samples';
   return CPU_SOURCES.findLast((source) => sources.has(source));
 }

@@ -74,7 +74,7 @@ function once(notes: readonly Note[]): Note[] {
   }
   return [...things.values()].map(({ note, reasons }) => {
     const more = reasons.length - MOST_REASONS;
-    const told = more > 0 ? [...reasons.slice(0, MOST_REASONS), `and ${more} more`] : reasons;
-    return { ...note, why: told.join('; ') };
+    const shownReasons = more > 0 ? [...reasons.slice(0, MOST_REASONS), `and ${more} more`] : reasons;
+    return { ...note, why: shownReasons.join('; ') };
   });
 }

@@ -97,10 +97,10 @@ export function modelTables(model: Model): Map<string, FeatureTable> {
   const rows = new Map<string, Features[]>([['', model.jobs.map(({ features }) => new Map(Object.entries(features)))]]);
   for (const { operations } of model.jobs) {
     for (const [name, features] of Object.entries(operations)) {
-      const known = rows.get(name);
+      const existingRows = rows.get(name);
       const row = new Map(Object.entries(features));
-      if (known === undefined) rows.set(name, [row]);
-      else known.push(row);
+      if (existingRows === undefined) rows.set(name, [row]);
+      else existingRows.push(row);
     }
   }
   return new Map([...rows].map(([name, all]) => [name, featureTable(all)]));

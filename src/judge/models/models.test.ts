@@ -89,10 +89,10 @@ test('one that is damaged does not hide the others, and can be deleted', async (
   const store = folderStore(place);
   await store.add(await reference('good'));
   fs.writeFileSync(path.join(place, 'bad.json'), 'broken');
-  const told: string[] = [];
-  const models = await store.list(({ message }) => told.push(message));
-  assert.deepEqual([models.map(({ name }) => name), told.length], [['good'], 1]);
-  assert.match(told[0]!, /bad\.json is not a model: it is damaged/);
+  const warnings: string[] = [];
+  const models = await store.list(({ message }) => warnings.push(message));
+  assert.deepEqual([models.map(({ name }) => name), warnings.length], [['good'], 1]);
+  assert.match(warnings[0]!, /bad\.json is not a model: it is damaged/);
   await assert.rejects(needModel(store, 'goo'), (error: Fault) => error.hint === 'did you mean good?');
   assert.deepEqual([await store.has('bad'), await store.has('none')], [true, false]);
   assert.equal(await store.delete('bad'), true);

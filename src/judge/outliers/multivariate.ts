@@ -135,9 +135,9 @@ export function togetherFeatures(
   }
   const { features, rows } = found;
   const chosen: { name: string; values: Float64Array }[] = [];
-  const known = takeFeatures(table, rows, features);
+  const usableTable = takeFeatures(table, rows, features);
   for (const name of features.filter((each) => varies(spreads, each)).sort((a, b) => rank(a) - rank(b))) {
-    const values = direction(known.features.get(name)!, spreads.get(name)!);
+    const values = direction(usableTable.features.get(name)!, spreads.get(name)!);
     if (chosen.every((other) => Math.abs(product(values, other.values)) < SAME)) chosen.push({ name, values });
   }
   return { features: chosen.map(({ name }) => name), rows, spreads };

@@ -22,28 +22,28 @@ export interface Spread {
 
 /** The spread of what is known; undefined when nothing is. */
 export function spreadOf(values: Float64Array | readonly (number | undefined)[]): Spread | undefined {
-  const known = knownOf(values);
-  const count = known.length;
+  const finiteValues = knownOf(values);
+  const count = finiteValues.length;
   if (count === 0) return undefined;
-  let min = known[0]!;
+  let min = finiteValues[0]!;
   let max = min;
   let total = 0;
   for (let i = 0; i < count; i++) {
-    const value = known[i]!;
+    const value = finiteValues[i]!;
     if (value < min) min = value;
     if (value > max) max = value;
     total += value;
   }
   // rounding must not give equal values a spread
   const mean = min === max ? min : total / count;
-  const [q1, median, q3] = quantiles(known, count, [0.25, 0.5, 0.75]) as [number, number, number];
+  const [q1, median, q3] = quantiles(finiteValues, count, [0.25, 0.5, 0.75]) as [number, number, number];
   let squares = 0;
   let distances = 0;
   for (let i = 0; i < count; i++) {
-    const value = known[i]!;
+    const value = finiteValues[i]!;
     squares += (value - mean) ** 2;
-    known[i] = Math.abs(value - median);
-    distances += known[i]!;
+    finiteValues[i] = Math.abs(value - median);
+    distances += finiteValues[i]!;
   }
   return {
     count,
@@ -52,7 +52,7 @@ export function spreadOf(values: Float64Array | readonly (number | undefined)[])
     mean,
     deviation: Math.sqrt(squares / count),
     median,
-    median_distance: quantiles(known, count, [0.5])[0]!,
+    median_distance: quantiles(finiteValues, count, [0.5])[0]!,
     mean_distance: distances / count,
     largest_distance: Math.max(max - median, median - min),
     q1,
@@ -62,11 +62,11 @@ export function spreadOf(values: Float64Array | readonly (number | undefined)[])
 
 /** A copy without what is missing. */
 function knownOf(values: Float64Array | readonly (number | undefined)[]): Float64Array {
-  const known = new Float64Array(values.length);
+  const finiteValues = new Float64Array(values.length);
   let count = 0;
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
-    if (value !== undefined && Number.isFinite(value)) known[count++] = value;
+    if (value !== undefined && Number.isFinite(value)) finiteValues[count++] = value;
   }
-  return known.subarray(0, count);
+  return finiteValues.subarray(0, count);
 }

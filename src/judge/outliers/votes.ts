@@ -114,8 +114,8 @@ export async function castVotes(table: FeatureTable, options: VoteOptions = {}):
 
   const verdicts: Verdict[] = [];
   candidates.forEach((row, at) => {
-    const known = together.groups.filter(({ scores }) => !Number.isNaN(scores[at]));
-    const votes = known.map(({ method, threshold, scores }) => {
+    const scoredGroups = together.groups.filter(({ scores }) => !Number.isNaN(scores[at]));
+    const votes = scoredGroups.map(({ method, threshold, scores }) => {
       return { method, score: scores[at]!, threshold, vote: scores[at]! > threshold };
     });
     const togetherApart = votes.filter(({ vote }) => vote).length * 2 > votes.length && singles.matters(row);
@@ -192,8 +192,8 @@ function chooseTogether(
   candidates: Uint32Array,
 ) {
   const { features, rows, spreads } = togetherFeatures(usual, all);
-  const known = table === usual ? features : mostValues(table, features).features;
-  const order = features.filter((name) => known.includes(name));
+  const usualFeatures = table === usual ? features : mostValues(table, features).features;
+  const order = features.filter((name) => usualFeatures.includes(name));
   const complete = new Uint8Array(table.rows);
   for (const row of completeRows(table, order)) complete[row] = 1;
   const lacks = (row: number): string[] => order.filter((name) => !Number.isFinite(table.features.get(name)![row]));

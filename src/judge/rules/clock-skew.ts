@@ -43,9 +43,12 @@ export default rule({
     apart: 0.25,
   },
   when({ nodes, job }, { seconds, apart }) {
-    const seen = nodes.filter(isRecorded);
-    const [first, last] = [median(seen.map((n) => n.first_sample))!, median(seen.map((n) => n.last_sample))!];
-    const skewed = seen.flatMap((n): Skewed[] => {
+    const recordedNodes = nodes.filter(isRecorded);
+    const [first, last] = [
+      median(recordedNodes.map((n) => n.first_sample))!,
+      median(recordedNodes.map((n) => n.last_sample))!,
+    ];
+    const skewed = recordedNodes.flatMap((n): Skewed[] => {
       const [begin, end] = [(n.first_sample! - first) / 1e6, (n.last_sample! - last) / 1e6];
       const skew = (begin + end) / 2;
       const least = Math.max(seconds, 2 * (job.interval_seconds || 0));
@@ -54,7 +57,7 @@ export default rule({
       return isSame && Math.abs(skew) >= least ? [{ node: n.node, seconds: skew, first: begin, last: end }] : [];
     });
     // where half of them differ, nobody knows which half is right
-    return skewed.length === 0 || 2 * skewed.length >= seen.length ? [] : [skewed];
+    return skewed.length === 0 || 2 * skewed.length >= recordedNodes.length ? [] : [skewed];
   },
   severity: 'warning',
   say(skewed) {

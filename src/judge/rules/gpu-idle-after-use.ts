@@ -50,8 +50,8 @@ export default rule({
       (g) => (g.utilization_p05 ?? 0) < limits.idle && g.recorded_seconds * limits.share > 0,
     );
     if (perhaps.length === 0) return [];
-    const told = facts.judgedBy(gpuLow);
-    if (Array.isArray(told) && told.length > 0) return { skipped: 'the cards were hardly used at any time' };
+    const judgement = facts.judgedBy(gpuLow);
+    if (Array.isArray(judgement) && judgement.length > 0) return { skipped: 'the cards were hardly used at any time' };
     const series = facts.series(utilization_percent, { points: STEPS });
     const left = perhaps.flatMap((card) => {
       const own = series.find(({ node, keys }) => node === card.node && keys.gpu === card.gpu);

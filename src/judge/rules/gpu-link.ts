@@ -60,12 +60,12 @@ export default rule({
   say(slow) {
     const cards = [...new Set(slow.map(({ card }) => cardName(card)))];
     const [first] = slow as [SlowLink];
-    return `${cards.length === 1 ? 'A GPU has a link' : `${cards.length} GPUs have links`} below its speed: ${listed(cards)}, ${words(first)}`;
+    return `${cards.length === 1 ? 'A GPU has a link' : `${cards.length} GPUs have links`} below its speed: ${listed(cards)}, ${linkText(first)}`;
   },
   evidence: (slow) =>
     shown(slow).map(
       (link): Evidence => ({
-        text: `${cardName(link.card)}: ${words(link)}`,
+        text: `${cardName(link.card)}: ${linkText(link)}`,
         from: named(link.what === 'lanes' ? pcie_width : link.what === 'generation' ? pcie_generation : links_up),
         node: link.card.node,
         gpu: link.card.gpu,
@@ -85,7 +85,7 @@ function highest(facts: RuleContext, column: Column, node: string, gpu: string):
   return facts.statistics(column, { gpu }).find((each) => each.node === node)?.statistics.max;
 }
 
-function words({ what, now, most }: SlowLink): string {
+function linkText({ what, now, most }: SlowLink): string {
   if (what === 'lanes') return `PCIe with ${figure(now)} of ${figure(most)} lanes`;
   if (what === 'generation') return `PCIe generation ${figure(now)} instead of ${figure(most)}`;
   return `${figure(now)} of ${figure(most)} links to other cards are up`;

@@ -130,8 +130,8 @@ function idleStretch(
   const rest = used / (1 - share);
   if (share < stretch || rest < busy) return undefined;
   const when = to === moments.length ? 'at the end' : from === 0 ? 'at the start' : 'in between';
-  const seen = greatest(cards.map((g) => g.recorded_seconds));
-  return { from: moments[from]!, to: moments[to - 1]! + step, seconds: seen * share, share, when, rest };
+  const recordedSeconds = greatest(cards.map((g) => g.recorded_seconds));
+  return { from: moments[from]!, to: moments[to - 1]! + step, seconds: recordedSeconds * share, share, when, rest };
 }
 
 /** What the nodes drew while the cards did nothing. */

@@ -55,9 +55,9 @@ export default rule({
     const { nodes, processes, summary } = facts;
     const full = nearNodes(facts, near);
     const isLong = (p: ProcessReport): boolean => p.seconds >= seconds && (p.rss_max_bytes ?? 0) >= bytes;
-    const isNear = ({ node, rss_max_bytes: peak = 0, seconds: lived, rss_growth: rate }: ProcessReport): boolean => {
+    const isNear = ({ node, rss_max_bytes: peak = 0, seconds: lifetime, rss_growth: rate }: ProcessReport): boolean => {
       const { memory_limit_bytes: limit = 0, memory_peak_bytes: used = 0 } = full.find((n) => n.node === node) ?? {};
-      return peak >= near * limit && limit > 0 && lived >= short_seconds && (limit - used) / rate! <= lived;
+      return peak >= near * limit && limit > 0 && lifetime >= short_seconds && (limit - used) / rate! <= lifetime;
     };
     const perhaps = processes
       .filter((p) => p.rss_growth !== undefined && (isLong(p) || isNear(p)))

@@ -61,8 +61,10 @@ export default rule({
         ['received', received_bytes],
         ['sent', sent_bytes],
       ] as const) {
-        const [seen] = facts.statistics(column, { interface: keys.interface! }).filter((one) => one.node === node);
-        const mean = seen?.statistics.rate?.mean ?? 0;
+        const [nodeStatistics] = facts
+          .statistics(column, { interface: keys.interface! })
+          .filter((one) => one.node === node);
+        const mean = nodeStatistics?.statistics.rate?.mean ?? 0;
         // a link that was full in so much of the time carried at least that much on average
         if (mean < full * share * rate) continue;
         const [over] = facts.series(column, { node, keys: { interface: keys.interface! }, points: STEPS });

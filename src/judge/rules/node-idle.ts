@@ -66,7 +66,7 @@ export default rule({
 
 /** Whether a node did nothing in its time, or in so much of it, were all that it did in there. */
 function isIdleNode(n: NodeReport, idle: number, seconds = Number.POSITIVE_INFINITY): boolean {
-  const seen = measuredSeconds(n) ?? 0;
-  const times = seconds > 0 && seconds < seen ? seen / seconds : 1;
+  const recordedSeconds = measuredSeconds(n) ?? 0;
+  const times = seconds > 0 && seconds < recordedSeconds ? recordedSeconds / seconds : 1;
   return n.cpu_utilization! * times < idle && (n.gpu_utilization ?? 0) * times < idle;
 }

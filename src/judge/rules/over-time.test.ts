@@ -28,8 +28,8 @@ async function recorded(table: Table, row: (t: number) => Omit<Row, 'time'>): Pr
     table,
     times.map((t) => ({ time: START + t * 1e6, ...row(t) })),
   );
-  const seen = { interval_seconds: EVERY, end, first_sample: START, last_sample: end, ticks: times.length };
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [table], seen)));
+  const agentTimes = { interval_seconds: EVERY, end, first_sample: START, last_sample: end, ticks: times.length };
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [table], agentTimes)));
   const job = jobOf({ nodes: ['c1'], end, interval_seconds: EVERY, asked: { gpus: table === gpuTable ? 1 : 0 } });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
   return folder;
@@ -84,7 +84,7 @@ test('GPUs that were never busy, or now and then, are hardly used; of the first 
 
 test('of a job in a store the samples of these columns are enough; without them statistics alone decide', async () => {
   const recording = openRecording(await gpu((t) => (t < 240 ? 90 : 0)));
-  const told = (columns: readonly string[] | undefined): string => {
+  const findingText = (columns: readonly string[] | undefined): string => {
     const nodes = recording.nodes.map((node) => {
       const rows = (table: string) => (columns === undefined ? {} : { rows: readTable(node, table, { columns }) });
       const { tables } = summariseNode(node);
@@ -94,8 +94,8 @@ test('of a job in a store the samples of these columns are enough; without them 
     });
     return report(gather({ ...recording, nodes })).findings.find(({ id }) => id === 'gpu-low')!.text;
   };
-  assert.match(told(undefined), /^The GPU was busy \d+ % of the time$/);
-  assert.match(told(gpuLow.overTime!.map(({ name }) => name)), /^The GPU was idle for 16 min.* at the end/);
+  assert.match(findingText(undefined), /^The GPU was busy \d+ % of the time$/);
+  assert.match(findingText(gpuLow.overTime!.map(({ name }) => name)), /^The GPU was idle for 16 min.* at the end/);
 });
 
 const GIB = 2 ** 30;

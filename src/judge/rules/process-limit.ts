@@ -64,7 +64,7 @@ export default rule({
       const [{ who, node, what, limit }] = limited as [Limited];
       const others =
         limited.length === 1 ? '' : `, as did ${count(limited.length - 1, 'other process', 'other processes')}`;
-      return `${who} on ${node} failed under a limit of ${words(what, limit!)} of ${what}${others}: an allocation may have been refused`;
+      return `${who} on ${node} failed under a limit of ${limitText(what, limit!)} of ${what}${others}: an allocation may have been refused`;
     }
     const whats = [...new Set(limited.map(({ what }) => what))];
     const [{ who, node }] = limited as [Limited];
@@ -75,7 +75,7 @@ export default rule({
   evidence: (limited) =>
     shown(limited).map(
       ({ node, who, what, limit, used, wasRecorded }): Evidence => ({
-        text: `${node}: ${who}: ${usedWords(what, used)}, limit ${limit === undefined ? 'not recorded' : words(what, limit)}`,
+        text: `${node}: ${who}: ${usedWords(what, used)}, limit ${limit === undefined ? 'not recorded' : limitText(what, limit)}`,
         from:
           what === 'address space'
             ? wasRecorded
@@ -101,11 +101,11 @@ export default rule({
 
 const FLAGS = { 'CPU time': '-t', 'file size': '-f', 'address space': '-v' } as const;
 
-const words = (what: Limited['what'], value: number): string =>
+const limitText = (what: Limited['what'], value: number): string =>
   what === 'CPU time' ? formatDuration(value) : formatBytes(value);
 
 const usedWords = (what: Limited['what'], used: number | undefined): string =>
-  used === undefined ? 'ended by SIGXFSZ' : `${words(what, used)} of ${what} used`;
+  used === undefined ? 'ended by SIGXFSZ' : `${limitText(what, used)} of ${what} used`;
 
 function limitedProcesses(facts: RuleContext, { cpu_seconds, space }: typeof thresholds): Limited[] {
   const set = facts.allProcesses()!;

@@ -80,14 +80,15 @@ const lifeWords = ({ start, end }: Rank): string =>
   Number.isNaN(end) ? 'an unknown time' : formatDuration((end - start) / 1e6);
 
 function diedIn(world: World, { job }: RuleContext): Died | undefined {
-  const told = world.ranks.filter(hasFailedRank);
+  const failedRanks = world.ranks.filter(hasFailedRank);
   const hasEnd = ({ exit_code, signal }: Rank): boolean => !Number.isNaN(exit_code) || signal > 0;
   const silent = hasFailed(job, world) ? world.ranks.filter((rank) => !hasEnd(rank)) : [];
-  const failed = [...told, ...silent];
+  const failed = [...failedRanks, ...silent];
   if (failed.length === 0) return undefined;
-  const codes = new Set(told.map(({ exit_code }) => exit_code));
-  const isAll = told.length === world.ranks.length && codes.size === 1 && told.every(({ signal }) => !(signal > 0));
-  return { world, failed, first: firstOf(told, silent, job), isAll };
+  const codes = new Set(failedRanks.map(({ exit_code }) => exit_code));
+  const isAll =
+    failedRanks.length === world.ranks.length && codes.size === 1 && failedRanks.every(({ signal }) => !(signal > 0));
+  return { world, failed, first: firstOf(failedRanks, silent, job), isAll };
 }
 
 /** Some programs end without a record, and well: only where something failed does that mean anything. */
@@ -97,12 +98,12 @@ function hasFailed({ state, exit_code = 0, failed_steps = [] }: JobReport, { ste
 }
 
 /** The one that ended before the others, not at their launcher’s wish if any did so. */
-function firstOf(told: readonly Rank[], silent: readonly Rank[], job: JobReport): Rank | undefined {
+function firstOf(failedRanks: readonly Rank[], silent: readonly Rank[], job: JobReport): Rank | undefined {
   const byEnd = (a: Rank, b: Rank): number => a.end - b.end;
-  const own = told.filter(({ signal }) => !BY_LAUNCHER.includes(signal)).sort(byEnd);
+  const own = failedRanks.filter(({ signal }) => !BY_LAUNCHER.includes(signal)).sort(byEnd);
   if (own.length > 0) return own[0];
-  const [first, second] = [...told, ...silent].sort(byEnd);
-  if (second === undefined || told.includes(first!)) return first;
+  const [first, second] = [...failedRanks, ...silent].sort(byEnd);
+  if (second === undefined || failedRanks.includes(first!)) return first;
   // what was only sampled ended at some time until the next tick
   return second.end - first!.end > 1.5e6 * (job.interval_seconds || 1) ? first : undefined;
 }

@@ -50,9 +50,9 @@ export default rule({
       .flatMap((like): Slow[] => {
         const { set, members } = like;
         const [slow, ...others] = members as [number, ...number[]];
-        const lives = others.map((i) => lifeOf(set, i));
-        const [life, usual] = [lifeOf(set, slow), middle(lives)];
-        if (life < limits.slower * usual || life < limits.beyond * greatest(lives)) return [];
+        const lifetimes = others.map((i) => lifeOf(set, i));
+        const [life, usual] = [lifeOf(set, slow), middle(lifetimes)];
+        if (life < limits.slower * usual || life < limits.beyond * greatest(lifetimes)) return [];
         const cpu = cpuTimes(like);
         if (cpu === undefined || cpu[0]! > limits.work * middle(cpu.slice(1))) return [];
         // processes that hardly work wait for somebody, each for its own

@@ -7,13 +7,13 @@ import type { Material } from '../../query/material.ts';
 import type { AllThreads } from '../../query/processes/threads.ts';
 import { aloneTimes } from './alone.ts';
 
-const aloneSeconds = (told: Material): number | undefined => {
-  const times = aloneTimes(told);
+const aloneSeconds = (jobMaterial: Material): number | undefined => {
+  const times = aloneTimes(jobMaterial);
   return times === undefined ? undefined : lengthOf(times) / 1e6;
 };
 
 /** A job of 100 s with these processes, and threads of them: [place of the process, from, to, CPU seconds]. */
-function material(told: Told[], threads: readonly (readonly [number, number, number, number])[] = []): Material {
+function material(processRows: Told[], threads: readonly (readonly [number, number, number, number])[] = []): Material {
   const all: AllThreads = {
     length: threads.length,
     process: Uint32Array.from(threads, ([process]) => process),
@@ -29,28 +29,28 @@ function material(told: Told[], threads: readonly (readonly [number, number, num
     nodes: [],
     markers: [],
     now: BEGAN + 1e9,
-    processes: testSet(told),
+    processes: testSet(processRows),
     threads: () => all,
   };
 }
 
 test('one thread before and after others', () => {
-  const told = [{ pid: 1, from: 0, to: 100, cpu: 130, exename: 'app', threads: 3 }];
+  const processRows = [{ pid: 1, from: 0, to: 100, cpu: 130, exename: 'app', threads: 3 }];
   const threads = [
     [0, 0, 100, 30],
     [0, 20, 70, 50],
     [0, 20, 70, 50],
   ] as const;
-  assert.equal(aloneSeconds(material(told, threads)), 50);
+  assert.equal(aloneSeconds(material(processRows, threads)), 50);
 });
 
 test('a shell that waits does not count, processes side by side do', () => {
-  const told = [
+  const processRows = [
     { pid: 1, from: 0, to: 100, cpu: 0.1, exename: 'sh' },
     { pid: 2, ppid: 1, from: 0, to: 60, cpu: 60, exename: 'a' },
     { pid: 3, ppid: 1, from: 40, to: 100, cpu: 60, exename: 'b' },
   ];
-  assert.equal(aloneSeconds(material(told)), 80);
+  assert.equal(aloneSeconds(material(processRows)), 80);
 });
 
 test('nothing is said where many little ones did the work, or an end is missing', () => {

@@ -14,21 +14,21 @@ export function aloneTimes(material: Material): Intervals | undefined {
   const { processes: set, job } = material;
   const threads = material.threads?.();
   if (set === undefined || threads === undefined || job.end === undefined) return undefined;
-  const lives: { from: number; to: number; cpu: number }[] = [];
+  const lifetimes: { from: number; to: number; cpu: number }[] = [];
   const recorded = new Uint8Array(set.length);
   for (let k = 0; k < threads.length; k++) {
     recorded[threads.process[k]!] = 1;
-    lives.push({ from: threads.start[k]!, to: threads.end[k]!, cpu: threads.cpu_time[k]! || 0 });
+    lifetimes.push({ from: threads.start[k]!, to: threads.end[k]!, cpu: threads.cpu_time[k]! || 0 });
   }
   for (let i = 0; i < set.length; i++) {
     if (recorded[i] === 1) continue;
     const life = { from: set.start[i]!, to: set.end[i]!, cpu: set.cpu_time[i]! || 0 };
     // of its threads nobody knows anything but their number: as if all lived as long
     const count = set.threads[i]! > 1 ? 2 : 1;
-    for (let n = 0; n < count; n++) lives.push({ ...life, cpu: life.cpu / count });
+    for (let n = 0; n < count; n++) lifetimes.push({ ...life, cpu: life.cpu / count });
   }
-  const total = lives.reduce((sum, { cpu }) => sum + cpu, 0);
-  const working = lives.filter(({ cpu }) => cpu >= LITTLE * total);
+  const total = lifetimes.reduce((sum, { cpu }) => sum + cpu, 0);
+  const working = lifetimes.filter(({ cpu }) => cpu >= LITTLE * total);
   const left = total - working.reduce((sum, { cpu }) => sum + cpu, 0);
   if (!(total > 0) || left > LITTLE_TOGETHER * total) return undefined;
   if (working.some(({ from, to }) => !(to >= from))) return undefined;
@@ -36,8 +36,8 @@ export function aloneTimes(material: Material): Intervals | undefined {
 }
 
 /** When fewer than two of them were there. */
-function timesBelowTwo(lives: readonly { from: number; to: number }[], start: number, end: number): Intervals {
-  const events = lives
+function timesBelowTwo(lifetimes: readonly { from: number; to: number }[], start: number, end: number): Intervals {
+  const events = lifetimes
     .flatMap(({ from, to }) => [
       { time: Math.max(start, from), change: 1 },
       { time: Math.min(end, to), change: -1 },

@@ -8,15 +8,15 @@ import { type OneRun, oneRun } from './one-run.ts';
 
 const GIB = 2 ** 30;
 
-const of = (told: Material): OneRun => oneRun(told, report(told), 'solver');
+const of = (jobMaterial: Material): OneRun => oneRun(jobMaterial, report(jobMaterial), 'solver');
 const limit = (run: OneRun, name: LimitName) => run.limits.find(({ what }) => what === name)!;
 const gain = (run: OneRun, name: string) => run.gains.find(({ what }) => what === name)!;
 
 /** An hour of 16 CPUs and 64 GiB, as its statistics tell it. */
 function hour(busy: number, memory: number, cpus = 16): Material {
-  const lived = span(3600);
+  const lifetime = span(3600);
   return material(job(3600, { asked: { nodes: 1, cpus, memory_bytes: 64 * GIB } }), [
-    node('c1', agent('c1', lived), [cgroup(lived, busy, memory * GIB)]),
+    node('c1', agent('c1', lifetime), [cgroup(lifetime, busy, memory * GIB)]),
   ]);
 }
 

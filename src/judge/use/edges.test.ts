@@ -55,8 +55,8 @@ test('what was recorded behind the job’s end is in none of its figures, and th
     assert.equal(found.nodes[0]!.load_max, 25, when);
     assert.equal(found.nodes[0]!.memory_peak_bytes, 25e6, when);
     assert.equal(found.quality.job_share, 1, when);
-    const told = found.unmeasured.find(({ what }) => what.includes('after the job’s end'))!;
-    assert.match(told.what, /c1 recorded for 17(:55| min).* after the job’s end: it does not count/);
+    const note = found.unmeasured.find(({ what }) => what.includes('after the job’s end'))!;
+    assert.match(note.what, /c1 recorded for 17(:55| min).* after the job’s end: it does not count/);
     sealRecording(openRecording(folder));
   }
 });

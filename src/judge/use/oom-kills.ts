@@ -84,8 +84,8 @@ function endsOf(material: Material, node: NodeMaterial): { killed: number[]; unk
     }
   }
   if (set === undefined) {
-    const { series_total: seen = 0 } = node.tables.get(processTable.name) ?? {};
-    unknown = seen === 0 ? 2 : seen;
+    const { series_total: seriesTotal = 0 } = node.tables.get(processTable.name) ?? {};
+    unknown = seriesTotal === 0 ? 2 : seriesTotal;
   }
   // how the command ended, who waited for it knows
   const isCommandKilled = job.signal === 'SIGKILL' || job.exit_code === KILLED_BY_SHELL;

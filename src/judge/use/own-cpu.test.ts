@@ -7,11 +7,11 @@ import { report } from '../report.ts';
 
 /** `tacho run` in a job of two nodes: the command by wait4 and in records, the cgroups of both, `tacho run` itself on c1. */
 function told(used: { wait4: number; records?: number; c1: number; c2: number; run?: number }) {
-  const lived = span(1);
+  const lifetime = span(1);
   const scope = { members: 'cgroup', cgroup: '/job', cgroup_shared: false, cgroup_with_agent: true } as const;
-  const cost = table('agent', [series(lived, {}, { cpu_us: count(lived, 50_000) })]);
+  const cost = table('agent', [series(lifetime, {}, { cpu_us: count(lifetime, 50_000) })]);
   const on = (name: 'c1' | 'c2') =>
-    node(name, agent(name, lived, { scope }), [cgroup(lived, used[name], 2 ** 30), cost]);
+    node(name, agent(name, lifetime, { scope }), [cgroup(lifetime, used[name], 2 ** 30), cost]);
   const usage = { ...sleep().job.usage!, wall_seconds: 1, user_seconds: used.wait4, system_seconds: 0 };
   const run_use = used.run === undefined ? {} : { run_use: { node: 'c1', cpu_seconds: used.run } };
   const { records } = used;
@@ -58,8 +58,8 @@ test('of a part of a job, what commands of Tachoâ€™s used in it is not the jobâ€
   const used = (noted?: typeof spans) => {
     const own_use = { c1: { commands: 3, cpu_seconds: 3, max_rss_bytes: 0, ...(noted && { spans: noted }) } };
     const range = { what: 'phase "a"', from: second(10), to: second(50) };
-    const on = (lived: ReturnType<typeof span>, cpus: number) =>
-      node('c1', agent('c1', span(100)), [cgroup(lived, cpus, 2 ** 30)]);
+    const on = (lifetime: ReturnType<typeof span>, cpus: number) =>
+      node('c1', agent('c1', span(100)), [cgroup(lifetime, cpus, 2 ** 30)]);
     const whole = material(job(100, { own_use }), [on(span(100), 0.1303)], { samples });
     const part = on(span(40, 1, second(10)), 0.1);
     return Number(report(material(job(100, { own_use }), [part], { range, whole })).summary.cpu_seconds!.toFixed(6));

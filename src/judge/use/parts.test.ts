@@ -51,8 +51,11 @@ async function recorded(own: 'cgroup' | 'processes' = 'cgroup', without: readonl
   const tables = [worked.table, power.table, network.table, marker.table];
   const scope = own === 'cgroup' ? { members: 'cgroup' as const, cgroup: '/job_17' } : { members: 'tree' as const };
   const times = { interval_seconds: EVERY, start: START + FIRST * 1e6, end: START + LAST * 1e6 };
-  const seen = { first_sample: times.start, last_sample: times.end, ticks: 11 };
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', tables, { scope, ...times, ...seen })));
+  const agentTimes = { first_sample: times.start, last_sample: times.end, ticks: 11 };
+  fs.writeFileSync(
+    path.join(place, 'agent.json'),
+    JSON.stringify(agentOf('c1', tables, { scope, ...times, ...agentTimes })),
+  );
   const mark = (second: number, action: string, name: string): Row => ({ time: START + second * 1e6, action, name });
   await appendRows(place, marker.table, [
     mark(5, 'begin', 'load'),
@@ -67,14 +70,14 @@ async function recorded(own: 'cgroup' | 'processes' = 'cgroup', without: readonl
 
 const near = (found: number | undefined, wanted: number): boolean => Math.abs(found! - wanted) < 1e-9 * wanted;
 
-function told({ summary, flows }: Report): (number | undefined)[] {
+function figuresOf({ summary, flows }: Report): (number | undefined)[] {
   const received = flows.find(({ what }) => what === 'network')?.in_bytes;
   return [summary.cpu_seconds, summary.cpu_utilization, summary.energy_joules, received];
 }
 
 test('what a part used is counted from its beginning to its end, though samples lie beside these', async () => {
   const recording = openRecording(await recorded());
-  const of = (part: GatherOptions): (number | undefined)[] => told(report(gather(recording, part)));
+  const of = (part: GatherOptions): (number | undefined)[] => figuresOf(report(gather(recording, part)));
   assert.deepEqual(of({ marker: 'solve' }), [75, 0.75, 2500, 25e6]);
   // no sample is in it
   assert.deepEqual(of({ marker: 'short' }), [9, 0.75, 300, 3e6]);
@@ -97,8 +100,16 @@ test('phases have the CPUs and the power of the time that is known', async () =>
 test('a gap in the recording is not taken for a steady time', async () => {
   const recording = openRecording(await recorded('cgroup', [40, 50, 60]));
   // samples at 30 s and at 70 s: what was used between 43 s and 68 s is not known
-  assert.deepEqual(told(report(gather(recording, { marker: 'solve' }))), [undefined, undefined, undefined, undefined]);
-  assert.deepEqual(told(report(gather(recording, { from: START + 43e6, to: START + 90e6 }))), [60, 0.75, 2000, 20e6]);
+  assert.deepEqual(figuresOf(report(gather(recording, { marker: 'solve' }))), [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert.deepEqual(
+    figuresOf(report(gather(recording, { from: START + 43e6, to: START + 90e6 }))),
+    [60, 0.75, 2000, 20e6],
+  );
 });
 
 test('what processes used is cut at the edges of a part, too', async () => {

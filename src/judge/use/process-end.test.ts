@@ -26,8 +26,8 @@ async function crashed(ticks: number, rows: readonly number[], state: string, re
   const tables = [agentTable, processTable, processStartTable];
   const { end, end_reason, ...record } = agentOf('c1', tables, { ticks: 1, last_sample: START });
   fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(record));
-  const seen = Array.from({ length: ticks + 1 }, (_, t): Row => ({ time: at(t), cpu_us: t }));
-  await appendRows(node, agentTable, seen);
+  const agentRows = Array.from({ length: ticks + 1 }, (_, t): Row => ({ time: at(t), cpu_us: t }));
+  await appendRows(node, agentTable, agentRows);
   const process = (time: number, i: number): Row => {
     const last = i === rows.length - 1;
     return { time: at(time), ...who, name: 'solve', state: last ? state : 'R', user_ms: last ? 1000 : 0 };
@@ -39,26 +39,26 @@ async function crashed(ticks: number, rows: readonly number[], state: string, re
 }
 
 /** As the report and as the list of processes have it: seconds, and CPUs busy in the report. */
-function lived(folder: string): (number | undefined)[] {
-  const [told] = report(gather(openRecording(folder))).processes;
+function lifetimeIn(folder: string): (number | undefined)[] {
+  const [processReport] = report(gather(openRecording(folder))).processes;
   const set = readProcesses([openRecording(folder)]);
-  return [told!.seconds, told!.cpus_busy, (set.end[0]! - set.start[0]!) / 1e6];
+  return [processReport!.seconds, processReport!.cpus_busy, (set.end[0]! - set.start[0]!) / 1e6];
 }
 
 test('a process of a node that crashed lived until its last tick, whether it changed or not', async () => {
   for (const recorded of [true, false]) {
     const folder = await crashed(8, [0, 1, 4], 'S', recorded);
-    assert.deepEqual(lived(folder), [8, 0.125, 8]);
+    assert.deepEqual(lifetimeIn(folder), [8, 0.125, 8]);
     sealRecording(openRecording(folder));
-    assert.deepEqual(lived(folder), [8, 0.125, 8], 'sealed');
+    assert.deepEqual(lifetimeIn(folder), [8, 0.125, 8], 'sealed');
   }
 });
 
 test('a process that was seen to end, or of which nothing was seen for too long, lived until its last row', async () => {
-  assert.deepEqual(lived(await crashed(8, [0, 1, 4], 'X')), [4, 0.25, 4]);
-  assert.deepEqual(lived(await crashed(8, [0, 1, 4], 'Z')), [4, 0.25, 4]);
+  assert.deepEqual(lifetimeIn(await crashed(8, [0, 1, 4], 'X')), [4, 0.25, 4]);
+  assert.deepEqual(lifetimeIn(await crashed(8, [0, 1, 4], 'Z')), [4, 0.25, 4]);
   // no agent was there when it ended: the next one knows nothing of it
-  assert.deepEqual(lived(await crashed(300, [0, 1, 4], 'S')), [4, 0.25, 4]);
+  assert.deepEqual(lifetimeIn(await crashed(300, [0, 1, 4], 'S')), [4, 0.25, 4]);
 });
 
 /** A job of 25 seconds, sampled every ten: `solve` is older than its recording, and has its last row, with this state, then. */
@@ -87,7 +87,7 @@ async function older(last: number, state: string, recorded: boolean, used = 1000
 }
 
 test('a process older than its recording that was seen once used nobody knows what, not nothing', async () => {
-  const told = (folder: string, part = {}) => {
+  const processFigures = (folder: string, part = {}) => {
     const { processes, summary } = report(gather(openRecording(folder), part));
     const { cpu_seconds, cpus_busy, read_bytes } = processes.find(({ pid }) => pid === '50')!;
     return [cpu_seconds, cpus_busy, read_bytes, summary.cpu_seconds, summary.cpu_source];
@@ -98,23 +98,23 @@ test('a process older than its recording that was seen once used nobody knows wh
     const alone = await older(10, 'X', false);
     const beside = await older(10, 'X', true);
     if (sealed) for (const folder of [alone, beside]) sealRecording(openRecording(folder));
-    assert.deepEqual(told(alone), [...unknown, undefined, undefined]);
-    assert.deepEqual(told(alone, first), [...unknown, undefined, undefined]);
+    assert.deepEqual(processFigures(alone), [...unknown, undefined, undefined]);
+    assert.deepEqual(processFigures(alone, first), [...unknown, undefined, undefined]);
     const set = readProcesses([openRecording(alone)]);
     assert.deepEqual([set.cpu_time[0], set.metrics.get('read_bytes')], [Number.NaN, undefined]);
     // those that tell of themselves are not all there were
-    assert.deepEqual(told(beside), [...unknown, 2, 'records and samples']);
-    assert.deepEqual(told(beside, first), [...unknown, 2, 'records and samples']);
+    assert.deepEqual(processFigures(beside), [...unknown, 2, 'records and samples']);
+    assert.deepEqual(processFigures(beside, first), [...unknown, 2, 'records and samples']);
   }
-  const words = (folder: string) =>
+  const notesIn = (folder: string) =>
     report(gather(openRecording(folder))).unmeasured.filter(({ what }) => what === 'CPU time of 1 process');
   const why = 'older than the recording, and gone at the next sample after its first';
   for (const recorded of [false, true])
-    assert.deepEqual(words(await older(10, 'X', recorded)), [{ what: 'CPU time of 1 process', why, nodes: ['c1'] }]);
-  assert.deepEqual(words(await older(20, 'X', true)), []);
+    assert.deepEqual(notesIn(await older(10, 'X', recorded)), [{ what: 'CPU time of 1 process', why, nodes: ['c1'] }]);
+  assert.deepEqual(notesIn(await older(20, 'X', true)), []);
   // seen again at the next tick, it had used nothing, or a second
-  assert.deepEqual(told(await older(20, 'X', false)), [0, 0, 0, 0, 'processes']);
-  assert.deepEqual(told(await older(0, '', false)), [0, 0, 0, 0, 'processes']);
-  assert.deepEqual(told(await older(20, 'X', false), { to: at(22) }), [0, 0, 0, 0, 'processes']);
-  assert.deepEqual(told(await older(10, 'R', false, 2000)).slice(0, 1), [1]);
+  assert.deepEqual(processFigures(await older(20, 'X', false)), [0, 0, 0, 0, 'processes']);
+  assert.deepEqual(processFigures(await older(0, '', false)), [0, 0, 0, 0, 'processes']);
+  assert.deepEqual(processFigures(await older(20, 'X', false), { to: at(22) }), [0, 0, 0, 0, 'processes']);
+  assert.deepEqual(processFigures(await older(10, 'R', false, 2000)).slice(0, 1), [1]);
 });

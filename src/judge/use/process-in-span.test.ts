@@ -15,17 +15,22 @@ interface Sampled {
 }
 
 /** Seconds 10 to 50 of a job of 100, of whose processes these are recorded, and sampled to have used so much. */
-function part(told: readonly Told[], sampled: Record<number, Sampled>, to = 50, members: 'tree' | 'cgroup' = 'tree') {
-  const lived = span(100);
-  const shifted = told.map((one) => {
+function part(
+  processRows: readonly Told[],
+  sampled: Record<number, Sampled>,
+  to = 50,
+  members: 'tree' | 'cgroup' = 'tree',
+) {
+  const lifetime = span(100);
+  const shifted = processRows.map((one) => {
     const later = (seconds: number): number => seconds + (START - BEGAN) / 1e6;
     const from = later(one.from ?? 0);
     return { ...one, from, to: later(one.to!), birth: one.birth === undefined ? from : later(one.birth) };
   });
   const rows = Object.entries(sampled).map(([pid, { start, used }]) =>
-    series(lived, { pid, start: String(START / 1000 + start * 1000) }, { user_ms: count(lived, used) }),
+    series(lifetime, { pid, start: String(START / 1000 + start * 1000) }, { user_ms: count(lifetime, used) }),
   );
-  const nodes = [node('c1', agent('c1', lived, { scope: { members } }), [table('process', rows)])];
+  const nodes = [node('c1', agent('c1', lifetime, { scope: { members } }), [table('process', rows)])];
   const points = Object.entries(sampled).flatMap(([pid, { start, seen = [] }]) => ({
     pid,
     start: String(START / 1000 + start * 1000),
@@ -46,12 +51,12 @@ test('of a part, processes that began and ended in it are told from their record
   const unseen = { pid: 3, from: 14, to: 14.5, cpu: 0.4 };
   const killed = { pid: 5, from: 30, to: 31, cpu: 0.1, source: 'parent' };
   const longer = { pid: 4, from: 20, to: 60, cpu: 30 };
-  const seen: Sampled['seen'] = [
+  const samples: Sampled['seen'] = [
     [20.5, 0.5],
     [49.5, 19.8],
     [50.5, 20.2],
   ];
-  const sampled = { 2: { start: 11, used: 1400 }, 4: { start: 20, used: 20_000, seen } };
+  const sampled = { 2: { start: 11, used: 1400 }, 4: { start: 20, used: 20_000, seen: samples } };
   assert.deepEqual(part([inside, unseen, killed, longer], sampled), [
     [4, 20, 'sample'],
     [2, 2, 'record'],
@@ -74,12 +79,12 @@ test('a program that another became is in the part if it began and ended there, 
     6 + 2 / 7,
     2,
   ]);
-  const seen: Sampled['seen'] = [
+  const samples: Sampled['seen'] = [
     [9, 0.8],
     [10, 0.9],
     [11, 1],
   ];
-  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000, seen } }), [
+  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000, seen: samples } }), [
     [7, 6, 'record'],
     [7, 0.1, 'record'],
     6.1,
@@ -114,10 +119,10 @@ test('where a cgroup counts, processes that cross the edges of a part have their
   const [found] = part([longer], { 4: { start: 20, used: 20_000 } }, 50, 'cgroup');
   assert.deepEqual(found, [4, 22.5, undefined]);
   // it grew as it was sampled in all of the job, not as far as the part's last row goes
-  const seen: Sampled['seen'] = [
+  const samples: Sampled['seen'] = [
     [49.5, 19],
     [50.5, 21],
   ];
-  const [grown] = part([longer], { 4: { start: 20, used: 10_000, seen } }, 50, 'cgroup');
+  const [grown] = part([longer], { 4: { start: 20, used: 10_000, seen: samples } }, 50, 'cgroup');
   assert.deepEqual(grown, [4, 20, undefined]);
 });

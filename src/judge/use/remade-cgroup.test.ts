@@ -28,7 +28,7 @@ async function recorded(): Promise<string> {
   const tables = [cgroupTable, processTable, processStartTable, processEndTable];
   const agent = agentOf('c1', tables, { scope: { members: 'cgroup', cgroup: '/job_17' }, service: true });
   fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agent));
-  const seen = STEPS.flatMap(({ pid, from, to }) =>
+  const samples = STEPS.flatMap(({ pid, from, to }) =>
     Array.from({ length: 13 }, (_, t) => t)
       .filter((t) => t >= from && t <= to)
       .map((t) => ({ time: at(t), pid, start: String(at(from) / 1000), used: t - from })),
@@ -36,12 +36,12 @@ async function recorded(): Promise<string> {
   await appendRows(
     place,
     cgroupTable,
-    seen.map(({ time, used }) => ({ time, cgroup: '.', usage_us: Math.round(used * 1e6) })),
+    samples.map(({ time, used }) => ({ time, cgroup: '.', usage_us: Math.round(used * 1e6) })),
   );
   await appendRows(
     place,
     processTable,
-    seen.map(({ used, ...who }) => ({ ...who, name: 'burn', state: 'R', user_ms: Math.round(used * 1000) })),
+    samples.map(({ used, ...who }) => ({ ...who, name: 'burn', state: 'R', user_ms: Math.round(used * 1000) })),
   );
   const who = { ppid: 1, uid: 1000, exename: 'burn', path: '/burn' };
   const end = { ended: 'exit', told_by: 'itself', exitcode: 0, exitsignal: 0, numtids: 1, systemtime: 0 };

@@ -39,15 +39,15 @@ const LIVED: readonly Lived[] = [
 const without = (table: Table): Table => ({ ...table, columns: table.columns.filter(({ name }) => name !== 'step') });
 
 /** A minute on one node, one CPU of whose cgroup was busy. `steps`: do records tell of them? */
-async function recorded(steps: boolean, lived = LIVED, interval_seconds = 1): Promise<string> {
+async function recorded(steps: boolean, lifetimes = LIVED, interval_seconds = 1): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
   const place = path.join(folder, 'node=c1');
   fs.mkdirSync(place, { recursive: true });
   const step = (id: string, from: number, to: number) => ({ id, start: START + from * 1e6, end: START + to * 1e6 });
-  const known = [step('batch', 0, 60), step('0', 5, 40), step('1', 10, 20)];
+  const knownSteps = [step('batch', 0, 60), step('0', 5, 40), step('1', 10, 20)];
   fs.writeFileSync(
     path.join(folder, 'job.json'),
-    JSON.stringify(jobOf({ asked: { cpus: 4 }, steps: known, interval_seconds })),
+    JSON.stringify(jobOf({ asked: { cpus: 4 }, steps: knownSteps, interval_seconds })),
   );
   const [starts, ends] = [processStartTable, processEndTable].map((table) => (steps ? table : without(table)));
   const tables = [cgroupTable, processTable, starts!, ends!];
@@ -61,7 +61,7 @@ async function recorded(steps: boolean, lived = LIVED, interval_seconds = 1): Pr
   );
   const at = (seconds: number): number => START + Math.round(seconds * 1e6);
   const sampled = ticks.flatMap((t) =>
-    lived
+    lifetimes
       .filter(({ from, to }) => t >= from && t <= to)
       .map(({ pid, from, to, cpu }): Row => {
         const who = { pid: String(pid), start: String(at(from) / 1000), name: `p${pid}`, state: 'R' };
@@ -73,7 +73,7 @@ async function recorded(steps: boolean, lived = LIVED, interval_seconds = 1): Pr
     ...{ pid: String(pid), start: String(at(from)), ppid, uid: 1000, exename: `p${pid}`, path: `/p${pid}` },
     ...(steps ? { step } : {}),
   });
-  const records = lived.filter((one) => one.static !== true);
+  const records = lifetimes.filter((one) => one.static !== true);
   await appendRows(
     place,
     starts!,
@@ -93,7 +93,7 @@ async function recorded(steps: boolean, lived = LIVED, interval_seconds = 1): Pr
   return folder;
 }
 
-function told(folder: string, part: GatherOptions): unknown[] {
+function partFigures(folder: string, part: GatherOptions): unknown[] {
   const { processes, summary, confined } = report(gather(openRecording(folder), part));
   const pids = processes.map(({ pid }) => Number(pid)).sort((a, b) => a - b);
   return [pids, summary.processes, summary.cpu_seconds, summary.cpu_source, confined?.what];
@@ -105,9 +105,9 @@ test('a step has the processes that were started in it, whatever else ran meanwh
     `step ${id} (its own processes; all else is what the job did on its nodes meanwhile)`;
   const check = (): void => {
     // one that was started without an environment is of the step of who started it
-    assert.deepEqual(told(folder, { step: '0' }), [[20, 21], 2, 30.5, 'records', what('0')]);
-    assert.deepEqual(told(folder, { step: '1' }), [[30, 31], 2, 14, 'records and samples', what('1')]);
-    assert.deepEqual(told(folder, { step: 'batch' }), [[10], 1, 1, 'records', what('batch')]);
+    assert.deepEqual(partFigures(folder, { step: '0' }), [[20, 21], 2, 30.5, 'records', what('0')]);
+    assert.deepEqual(partFigures(folder, { step: '1' }), [[30, 31], 2, 14, 'records and samples', what('1')]);
+    assert.deepEqual(partFigures(folder, { step: 'batch' }), [[10], 1, 1, 'records', what('batch')]);
   };
   check();
   sealRecording(openRecording(folder));
@@ -116,7 +116,7 @@ test('a step has the processes that were started in it, whatever else ran meanwh
   assert.equal(report(gather(openRecording(folder), { step: '0' })).summary.wall_seconds, 35.6);
   assert.equal(report(gather(openRecording(folder), { step: '0' })).nodes[0]?.cpu_window_seconds, 35.6);
   // of a part of the step, what began and ended in that, and what the other used from 5.5 s to 8 s
-  const [pids, , seconds] = told(folder, { step: '0', from: START + 5.5e6, to: START + 8e6 });
+  const [pids, , seconds] = partFigures(folder, { step: '0', from: START + 5.5e6, to: START + 8e6 });
   assert.deepEqual([pids, Number((seconds as number).toFixed(3))], [[20, 21], 0.5 + 2.107]);
 });
 
@@ -128,12 +128,12 @@ test('a script that was submitted from a step of another job does not have its s
     { pid: 12, ppid: 10, step: '0', from: 5, to: 41, cpu: 0.1 },
   ];
   const folder = await recorded(true, [...others, ...LIVED.slice(1)]);
-  assert.deepEqual(told(folder, { step: '0' }).slice(0, 3), [[20, 21], 2, 30.5]);
-  assert.deepEqual(told(folder, { step: 'batch' }).slice(0, 3), [[10, 11, 12], 3, 3.1]);
+  assert.deepEqual(partFigures(folder, { step: '0' }).slice(0, 3), [[20, 21], 2, 30.5]);
+  assert.deepEqual(partFigures(folder, { step: 'batch' }).slice(0, 3), [[10, 11, 12], 3, 3.1]);
 });
 
 test('where records do not tell of steps, the time decides', async () => {
-  const [pids, , seconds, source, what] = told(await recorded(false), { step: '1' });
+  const [pids, , seconds, source, what] = partFigures(await recorded(false), { step: '1' });
   assert.deepEqual([pids, seconds, source], [[10, 20, 30, 31], 10, 'cgroup']);
   assert.equal(what, 'step 1 (by the scheduler, in whole seconds, with all that the job did on its nodes meanwhile)');
 });
@@ -148,27 +148,27 @@ test('a step too short for samples of its own has its CPU time and its time by r
   // it is sampled at 30 s, after step 1 has ended
   const other: Lived = { pid: 40, step: '', from: 21, to: 31, cpu: 3, static: true };
   const folder = await recorded(true, [...LIVED.slice(0, 4), other], 10);
-  const words =
+  const stepNote =
     'its own processes; too short to be sampled by itself: all else is from the samples around it, over 30.0 s';
-  assert.deepEqual(used(folder, '1'), [10.4, 8, 'records', `step 1 (${words})`]);
-  assert.deepEqual(told(folder, { step: '1' })[0], [30]);
+  assert.deepEqual(used(folder, '1'), [10.4, 8, 'records', `step 1 (${stepNote})`]);
+  assert.deepEqual(partFigures(folder, { step: '1' })[0], [30]);
   const { nodes, confined } = report(gather(openRecording(folder), { step: '1' }));
   assert.deepEqual([nodes[0]?.cpu_window_seconds, confined?.from], [10.4, START + 10.2e6]);
 });
 
 test('a short step whose records do not tell all of it is the time of the samples around it, in every figure', async () => {
-  const words = 'step 1 (too short to be sampled by itself: about 10.0 s), with the samples around it';
+  const stepNote = 'step 1 (too short to be sampled by itself: about 10.0 s), with the samples around it';
   // one was killed
-  assert.deepEqual(used(await recorded(true, [SCRIPT, ...LIVED.slice(3)], 10), '1'), [30, 30, 'cgroup', words]);
+  assert.deepEqual(used(await recorded(true, [SCRIPT, ...LIVED.slice(3)], 10), '1'), [30, 30, 'cgroup', stepNote]);
   // its program cannot record itself, but what was started before it did
   const prolog: Lived = { pid: 30, step: '1', from: 10.2, to: 10.3, cpu: 0.01 };
   const task: Lived = { pid: 31, step: '1', from: 10.2, to: 20.6, cpu: 8, static: true };
-  assert.deepEqual(used(await recorded(true, [SCRIPT, prolog, task], 10), '1'), [30, 30, 'cgroup', words]);
+  assert.deepEqual(used(await recorded(true, [SCRIPT, prolog, task], 10), '1'), [30, 30, 'cgroup', stepNote]);
 });
 
 test('where records tell of a little of a step alone, its time is the scheduler’s', async () => {
-  const lived = [...LIVED.slice(0, 3), { pid: 30, step: '1', from: 10.2, to: 10.3, cpu: 0.01 }];
+  const lifetimes = [...LIVED.slice(0, 3), { pid: 30, step: '1', from: 10.2, to: 10.3, cpu: 0.01 }];
   const what =
     'step 1 (by the scheduler, in whole seconds; its own processes; all else is what the job did on its nodes meanwhile)';
-  assert.deepEqual(used(await recorded(true, lived), '1'), [10, 0.01, 'records', what]);
+  assert.deepEqual(used(await recorded(true, lifetimes), '1'), [10, 0.01, 'records', what]);
 });

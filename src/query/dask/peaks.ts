@@ -20,11 +20,11 @@ export function daskPeaks(all: readonly DaskWorkerRows[], { metric, workers, per
   if (missing !== undefined)
     throw usage(`there is no worker ${missing}`, `there are ${all.length}, counted from 0 in the order of their names`);
   const chosen = workers.length === 0 ? all : workers.map((place) => all[place]!);
-  const known = new Set(all.flatMap(({ metrics }) => [...metrics.keys()]));
-  if (!known.has(metric))
+  const metricNames = new Set(all.flatMap(({ metrics }) => [...metrics.keys()]));
+  if (!metricNames.has(metric))
     throw usage(
       `no worker has the metric "${metric}"`,
-      known.size === 0 ? 'no GPU and no custom metric was recorded' : `there are ${[...known].join(', ')}`,
+      metricNames.size === 0 ? 'no GPU and no custom metric was recorded' : `there are ${[...metricNames].join(', ')}`,
     );
   if (!chosen.some(({ metrics }) => metrics.get(metric)?.some((cells) => cells.some(isNumber))))
     throw new Fault(`the workers have no value of "${metric}"`, {

@@ -54,12 +54,12 @@ export function daskStream(run: DaskRun, from: number, to: number, most: number)
   run.uses.forEach(({ tasks }, use) => {
     for (let row = 0; row < tasks.length; row++) {
       const graph = `${tasks.job[row]} ${tasks.dag[row]}`;
-      const seen = done.get(graph) ?? { done: 0, failed: 0, end: 0 };
+      const graphTotals = done.get(graph) ?? { done: 0, failed: 0, end: 0 };
       const isOk = textOf(tasks.outcome, row) === 'ok';
-      if (isOk) seen.done++;
-      else if (textOf(tasks.outcome, row) === 'erred' && textOf(tasks.error, row) !== 'retried') seen.failed++;
-      seen.end = Math.max(seen.end, tasks.stop[row]!);
-      done.set(graph, seen);
+      if (isOk) graphTotals.done++;
+      else if (textOf(tasks.outcome, row) === 'erred' && textOf(tasks.error, row) !== 'retried') graphTotals.failed++;
+      graphTotals.end = Math.max(graphTotals.end, tasks.stop[row]!);
+      done.set(graph, graphTotals);
       if (!isWithin(run, use, row, from, to)) continue;
       if (!isOk) failed++;
       drawn.add(use, row, isOk);

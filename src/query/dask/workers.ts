@@ -120,15 +120,15 @@ function addGpus(node: NodeRecording, workers: Indexed): void {
     const worker = workers.get(textAt(batch, 'worker', row));
     const at = worker?.rowOf.get(batch.time[row]!);
     if (worker === undefined || at === undefined) continue;
-    const known = devices.get(worker.address)!;
-    const place = known.indexOf(textAt(batch, 'device', row));
+    const deviceNames = devices.get(worker.address)!;
+    const place = deviceNames.indexOf(textAt(batch, 'device', row));
     const share = (100 * used![row]!) / total![row]!;
     const values = {
       'total-mem': finite(used?.[row]),
       'mem-util': finite(Number(share.toFixed(4))),
       'compute-util': finite(compute?.[row]),
     };
-    for (const metric of GPU_METRICS) put(cellsOf(worker, metric), at, place, known.length, values[metric]);
+    for (const metric of GPU_METRICS) put(cellsOf(worker, metric), at, place, deviceNames.length, values[metric]);
   }
 }
 
@@ -142,10 +142,10 @@ function addCustom(node: NodeRecording, workers: Indexed): void {
     const at = worker?.rowOf.get(batch.time[row]!);
     if (worker === undefined || at === undefined) continue;
     const metric = textAt(batch, 'metric', row);
-    const known = devices.get(`${worker.address}\n${metric}`)!;
+    const deviceNames = devices.get(`${worker.address}\n${metric}`)!;
     const value = values?.[row];
     const cell = Number.isFinite(value) ? value : textAt(batch, 'text', row) || undefined;
-    put(cellsOf(worker, metric), at, known.indexOf(textAt(batch, 'device', row)), known.length, cell);
+    put(cellsOf(worker, metric), at, deviceNames.indexOf(textAt(batch, 'device', row)), deviceNames.length, cell);
   }
 }
 
@@ -157,8 +157,8 @@ function devicesOf(
   const devices = new Map<string, Set<string>>();
   for (let row = 0; row < batch.rows; row++) {
     const group = keys.map((key) => textAt(batch, key, row)).join('\n');
-    const known = devices.get(group) ?? new Set();
-    devices.set(group, known.add(textAt(batch, 'device', row)));
+    const deviceNames = devices.get(group) ?? new Set();
+    devices.set(group, deviceNames.add(textAt(batch, 'device', row)));
   }
-  return new Map([...devices].map(([group, known]) => [group, [...known].sort(byName)]));
+  return new Map([...devices].map(([group, deviceNames]) => [group, [...deviceNames].sort(byName)]));
 }

@@ -194,8 +194,8 @@ function rate(kept: Kept | undefined, { name }: TableColumn): number | undefined
 }
 
 const sumKnown = (values: readonly (number | undefined)[]): number | undefined => {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
+  const numbers = values.filter((value) => value !== undefined);
+  return numbers.length === 0 ? undefined : numbers.reduce((sum, value) => sum + value, 0);
 };
 
 /** CPUs of children that came and went between samples are seen for so long: at least this, at least two samples; seconds. */
@@ -285,7 +285,7 @@ export class NodeFollower {
       last = newest(others);
     }
     const processes = this.processesOf(rowsOf(processTable.name), last);
-    const known = {
+    const latest = {
       node: this.node.name,
       ...(Number.isFinite(last) ? { last } : {}),
       gpus: this.gpusOf(rowsOf(gpuTable.name)),
@@ -295,7 +295,7 @@ export class NodeFollower {
     if (own !== undefined) {
       const usage = rate(own, cgroup.usage_us);
       return {
-        ...known,
+        ...latest,
         scope: 'job',
         ...defined('cpu', usage === undefined ? undefined : usage / 1e6),
         ...defined('memory_bytes', own.cells.get(cgroup.memory_current_bytes.name)),
@@ -310,12 +310,12 @@ export class NodeFollower {
       sumKnown(processes.map((each) => each.memory_bytes)),
     ];
     if (processes.length > 0)
-      return { ...known, scope: 'job', ...defined('cpu', cpu), ...defined('memory_bytes', memory) };
+      return { ...latest, scope: 'job', ...defined('cpu', cpu), ...defined('memory_bytes', memory) };
     const busy = rate(rowsOf(cpuTable.name).get('all'), cpuTable.col.busy_ms);
     const mem = rowsOf(meminfoTable.name).get('')?.cells;
     const [total, free] = [mem?.get(meminfo.MemTotal_bytes.name), mem?.get(meminfo.MemAvailable_bytes.name)];
     return {
-      ...known,
+      ...latest,
       scope: 'node',
       ...defined('cpu', busy === undefined ? undefined : busy / 1000),
       ...defined('memory_bytes', total === undefined || free === undefined ? undefined : total - free),

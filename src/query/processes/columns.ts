@@ -138,7 +138,7 @@ export function columnNamed(set: ProcessSet, asked: string): ProcessColumn {
 }
 
 function named(set: ProcessSet, name: string): ProcessColumn | undefined {
-  const words = (text: (i: number) => string): ProcessColumn => ({
+  const textColumn = (text: (i: number) => string): ProcessColumn => ({
     name,
     kind: 'text',
     number: () => Number.NaN,
@@ -153,9 +153,9 @@ function named(set: ProcessSet, name: string): ProcessColumn | undefined {
   if (name.startsWith('tag:')) {
     const read = tagReader();
     const key = name.slice(4);
-    return words((i) => read(set.tags[i]!).get(key) ?? '');
+    return textColumn((i) => read(set.tags[i]!).get(key) ?? '');
   }
-  for (const text of TEXTS) if (text === name) return words((i) => set[text][i]!);
+  for (const text of TEXTS) if (text === name) return textColumn((i) => set[text][i]!);
   for (const number of Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]) {
     if (number === name) return figures(NUMBERS[number], (i) => set[number][i]!);
   }
@@ -163,9 +163,9 @@ function named(set: ProcessSet, name: string): ProcessColumn | undefined {
   if (metric !== undefined) return figures(metricKind(name), (i) => metric[i]!);
   switch (name) {
     case 'job':
-      return words((i) => set.jobs[set.job[i]!]!.id);
+      return textColumn((i) => set.jobs[set.job[i]!]!.id);
     case 'command':
-      return words((i) => commandOf(set, i));
+      return textColumn((i) => commandOf(set, i));
     case 'duration':
       return figures('microseconds', (i) => durationOf(set, i));
     case 'share':

@@ -116,13 +116,13 @@ test('without the tag op, operations go by the tag that most processes bear', ()
 });
 
 test('threads that nobody counted are missing, not none', () => {
-  const told = testSet([
+  const processSet = testSet([
     { pid: 1, from: 0, to: 1, tags: 'op:a', source: 'parent', threads: Number.NaN },
     { pid: 2, from: 0, to: 1, tags: 'op:b', source: 'parent', threads: Number.NaN },
     { pid: 3, from: 0, to: 1, tags: 'op:b', threads: 4 },
   ]);
   assert.deepEqual(
-    operationsOf(told).map(({ name, threads }) => [name, threads]),
+    operationsOf(processSet).map(({ name, threads }) => [name, threads]),
     [
       ['op:a', Number.NaN],
       ['op:b', 4],

@@ -191,16 +191,16 @@ const cpuTimes = new WeakMap<CountedProcesses, Map<number, number>>();
 
 /** CPU time of all processes of a job, microseconds. */
 export function jobCpuTime(set: CountedProcesses, job: number): number {
-  let known = cpuTimes.get(set);
-  if (known === undefined) {
-    known = new Map();
+  let cachedTimes = cpuTimes.get(set);
+  if (cachedTimes === undefined) {
+    cachedTimes = new Map();
     for (let i = 0; i < set.length; i++) {
       const spent = set.cpu_time[i]!;
-      if (!Number.isNaN(spent)) known.set(set.job[i]!, (known.get(set.job[i]!) ?? 0) + spent);
+      if (!Number.isNaN(spent)) cachedTimes.set(set.job[i]!, (cachedTimes.get(set.job[i]!) ?? 0) + spent);
     }
-    cpuTimes.set(set, known);
+    cpuTimes.set(set, cachedTimes);
   }
-  return known.get(job) ?? Number.NaN;
+  return cachedTimes.get(job) ?? Number.NaN;
 }
 
 /** Operations of the same name in all jobs, as one: what they did is added up, and shares are of all these jobs. */

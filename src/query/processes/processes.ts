@@ -125,14 +125,14 @@ export function processJob(job: Job, origin: string): ProcessJob {
 function readNode(node: NodeRecording, job: ProcessJob, facts: Job, options: Options): ProcessColumns {
   const { wanted, damaged, sampled } = options;
   const troubles: string[] = [];
-  const tell = (damage: Damage, table: string): void => {
+  const reportDamage = (damage: Damage, table: string): void => {
     troubles.push(damageText(damage));
     damaged?.(node, { ...damage, table });
   };
   const read = <T extends Table>(table: T, columns?: readonly NameIn<T>[]): BatchOf<T> | undefined => {
     if (!node.tables.has(table.name)) return undefined;
     const batch = readDefined(node, table, columns === undefined ? {} : { columns });
-    for (const damage of batch.damage) tell(damage, table.name);
+    for (const damage of batch.damage) reportDamage(damage, table.name);
     return batch;
   };
   const began = recordingBegan(node.agent, job);
@@ -144,7 +144,7 @@ function readNode(node: NodeRecording, job: ProcessJob, facts: Job, options: Opt
       ticked ??= { end: summariseNode(node, { tables: [agentTable.name] }).tables.get(agentTable.name)?.end };
       return ticked.end;
     };
-    const sealed = sealedSeries(node, tell)?.map((series) => ({
+    const sealed = sealedSeries(node, reportDamage)?.map((series) => ({
       ...series,
       end: lastAlive(series.texts.state, series.end, lastTick),
     }));
@@ -163,7 +163,7 @@ function readNode(node: NodeRecording, job: ProcessJob, facts: Job, options: Opt
 /** What seal left of the samples of each process; undefined when there is more than that, or it leaves processes out. */
 function sealedSeries(
   node: NodeRecording,
-  tell: (damage: Damage, table: string) => void,
+  reportDamage: (damage: Damage, table: string) => void,
 ): readonly SeriesOf<typeof processTable>[] | undefined {
   const { name } = processTable;
   const files = node.tables.get(name);
@@ -171,7 +171,7 @@ function sealedSeries(
   const { tables, damage } = summariseNode(node, { tables: [name] });
   const sampled = tables.get(name);
   if (sampled === undefined || sampled.series.length < sampled.series_total) return undefined;
-  for (const each of damage) tell(each, name);
+  for (const each of damage) reportDamage(each, name);
   return sampled.series;
 }
 

@@ -7,7 +7,7 @@ import { plainWords, programName, scriptWord } from './program.ts';
 /** Arguments with blanks, quotes and flags in any order. */
 const args = fc
   .array(fc.constantFrom('-c', '-e', '--fast', 'make', 'a/b.sh', "'two words'", "'", "\\'", '\\', "$'\\xff'", '', ' '))
-  .map((words) => words.join(' '));
+  .map((commandWords) => commandWords.join(' '));
 
 test('plain words are all words of the arguments, without quotes and blanks', () => {
   fc.assert(

@@ -45,6 +45,6 @@ export function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { k
 
 /** Its highest resident set. */
 export function processPeak(material: Material, node: NodeMaterial, series: ProcessSeries): number | undefined {
-  const { rss_peak_bytes: mark, rss_bytes: seen } = series.columns;
-  return peakMemory(mark, seen, isEarlier(material, node, series));
+  const { rss_peak_bytes: mark, rss_bytes: sampledMemory } = series.columns;
+  return peakMemory(mark, sampledMemory, isEarlier(material, node, series));
 }

@@ -75,9 +75,9 @@ export function samplesOfBatch(
       for (let row = to - 1; row >= from; row--) if (texts.codes[row] !== 0) return texts.values[texts.codes[row]!]!;
       return '';
     };
-    const seen = (column: SampledNumber): Seen | undefined => seenIn(batch.numbers.get(column), from, to);
+    const extentOf = (column: SampledNumber): Seen | undefined => seenIn(batch.numbers.get(column), from, to);
     const last = lastAlive(text('state'), batch.time[to - 1]!, lastTick);
-    found.push(sampled(text, seen, batch.time[from]!, last, began, batch.interval_seconds ?? Number.NaN));
+    found.push(sampled(text, extentOf, batch.time[from]!, last, began, batch.interval_seconds ?? Number.NaN));
   }
   return found;
 }
@@ -106,9 +106,9 @@ export function samplesOfStatistics(
   intervalSeconds: number,
 ): SampledProcess[] {
   return all.map(({ keys, texts, columns, start, end }) => {
-    const words = { ...texts, ...keys };
+    const textsAndKeys = { ...texts, ...keys };
     return sampled(
-      (column) => words[column] ?? '',
+      (column) => textsAndKeys[column] ?? '',
       (column) => columns[column],
       start,
       end,
@@ -120,7 +120,7 @@ export function samplesOfStatistics(
 
 function sampled(
   text: (column: SampledText) => string,
-  seen: (column: SampledNumber) => Seen | undefined,
+  extentOf: (column: SampledNumber) => Seen | undefined,
   first: number,
   end: number,
   began: number,
@@ -132,15 +132,15 @@ function sampled(
   const metrics = new Map<ProcessMetric, number>();
   const earlier = new Map<string, number>();
   for (const [column, metric, factor] of SAMPLED_METRICS) {
-    const found = seen(column);
+    const found = extentOf(column);
     if (found === undefined) continue;
     const value = counted(found, older, once);
     if (value !== undefined) metrics.set(metric, value * factor);
     if (older) earlier.set(metric, Math.max(0, found.last - (value ?? 0)) * factor);
   }
-  const peak = peakMemory(seen('rss_peak_bytes'), seen('rss_bytes'), older);
+  const peak = peakMemory(extentOf('rss_peak_bytes'), extentOf('rss_bytes'), older);
   if (peak !== undefined) metrics.set('rssmax', peak / 1024);
-  const cpu = seen('cpu')?.last;
+  const cpu = extentOf('cpu')?.last;
   if (cpu !== undefined) metrics.set('processor', cpu);
   return {
     pid: Number(text('pid')),
@@ -151,9 +151,9 @@ function sampled(
     command: text('command'),
     user: text('user'),
     allowedCpus: text('allowed_cpus'),
-    ppid: seen('ppid')?.last ?? Number.NaN,
-    uid: seen('uid')?.last ?? Number.NaN,
-    threads: seen('threads')?.max ?? Number.NaN,
+    ppid: extentOf('ppid')?.last ?? Number.NaN,
+    uid: extentOf('uid')?.last ?? Number.NaN,
+    threads: extentOf('threads')?.max ?? Number.NaN,
     metrics,
     earlier,
   };

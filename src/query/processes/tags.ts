@@ -7,12 +7,12 @@ export const parseTags = (text: string): Tags => new Map(tagPairs(text));
 
 /** The same for many processes, which share few different texts. */
 export function tagReader(): (text: string) => Tags {
-  const known = new Map<string, Tags>();
+  const tagsByText = new Map<string, Tags>();
   return (text) => {
-    let tags = known.get(text);
+    let tags = tagsByText.get(text);
     if (tags === undefined) {
       tags = parseTags(text);
-      known.set(text, tags);
+      tagsByText.set(text, tags);
     }
     return tags;
   };

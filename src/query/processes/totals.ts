@@ -21,14 +21,14 @@ export function metricTotals(set: CountedProcesses, members: ArrayLike<number>):
 /** NaN when nothing is known. */
 export function sumOf(values: Float64Array, members: ArrayLike<number>): number {
   let total = 0;
-  let known = false;
+  let hasValue = false;
   for (let k = 0; k < members.length; k++) {
     const value = values[members[k]!]!;
     if (Number.isNaN(value)) continue;
     total += value;
-    known = true;
+    hasValue = true;
   }
-  return known ? total : Number.NaN;
+  return hasValue ? total : Number.NaN;
 }
 
 function highestOf(values: Float64Array, members: ArrayLike<number>): number {

@@ -104,10 +104,10 @@ test('what the kernel counted for the children of a rank after they had written 
   const metrics = (user: number, system: number, cutime: number, cstime: number) => ({
     metrics: { usertime: user * 1e6, systemtime: system * 1e6, cutime: cutime * 1e6, cstime: cstime * 1e6 },
   });
-  const ranks = (...told: Told[]) => {
+  const ranks = (...processRows: Told[]) => {
     const set = testSet([
       { pid: 10, from: 0, to: 10, exename: 'mpirun' },
-      ...told,
+      ...processRows,
       ompi(12, 1, { cpu: 1, ...metrics(1, 0, 0, 0) }),
     ]);
     const { user_seconds, system_seconds, cpu_seconds } = ranksOf(set)[0]!.ranks[0]!;

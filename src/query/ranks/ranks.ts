@@ -137,12 +137,12 @@ function peakOf(set: ProcessSet, rows: readonly number[]): number {
   const peaks = set.metrics.get('rssmax' satisfies ProcessMetric);
   if (peaks === undefined) return Number.NaN;
   const measured = rows.filter((i) => !Number.isNaN(peaks[i]!));
-  const lives = [...Map.groupBy(measured, (i) => set.process[i]!).values()].map((images) => ({
+  const lifetimes = [...Map.groupBy(measured, (i) => set.process[i]!).values()].map((images) => ({
     start: smallest(images.map((i) => set.start[i]!)),
     end: greatest(images.map((i) => set.end[i]! || set.start[i]!)),
     peak: greatest(images.map((i) => peaks[i]!)) * 1024,
   }));
-  return peakTogether(lives) ?? Number.NaN;
+  return peakTogether(lifetimes) ?? Number.NaN;
 }
 
 /** Of what is known; NaN when nothing is. */
@@ -156,6 +156,6 @@ function sumOf(rows: readonly number[], value: (i: number) => number): number {
 }
 
 function greatestKnown(values: readonly number[]): number {
-  const known = values.filter((value) => !Number.isNaN(value));
-  return known.length === 0 ? Number.NaN : greatest(known);
+  const numbers = values.filter((value) => !Number.isNaN(value));
+  return numbers.length === 0 ? Number.NaN : greatest(numbers);
 }

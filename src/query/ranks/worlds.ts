@@ -38,10 +38,10 @@ const WHOLE = /^\d{1,9}$/;
 const NO_STEPS: readonly string[] = ['', 'batch', 'extern', 'interactive'];
 
 /** The ranks of all jobs of a set, by the world that they belong to, in the order of their start. */
-export function worldsOf(set: ProcessSet, known?: readonly Step[]): WorldProcesses[] {
+export function worldsOf(set: ProcessSet, knownSteps?: readonly Step[]): WorldProcesses[] {
   const isRank = rankTest(set);
   if (!set.rank.some((_, i) => isRank(i))) return [];
-  const steps = stepsOf(set, known);
+  const steps = stepsOf(set, knownSteps);
   const roots = rootsOf(set, steps, isRank);
   const groups = new Map<string, LocalGroup>();
   for (let i = 0; i < set.length; i++) {

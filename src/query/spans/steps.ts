@@ -12,10 +12,10 @@ export const numberOf = (step: Step): string => step.id.slice(step.id.lastIndexO
  * The step of each process: its own, or that of whoever started it in an environment without any. A job that was submitted
  * from a step of another has the variables of that one: then the process that has them first did not live with the step.
  */
-export function stepsOf(set: ProcessSet, known?: readonly Step[]): string[] {
-  const byNumber = new Map(known?.map((step) => [numberOf(step), step]));
+export function stepsOf(set: ProcessSet, knownSteps?: readonly Step[]): string[] {
+  const byNumber = new Map(knownSteps?.map((step) => [numberOf(step), step]));
   const livedWith = (i: number): boolean => {
-    if (known === undefined) return true;
+    if (knownSteps === undefined) return true;
     const { start = Number.NaN, end = Number.NaN } = byNumber.get(set.step[i]!) ?? { start: Number.POSITIVE_INFINITY };
     // the end of one that did not tell of it is when it was sampled last, or later
     const ended = isExact(set, i) ? set.end[i]! : Number.NaN;
@@ -68,9 +68,9 @@ export interface StepOwner {
   mayOwn(began: number): boolean;
 }
 
-export function stepOwner(set: ProcessSet, known: readonly Step[] | undefined, id: string): StepOwner {
-  const steps = stepsOf(set, known);
-  const asked = known?.find((each) => numberOf(each) === id);
+export function stepOwner(set: ProcessSet, knownSteps: readonly Step[] | undefined, id: string): StepOwner {
+  const steps = stepsOf(set, knownSteps);
+  const asked = knownSteps?.find((each) => numberOf(each) === id);
   const span = asked && recordedStep(set, steps, asked);
   // a task may wait for the others before it becomes the program that it is to be
   const first = span === undefined ? (asked?.start ?? Number.NaN) - SCHEDULER_CLOCK : span.from - SAMPLE_CLOCK;

@@ -104,8 +104,8 @@ async function runsInStore(store: Store, id: string, now: number): Promise<Liste
 const keyOf = (labels: Labels): string => JOB_LABELS.map((name) => labels[name] ?? '').join('\n');
 
 /** What is known of a job. Old series do not say whose they are. */
-function ofJob<T>(known: ReadonlyMap<string, T>, labels: Labels): T | undefined {
-  return known.get(keyOf(labels)) ?? known.get(keyOf({ ...labels, user: '' }));
+function ofJob<T>(byJob: ReadonlyMap<string, T>, labels: Labels): T | undefined {
+  return byJob.get(keyOf(labels)) ?? byJob.get(keyOf({ ...labels, user: '' }));
 }
 
 /** For each job the answer with the greatest value: what was said last counts. */
@@ -113,10 +113,10 @@ function newestOf(answers: readonly SeriesValue[]): Map<string, SeriesValue> {
   const found = new Map<string, SeriesValue>();
   for (const answer of answers) {
     const key = keyOf(answer.labels);
-    const known = found.get(key);
+    const newest = found.get(key);
     // nodes that end one after the other say so in the same moment
-    const later = known === undefined ? true : answer.value - known.value;
-    if (later === true || later > 0 || (later === 0 && known!.labels.state === 'running')) found.set(key, answer);
+    const later = newest === undefined ? true : answer.value - newest.value;
+    if (later === true || later > 0 || (later === 0 && newest!.labels.state === 'running')) found.set(key, answer);
   }
   return found;
 }

@@ -85,12 +85,12 @@ async function noSuchJob(store: Store, id: string, now: number): Promise<Fault> 
       hint: 'a report needs what an agent or hub pushes (victoria.url); what was only scraped lacks it',
     });
   }
-  const known = await jobIds(store, now);
-  const meant = suggest(id, known);
+  const jobIdsInStore = await jobIds(store, now);
+  const meant = suggest(id, jobIdsInStore);
   return new Fault(`${store.name} knows no job ${id}`, {
     exit: 2,
     hint:
-      known.length === 0
+      jobIdsInStore.length === 0
         ? 'it has no job at all that Tacho pushed: is it the right store, and does its -retentionPeriod reach so far back?'
         : meant === undefined
           ? `it may be older than the store keeps (-retentionPeriod); tacho list --store ${store.name} shows what is there`
@@ -227,11 +227,11 @@ function jobsOf(store: Store, answers: readonly SeriesValue[], now: number): Sto
     const alike = jobs.get(whose) ?? [];
     jobs.set(whose, alike);
     // an id that was used again years later is another job; nodes may differ by a little on when theirs began
-    const [known] = alike
+    const [existingEntry] = alike
       .filter((other) => sameJob(other.job, job) && !other.nodes.has(node))
       .sort((a, b) => Math.abs(a.job.start - job.start) - Math.abs(b.job.start - job.start));
-    const entry = known ?? { job, nodes: new Map(), labels };
-    if (known === undefined) alike.push(entry);
+    const entry = existingEntry ?? { job, nodes: new Map(), labels };
+    if (existingEntry === undefined) alike.push(entry);
     else entry.job = mergeJobs(entry.job, job);
     const agent = agents.get(`${node}\n${whose}`)?.find((each) => overlap(each.value, job))?.value;
     const found: NodeRecording = { name: node, folder: '', tables: new Map() };

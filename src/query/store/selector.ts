@@ -4,8 +4,8 @@ import type { Job } from '../../recording/folder/job.ts';
 export const quoted = (text: string): string => JSON.stringify(text);
 
 /** Exactly one of these, as a regular expression. */
-export function oneOf(words: readonly string[]): string {
-  return words.map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|');
+export function oneOf(alternatives: readonly string[]): string {
+  return alternatives.map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|');
 }
 
 export interface Which {

@@ -24,8 +24,8 @@ function ofMachine(value: number | undefined): Share | undefined {
 export function cpusOn(material: Material, node: NodeMaterial): Share | undefined {
   const { job } = material;
   const facts = node.agent?.facts;
-  const told = job.per_node?.[node.node]?.cpus ?? (job.nodes.length === 1 ? job.asked.cpus : undefined);
-  if (told !== undefined) return { value: told, source: 'asked' };
+  const askedCpus = job.per_node?.[node.node]?.cpus ?? (job.nodes.length === 1 ? job.asked.cpus : undefined);
+  if (askedCpus !== undefined) return { value: askedCpus, source: 'asked' };
   const quota = cgroupAround(node, cgroupTable.col.cpu_limit)?.max;
   const allowed = Math.min(facts?.allowed_cpus ?? Number.POSITIVE_INFINITY, quota ?? Number.POSITIVE_INFINITY);
   if (facts !== undefined && allowed < facts.cpus) return { value: allowed, source: 'limit' };
@@ -38,9 +38,9 @@ export function cpusOn(material: Material, node: NodeMaterial): Share | undefine
 export function memoryOn(material: Material, node: NodeMaterial): Share | undefined {
   const { job } = material;
   const facts = node.agent?.facts;
-  const told =
+  const askedBytes =
     job.per_node?.[node.node]?.memory_bytes ?? even(job.asked.memory_bytes, job.asked.nodes ?? job.nodes.length);
-  if (told !== undefined) return { value: told, source: 'asked' };
+  if (askedBytes !== undefined) return { value: askedBytes, source: 'asked' };
   const limit = cgroupOf(node, cgroupTable.col.memory_limit_bytes)?.max ?? facts?.memory_limit_bytes;
   if (facts !== undefined && limit !== undefined && limit < facts.memory_bytes)
     return { value: limit, source: 'limit' };

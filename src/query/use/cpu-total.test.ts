@@ -165,15 +165,15 @@ test('of a job whose agent came after its end nobody knows the CPU time, in a st
 
 test('from a store, too, a peak after the last sample of the cgroup is taken from what the process told', () => {
   const memory = (time: number, range?: Material['range']): unknown => {
-    const told = { count: 1, max: 200, max_time: time } as Statistics;
-    const seen = { count: 3, missing: 0, max: 2 } as Statistics;
-    const cgroup = { start: 0, end: 2e6, keys: { cgroup: '.' }, columns: { memory_current_bytes: seen } };
+    const peakStatistics = { count: 1, max: 200, max_time: time } as Statistics;
+    const sampleStatistics = { count: 3, missing: 0, max: 2 } as Statistics;
+    const cgroup = { start: 0, end: 2e6, keys: { cgroup: '.' }, columns: { memory_current_bytes: sampleStatistics } };
     const node = {
       node: 'c1',
       agent: { scope: { members: 'cgroup' } },
       tables: new Map<string, unknown>([
         ['cgroup', { series: [cgroup] }],
-        ['process_total', { series: [{ keys: {}, columns: { told_peak_bytes: told } }] }],
+        ['process_total', { series: [{ keys: {}, columns: { told_peak_bytes: peakStatistics } }] }],
       ]),
     } as unknown as NodeMaterial;
     const job = { nodes: ['c1'], start: 0, interval_seconds: 1 };

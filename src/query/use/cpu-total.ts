@@ -58,8 +58,8 @@ export function wholeCpu(material: Material, node: NodeMaterial): CpuUse | undef
   const recorded = recordedCpu(material, node);
   const sampled = processSeries(node);
   const added = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
-  const seen = added === 0 && areSeenOnce(material, node, sampled) ? undefined : added;
-  const least = recorded?.seconds ?? seen ?? 0;
+  const sampledSeconds = added === 0 && areSeenOnce(material, node, sampled) ? undefined : added;
+  const least = recorded?.seconds ?? sampledSeconds ?? 0;
   const ends = recorded === undefined || recorded.source === 'processes' ? 0 : ownEnds(material, node);
   const exact = wait4Of(material, node, least, ends);
   const usage = cgroupOf(node, cgroupTable.col.usage_us);
@@ -82,7 +82,7 @@ export function wholeCpu(material: Material, node: NodeMaterial): CpuUse | undef
   const reaped = isSampled ? reapedSeconds(material, node, sampled) : 0;
   if (recorded !== undefined) counts.push({ ...recorded, seconds: recorded.seconds + reaped });
   const addedUp = processTotal(material, node);
-  const sampledOnly = seen === undefined && reaped === 0 ? undefined : (seen ?? 0) + reaped;
+  const sampledOnly = sampledSeconds === undefined && reaped === 0 ? undefined : (sampledSeconds ?? 0) + reaped;
   const processes = addedUp ?? sampledOnly ?? (hadNoProcesses(material, node) ? 0 : undefined);
   // the sum in a store does not tell which of them were recorded to their end
   const { written = [], not_stored = [] } = node.agent ?? {};
@@ -146,9 +146,9 @@ export function hasWholeCgroup({ job }: Material, node: NodeMaterial, usage: Fig
 }
 
 /** A cgroup may be gone before its last sample, or be there after the first processes: then these tell more. */
-function moreOf(best: CpuUse | undefined, told: CpuUse | undefined): CpuUse | undefined {
-  if (best?.source !== 'cgroup' || !((told?.seconds ?? 0) > best.seconds * 1.01)) return best;
-  return best.rate_max === undefined ? told : { ...told!, rate_max: best.rate_max };
+function moreOf(best: CpuUse | undefined, reportedUse: CpuUse | undefined): CpuUse | undefined {
+  if (best?.source !== 'cgroup' || !((reportedUse?.seconds ?? 0) > best.seconds * 1.01)) return best;
+  return best.rate_max === undefined ? reportedUse : { ...reportedUse!, rate_max: best.rate_max };
 }
 
 /**
@@ -168,19 +168,19 @@ const cameAfter = ({ job }: Material, { agent }: NodeMaterial): boolean =>
   (agent?.first_sample ?? Number.NaN) > job.end!;
 
 /** Whether processes were looked for on this node in every tick, and the job had none there. */
-function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
-  const { node, agent, tables } = seen;
+function hadNoProcesses(material: Material, nodeMaterial: NodeMaterial): boolean {
+  const { node, agent, tables } = nodeMaterial;
   const { job, unread = [], leftOut } = material;
   if (agent === undefined || agent.ticks === 0 || agent.scope.members === 'node') return false;
   // a store leaves out small ones
   if (leftOut !== undefined) return false;
-  if (cameAfter(material, seen)) return false;
+  if (cameAfter(material, nodeMaterial)) return false;
   // somebody told the agent of the job, and there is no scheduler whose variable its processes would have
-  if ((agent.service === true && job.scheduler === 'none') || isUnseen(material, seen)) return false;
+  if ((agent.service === true && job.scheduler === 'none') || isUnseen(material, nodeMaterial)) return false;
   const sought = agent.tables.some((table) => table.name === processTable.name);
   const lost = unread.flatMap((u) => (u.node === node ? u.table : []));
   const failed = [...agent.unmeasured.map((note) => note.table), ...lost];
-  if (!sought || failed.includes(processTable.name) || (hasOwnCgroup(seen) && lost.includes(cgroupTable.name)))
+  if (!sought || failed.includes(processTable.name) || (hasOwnCgroup(nodeMaterial) && lost.includes(cgroupTable.name)))
     return false;
   // an agent that died may have written rows which its last record does not know of
   const newest = largest([...tables.values()].map(({ end }) => end));
@@ -197,9 +197,9 @@ function coarselyTold({ processes }: Material, sampled: number): number {
 }
 
 /** From process records, and from samples for those that left none. */
-function recordedCpu(material: Material, seen: NodeMaterial): CpuUse | undefined {
+function recordedCpu(material: Material, nodeMaterial: NodeMaterial): CpuUse | undefined {
   const { processes, job } = material;
-  const { node, agent } = seen;
+  const { node, agent } = nodeMaterial;
   if (processes === undefined) return undefined;
   let spent: number | undefined;
   let whole = 0;
@@ -214,7 +214,7 @@ function recordedCpu(material: Material, seen: NodeMaterial): CpuUse | undefined
       partly++;
   }
   if (spent === undefined) return undefined;
-  if (spent === 0 && whole === 0 && areSeenOnce(material, seen, processSeries(seen))) return undefined;
+  if (spent === 0 && whole === 0 && areSeenOnce(material, nodeMaterial, processSeries(nodeMaterial))) return undefined;
   const source = whole === 0 ? 'processes' : partly === 0 ? 'records' : 'records and samples';
   // what they recorded after their agent was killed, the next one has taken over
   const all = source === 'records' && agent?.end_reason === KILLED;

@@ -137,11 +137,12 @@ export function userCurve(whole: Material, node: NodeMaterial): Curve | undefine
   if (user !== undefined && system !== undefined) return shareOf(all, user.curve, system.curve, user.moments);
   const { user_seconds = Number.NaN, system_seconds = 0 } = whole.job.usage ?? {};
   const usual = user_seconds / (user_seconds + system_seconds);
-  const told = processCurves(whole, node).filter(({ inUser }) => !Number.isNaN(inUser));
-  if (told.length === 0) return Number.isNaN(usual) ? undefined : times(all, usual);
-  const ends = told.map(({ to }) => to).sort((a, b) => a - b);
+  const curvesInUser = processCurves(whole, node).filter(({ inUser }) => !Number.isNaN(inUser));
+  if (curvesInUser.length === 0) return Number.isNaN(usual) ? undefined : times(all, usual);
+  const ends = curvesInUser.map(({ to }) => to).sort((a, b) => a - b);
   const moments = ends.filter((_, i) => i % Math.ceil(ends.length / SHARE_MOMENTS) === 0);
-  const share = (of: (inUser: number) => number): Curve => sumOf(told.map((one) => times(one, of(one.inUser))))!;
+  const share = (of: (inUser: number) => number): Curve =>
+    sumOf(curvesInUser.map((one) => times(one, of(one.inUser))))!;
   return shareOf(
     all,
     share((user) => user),
@@ -178,11 +179,11 @@ function processesCurve(material: Material, node: NodeMaterial, wanted: number):
     const moments = [...new Set(sampled.flatMap(({ times }) => times))].sort((a, b) => a - b);
     if (reaped !== undefined) curves.push(own === undefined ? reaped : minus(reaped, own, moments));
   }
-  const seen = total(sumOf(curves)!);
-  if (seen >= wanted) return scaled(sumOf(curves)!, wanted);
+  const sampledTotal = total(sumOf(curves)!);
+  if (sampledTotal >= wanted) return scaled(sumOf(curves)!, wanted);
   const tails = sumOf(tailsOf(processes));
-  const atTails = tails === undefined ? 0 : Math.min(wanted - seen, total(tails));
+  const atTails = tails === undefined ? 0 : Math.min(wanted - sampledTotal, total(tails));
   if (atTails > 0) curves.push(scaled(tails!, atTails));
-  curves.push(even(job.start, job.end ?? now, wanted - seen - atTails));
+  curves.push(even(job.start, job.end ?? now, wanted - sampledTotal - atTails));
   return sumOf(curves)!;
 }

@@ -135,7 +135,7 @@ export function sumOf(curves: readonly Curve[]): Curve | undefined {
     from = Math.min(from, curve.from);
     to = Math.max(to, curve.to);
   }
-  const known = (way: 'next' | 'previous') => (time: number) =>
+  const valueAt = (way: 'next' | 'previous') => (time: number) =>
     curves.reduce(
       (moment, curve) => (curve.from < moment && moment < curve.to ? curve[way](moment) : moment),
       Math.min(Math.max(time, from), to),
@@ -149,8 +149,8 @@ export function sumOf(curves: readonly Curve[]): Curve | undefined {
       return sum;
     },
     bounds: (time) => addUp(curves.map((curve) => curve.bounds(time))),
-    next: known('next'),
-    previous: known('previous'),
+    next: valueAt('next'),
+    previous: valueAt('previous'),
   };
   return curves.length < MANY ? plain : sumOfMany(curves, plain);
 }
@@ -218,11 +218,11 @@ const SAME = 0.05;
 /** A curve that goes, between the first and the last of these moments, like a finer count of nearly the same. */
 export function inside(curve: Curve, fine: Curve, moments: ArrayLike<number>): Curve {
   const [first, last] = [moments[0] ?? Number.NaN, moments[moments.length - 1] ?? Number.NaN];
-  const [begin, seen] = [curve.at(first), fine.at(first)];
-  const factor = (curve.at(last) - begin) / (fine.at(last) - seen);
+  const [begin, fineBegin] = [curve.at(first), fine.at(first)];
+  const factor = (curve.at(last) - begin) / (fine.at(last) - fineBegin);
   if (!(Math.abs(factor - 1) < SAME)) return curve;
   const isInside = (time: number): boolean => time > first && time < last;
-  const like = (used: number): number => begin + (used - seen) * factor;
+  const like = (used: number): number => begin + (used - fineBegin) * factor;
   return {
     ...curve,
     at: (time) => (isInside(time) ? like(fine.at(time)) : curve.at(time)),

@@ -16,14 +16,14 @@ interface Sampled {
 
 /** Seconds `from` to `to` of a job of 100 that is sampled every 10 s; `rssmax` of records is in MiB. */
 function memory(
-  told: readonly (Told & { rssmax: number })[],
+  processRows: readonly (Told & { rssmax: number })[],
   sampled: Record<number, Sampled>,
   from: number,
   to: number,
 ) {
   const later = (seconds: number): number => seconds + (START - BEGAN) / 1e6;
   const processes = testSet(
-    told.map(({ rssmax, ...one }) => ({
+    processRows.map(({ rssmax, ...one }) => ({
       ...one,
       from: later(one.from!),
       to: later(one.to!),
@@ -39,9 +39,9 @@ function memory(
         rows: [first, last],
       },
     ]) => {
-      const seen = { start: START + first * 1e6, end: START + last * 1e6, samples: (last - first) / 10 + 1 };
-      const columns = { rss_bytes: level(seen, rss * MIB), rss_peak_bytes: level(seen, rss * MIB) };
-      return series(seen, { pid, start: String(START / 1000 + start * 1000) }, columns);
+      const sampledSpan = { start: START + first * 1e6, end: START + last * 1e6, samples: (last - first) / 10 + 1 };
+      const columns = { rss_bytes: level(sampledSpan, rss * MIB), rss_peak_bytes: level(sampledSpan, rss * MIB) };
+      return series(sampledSpan, { pid, start: String(START / 1000 + start * 1000) }, columns);
     },
   );
   const record = agent('c1', span(100, 10), { scope: { members: 'tree' }, interval_seconds: 10 });
@@ -82,7 +82,7 @@ test('processes that lived together only beside the part are not added up', () =
 
 test('one that was sampled in the part has what it had then, and what it came to before it ended', () => {
   const long = { pid: 2, from: 1, to: 99, cpu: 1, rssmax: 80 };
-  const seen: Sampled = { start: 1, rss: 10, rows: [40, 60] };
-  assert.deepEqual(memory([long], { 2: seen }, 40, 62), [10, 'process']);
-  assert.deepEqual(memory([{ ...long, to: 65 }], { 2: seen }, 40, 70), [80, 'process']);
+  const sampledProcess: Sampled = { start: 1, rss: 10, rows: [40, 60] };
+  assert.deepEqual(memory([long], { 2: sampledProcess }, 40, 62), [10, 'process']);
+  assert.deepEqual(memory([{ ...long, to: 65 }], { 2: sampledProcess }, 40, 70), [80, 'process']);
 });

@@ -57,14 +57,14 @@ function makeTruth(material: Material, node: NodeMaterial): MemoryTruth {
   set('cgroup_file_max', cgroupOf(node, cgroupTable.col.memory_file_bytes)?.max);
   const part = partMemoryOf(material, node);
   const recorded = recordedLives(material, node);
-  const lives = part?.lives ?? sampledLives(material, node, recorded);
+  const lifetimes = part?.lives ?? sampledLives(material, node, recorded);
   // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
   const total =
     material.range === undefined ? ifFinite(columnOf(node, processTotalTable.col.peak_bytes)?.max) : undefined;
   // each may lack processes: sampling those that come and go, records those that were killed
-  const added = (): number | undefined => largest([peakTogether(timed(material, recorded)), peakTogether(lives)]);
+  const added = (): number | undefined => largest([peakTogether(timed(material, recorded)), peakTogether(lifetimes)]);
   set('process_peaks_sum', total ?? added());
-  const sure = part === undefined ? [...recorded, ...lives].map(({ peak }) => peak) : [part.largest];
+  const sure = part === undefined ? [...recorded, ...lifetimes].map(({ peak }) => peak) : [part.largest];
   set('process_peak_max', largest([exactPeak(material), ...sure]));
   set('process_pss_max', columnOf(node, processMemoryTable.col.pss_bytes)?.max);
   set('process_shared_max', columnOf(node, processMemoryTable.col.shared_bytes)?.max);
@@ -130,16 +130,16 @@ function unseenPeak(material: Material, node: NodeMaterial): number | undefined 
   const { processes, range, leftOut } = material;
   const last = memorySeen(material, node);
   const isStore = leftOut !== undefined && range === undefined;
-  const told = isStore ? columnOf(node, processTotalTable.col.told_peak_bytes) : undefined;
+  const reportedPeak = isStore ? columnOf(node, processTotalTable.col.told_peak_bytes) : undefined;
   if (last === undefined) return undefined;
-  if (told !== undefined && told.max_time > last) return told.max;
+  if (reportedPeak !== undefined && reportedPeak.max_time > last) return reportedPeak.max;
   const sampled = new Map(processSeries(node).map((series) => [sampleKey(series.keys.pid, series.keys.start), series]));
   const isMarked = range !== undefined || cgroupMark(material, node) !== undefined;
   const unseen = recordedLives(material, node).filter(({ row, end, peak }) => {
     if (isMarked && !(end > last)) return false;
     const series = sampled.get(sampleKeyAt(processes!, row));
-    const seen = series && processPeak(material, node, series);
-    return seen === undefined || peak > seen * HIGHER_PEAK;
+    const sampledPeak = series && processPeak(material, node, series);
+    return sampledPeak === undefined || peak > sampledPeak * HIGHER_PEAK;
   });
   return largest(unseen.map(({ peak }) => peak));
 }
@@ -160,18 +160,19 @@ interface RecordedLife extends Life {
 /** What is known of processes of a node by their records, and by samples of those that left none. */
 function recordedLives({ processes: set }: Material, { node }: NodeMaterial): RecordedLife[] {
   const peaks = set?.metrics.get(processEndTable.col.rssmax.name);
-  const lives: RecordedLife[] = [];
+  const recordedLifetimes: RecordedLife[] = [];
   for (let row = 0; row < (peaks?.length ?? 0); row++) {
     const peak = peaks![row]! * 1024;
-    if (set!.node[row] === node && peak > 0) lives.push({ row, start: set!.start[row]!, end: set!.end[row]!, peak });
+    if (set!.node[row] === node && peak > 0)
+      recordedLifetimes.push({ row, start: set!.start[row]!, end: set!.end[row]!, peak });
   }
-  return lives;
+  return recordedLifetimes;
 }
 
 /** Those of which it is known when they were alive. */
-function timed(material: Material, lives: readonly RecordedLife[]): Life[] {
+function timed(material: Material, recordedLifetimes: readonly RecordedLife[]): Life[] {
   const { processes: set } = material;
-  return lives
+  return recordedLifetimes
     .map(({ row, start, end, peak }) => ({
       start,
       end: isExact(set!, row) ? end : lastSampledAlive(material, start, end),
@@ -207,10 +208,10 @@ function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | unde
   const sampled = sampledInPart(node, part).map((series): Life => {
     const { keys, start, end, columns } = series;
     const record = part.recorded.get(sampleKey(keys.pid, keys.start));
-    const seen = largest([columns.rss_peak_bytes?.max, columns.rss_bytes?.max]);
+    const sampledPeak = largest([columns.rss_peak_bytes?.max, columns.rss_bytes?.max]);
     const last = record !== undefined && record.end <= to ? recorded.get(record.row)?.peak : undefined;
     // what it came to after its last sample, by its record
-    const later = seen !== undefined && last! > seen * HIGHER_PEAK ? last : undefined;
+    const later = sampledPeak !== undefined && last! > sampledPeak * HIGHER_PEAK ? last : undefined;
     // rows beside the part stand for what lies in it
     const begin = Math.max(from, record?.begin ?? start);
     const ended = Math.min(to, record?.end ?? lastSampledAlive(material, start, end));
@@ -220,15 +221,19 @@ function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | unde
       peak: largest([processPeak(material, node, series), later]),
     };
   });
-  const told = [...part.byRecord.keys()].flatMap((row) => recorded.get(row) ?? []);
-  const inside = told.filter(({ start, end }) => start >= from - KERNEL_CLOCK && end <= to);
-  const cut = told.map(({ start, end, peak }) => ({ start: Math.max(start, from), end: Math.min(end, to), peak }));
+  const recordedInPart = [...part.byRecord.keys()].flatMap((row) => recorded.get(row) ?? []);
+  const inside = recordedInPart.filter(({ start, end }) => start >= from - KERNEL_CLOCK && end <= to);
+  const cut = recordedInPart.map(({ start, end, peak }) => ({
+    start: Math.max(start, from),
+    end: Math.min(end, to),
+    peak,
+  }));
   return { lives: [...sampled, ...cut], largest: largest([...sampled, ...inside].map(({ peak }) => peak)) };
 }
 
 /** The most that the peaks of processes which lived at the same time add up to. */
-export function peakTogether(lives: readonly Life[]): number | undefined {
-  const begun = lives.filter(({ peak }) => peak !== undefined).sort((a, b) => a.start - b.start);
+export function peakTogether(lifetimes: readonly Life[]): number | undefined {
+  const begun = lifetimes.filter(({ peak }) => peak !== undefined).sort((a, b) => a.start - b.start);
   const ended = begun.toSorted((a, b) => a.end - b.end);
   let now = 0;
   let gone = 0;

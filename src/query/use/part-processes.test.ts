@@ -7,14 +7,19 @@ import type { SampledCpu } from '../processes/sampled-cpu.ts';
 import { partProcessesOf } from './part-processes.ts';
 
 const LASTS = 100;
-const lived = span(LASTS);
-const c1 = node('c1', agent('c1', lived, { scope: { members: 'tree' } }), []);
+const lifetime = span(LASTS);
+const c1 = node('c1', agent('c1', lifetime, { scope: { members: 'tree' } }), []);
 
 /** Seconds that these processes used from second `from` to second `to` of a job of 100. */
-function used(told: readonly Told[], sampled: readonly SampledCpu[], from: number, to: number) {
+function used(processRows: readonly Told[], sampled: readonly SampledCpu[], from: number, to: number) {
   const later = (seconds: number): number => seconds + (START - BEGAN) / 1e6;
   const processes = testSet(
-    told.map((one) => ({ ...one, from: later(one.from!), birth: later(one.birth ?? one.from!), to: later(one.to!) })),
+    processRows.map((one) => ({
+      ...one,
+      from: later(one.from!),
+      birth: later(one.birth ?? one.from!),
+      to: later(one.to!),
+    })),
   );
   const range = { what: 'the time asked for', from: START + from * 1e6, to: START + to * 1e6 };
   const samples = new Map([['c1', { series: new Map(), processes: sampled, damage: [] }]]);
@@ -23,33 +28,33 @@ function used(told: readonly Told[], sampled: readonly SampledCpu[], from: numbe
   return part.known === 0 ? undefined : part;
 }
 
-function sample(pid: number, start: number, seen: readonly [when: number, used: number][]): SampledCpu {
+function sample(pid: number, start: number, points: readonly [when: number, used: number][]): SampledCpu {
   return {
     pid: String(pid),
     start: String(START / 1000 + start * 1000),
-    times: seen.map(([when]) => START + when * 1e6),
-    used: seen.map(([, seconds]) => seconds * 1e6),
+    times: points.map(([when]) => START + when * 1e6),
+    used: points.map(([, seconds]) => seconds * 1e6),
   };
 }
 
 test('what a process used on both sides of an edge lies between its start, its samples and its end', () => {
   const burn = { pid: 2, from: 10.5, to: 13.5, cpu: 2.4 };
-  const near = (told: readonly Told[], sampled: readonly SampledCpu[], from: number, to: number): number =>
-    Number(used(told, sampled, from, to)?.seconds.toFixed(6));
+  const near = (processRows: readonly Told[], sampled: readonly SampledCpu[], from: number, to: number): number =>
+    Number(used(processRows, sampled, from, to)?.seconds.toFixed(6));
   // nobody sampled it
   assert.deepEqual([near([burn], [], 0, 12), near([burn], [], 12, LASTS)], [1.2, 1.2]);
-  const seen = sample(2, 10.5, [
+  const burnSamples = sample(2, 10.5, [
     [11, 0.1],
     [12, 1.1],
   ]);
   const cuts = [0, 10.75, 11.5, 13, LASTS];
-  const parts = cuts.slice(1).map((to, i) => near([burn], [seen], cuts[i]!, to));
+  const parts = cuts.slice(1).map((to, i) => near([burn], [burnSamples], cuts[i]!, to));
   assert.deepEqual(parts, [0.05, 0.55, 1.15, 0.65]);
   // one that left no record counts as far as it was seen, and from its start
-  const killed = cuts.slice(1).map((to, i) => near([], [seen], cuts[i]!, to));
+  const killed = cuts.slice(1).map((to, i) => near([], [burnSamples], cuts[i]!, to));
   assert.deepEqual(killed, [0.05, 0.55, 0.5, Number.NaN]);
   // of one that is older than the recording only what it was seen to use is the job's
-  assert.equal(near([], [{ ...seen, start: String(START / 1000 - 60_000) }], 0, LASTS), 1);
+  assert.equal(near([], [{ ...burnSamples, start: String(START / 1000 - 60_000) }], 0, LASTS), 1);
 });
 
 test('a process that changed nothing has no row: what it used since was in the last interval before the next one', () => {
@@ -58,8 +63,8 @@ test('a process that changed nothing has no row: what it used since was in the l
     [31, 1.5],
   ]);
   assert.equal(used([], [late], 11, 30)?.seconds, 0);
-  const told = { pid: 3, from: 10, to: 31, cpu: 1.5 };
-  assert.equal(used([told], [{ ...late, times: late.times.slice(0, 1) }], 11, 30)?.seconds, 0);
+  const processRow = { pid: 3, from: 10, to: 31, cpu: 1.5 };
+  assert.equal(used([processRow], [{ ...late, times: late.times.slice(0, 1) }], 11, 30)?.seconds, 0);
 });
 
 test('a part in which no process lived has nothing to tell', () => {
@@ -83,25 +88,29 @@ const life = (pid: number) =>
       late: fc.double({ min: 0, max: 0.02, noNaN: true }),
     })
     .map(({ from, programs, isRecorded, isSampled, late }) => {
-      const told: Told[] = [];
+      const processRows: Told[] = [];
       let end = from;
       for (const { lasts, busy } of programs) {
-        told.push({ pid, birth: from, from: end, to: end + lasts, cpu: lasts * busy, ended: 'exec' });
+        processRows.push({ pid, birth: from, from: end, to: end + lasts, cpu: lasts * busy, ended: 'exec' });
         end += lasts;
       }
-      told.at(-1)!.ended = 'exit';
-      const seen: [number, number][] = [];
+      processRows.at(-1)!.ended = 'exit';
+      const points: [number, number][] = [];
       for (let tick = Math.ceil(from); tick < end; tick++) {
-        const sofar = told.map(
+        const sofar = processRows.map(
           (one) => one.cpu! * Math.min(1, Math.max(0, (tick - one.from!) / (one.to! - one.from!))),
         );
         // the kernel's clock of processes has steps of 10 ms
-        seen.push([tick + late, Math.ceil(sofar.reduce((a, b) => a + b, 0) * 100) / 100]);
+        points.push([tick + late, Math.ceil(sofar.reduce((a, b) => a + b, 0) * 100) / 100]);
       }
-      const whole = isRecorded ? told.reduce((sum, { cpu }) => sum + cpu!, 0) : isSampled ? (seen.at(-1)?.[1] ?? 0) : 0;
+      const whole = isRecorded
+        ? processRows.reduce((sum, { cpu }) => sum + cpu!, 0)
+        : isSampled
+          ? (points.at(-1)?.[1] ?? 0)
+          : 0;
       return {
-        told: isRecorded ? told : [],
-        sampled: isSampled && seen.length > 0 ? [sample(pid, from, seen)] : [],
+        told: isRecorded ? processRows : [],
+        sampled: isSampled && points.length > 0 ? [sample(pid, from, points)] : [],
         whole,
       };
     });
@@ -112,12 +121,12 @@ test('adjacent parts add up to the whole, wherever a job is cut', () => {
     .chain((n) => fc.tuple(...Array.from({ length: n }, (_, i) => life(i + 1))));
   const cuts = fc.array(fc.double({ min: 0, max: LASTS, noNaN: true }), { maxLength: 8 });
   fc.assert(
-    fc.property(jobs, cuts, (lives, between) => {
-      const told = lives.flatMap((one) => one.told);
-      const sampled = lives.flatMap((one) => one.sampled);
+    fc.property(jobs, cuts, (lifetimes, between) => {
+      const processRows = lifetimes.flatMap((one) => one.told);
+      const sampled = lifetimes.flatMap((one) => one.sampled);
       const edges = [0, ...between.toSorted((a, b) => a - b), LASTS];
-      const parts = edges.slice(1).map((to, i) => used(told, sampled, edges[i]!, to)?.seconds ?? 0);
-      const whole = lives.reduce((sum, one) => sum + one.whole, 0);
+      const parts = edges.slice(1).map((to, i) => used(processRows, sampled, edges[i]!, to)?.seconds ?? 0);
+      const whole = lifetimes.reduce((sum, one) => sum + one.whole, 0);
       assert.ok(parts.every((seconds) => seconds > -1e-9));
       const total = parts.reduce((sum, seconds) => sum + seconds, 0);
       assert.ok(Math.abs(total - whole) < 1e-5, `${parts.join(' + ')} = ${total}, not ${whole}`);

@@ -126,8 +126,8 @@ function programsIn(set: ProcessSet, curve: ProcessCpu, spans: Intervals): [row:
 function sampledIn({ range, job, now }: Material, node: NodeMaterial): Set<string> {
   const lasts = (range?.to ?? job.end ?? now) - (range?.from ?? job.start);
   const isLong = lasts >= 2e6 * (node.agent?.interval_seconds ?? job.interval_seconds);
-  const seen = seriesOf(node, processTable).filter(({ samples }) => isLong || samples > 0);
-  return new Set(seen.map(({ keys }) => sampleKey(keys.pid, keys.start)));
+  const sampledSeries = seriesOf(node, processTable).filter(({ samples }) => isLong || samples > 0);
+  return new Set(sampledSeries.map(({ keys }) => sampleKey(keys.pid, keys.start)));
 }
 
 /** What samples tell of in a part: not of those that records tell more of, nor of those that had ended before. */

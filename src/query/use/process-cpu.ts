@@ -65,14 +65,14 @@ function curveOf(
   sampled: SampledCpu | undefined,
 ): ProcessCpu | undefined {
   const recorded = process === undefined ? [] : recordedPoints(set!, process);
-  const seen: Point[] = [];
+  const samplePoints: Point[] = [];
   for (let i = 0; i < (sampled?.times.length ?? 0); i++)
-    seen.push({ time: sampled!.times[i]!, used: sampled!.used[i]!, by: 'sample' });
+    samplePoints.push({ time: sampled!.times[i]!, used: sampled!.used[i]!, by: 'sample' });
   const began = sampled === undefined ? Number.NaN : Number(sampled.start) * 1000;
   // what a process used before its node was recorded is not the job's
-  if (recorded.length === 0 && seen.length > 0 && !isOlder(began, recordingBegan(agent, job)))
-    recorded.push({ time: Math.min(began, seen[0]!.time), used: 0, by: 'record' });
-  const points = [...recorded, ...seen].sort(
+  if (recorded.length === 0 && samplePoints.length > 0 && !isOlder(began, recordingBegan(agent, job)))
+    recorded.push({ time: Math.min(began, samplePoints[0]!.time), used: 0, by: 'record' });
+  const points = [...recorded, ...samplePoints].sort(
     (a, b) => a.time - b.time || (a.by === b.by ? 0 : a.by === 'record' ? -1 : 1),
   );
   if (points.length === 0) return undefined;

@@ -25,9 +25,9 @@ const SAMPLED = new Map(SAMPLED_METRICS.map(([column, metric, factor]) => [metri
 
 export function processWorkOf(material: Material, node: NodeMaterial): ProcessWork {
   let [ran, ranOfAll, waited] = [0, 0, 0];
-  let [bytes, faults, silent, seen]: [number, number | undefined, number, number] = [0, 0, 0, 0];
+  let [bytes, faults, silent, processCount]: [number, number | undefined, number, number] = [0, 0, 0, 0];
   for (const [cpu, metric] of processesOn(material, node)) {
-    seen++;
+    processCount++;
     ranOfAll += cpu;
     const wait = metric('time_waiting');
     if (wait !== undefined) {
@@ -43,8 +43,8 @@ export function processWorkOf(material: Material, node: NodeMaterial): ProcessWo
   }
   const found: ProcessWork = {};
   if (waited + ran > 0 && ran >= MOST_OF_TIME * ranOfAll) found.waited = waited;
-  if (seen > 0 && silent === 0) found.io_bytes = bytes;
-  if (seen > 0 && faults !== undefined) found.major_faults = faults;
+  if (processCount > 0 && silent === 0) found.io_bytes = bytes;
+  if (processCount > 0 && faults !== undefined) found.major_faults = faults;
   return found;
 }
 
@@ -64,10 +64,10 @@ const SUMMED = [
 /** undefined: nothing is known of its processes. */
 export function jobWork(material: Material): JobWork | undefined {
   const sums = new Map<ProcessMetric, number>();
-  let [missing, seen] = [0, 0];
+  let [missing, processCount] = [0, 0];
   for (const node of material.nodes)
     for (const [, metric] of processesOn(material, node)) {
-      seen++;
+      processCount++;
       let isWhole = true;
       for (const name of SUMMED) {
         const value = metric(name);
@@ -76,7 +76,7 @@ export function jobWork(material: Material): JobWork | undefined {
       }
       if (!isWhole) missing++;
     }
-  return seen === 0 || sums.size === 0 ? undefined : { sums, missing };
+  return processCount === 0 || sums.size === 0 ? undefined : { sums, missing };
 }
 
 /** Bytes that the job's processes on a node sent to storage, as far as they tell. */

@@ -33,7 +33,7 @@ export function sumOfMany(curves: readonly Curve[], plain: Curve): Curve {
     if (made === undefined && ++looks > FIRST_LOOKS) made = slicesOf(curves, plain);
     return made;
   };
-  const known = (way: 'next' | 'previous') => (time: number) => {
+  const valueAt = (way: 'next' | 'previous') => (time: number) => {
     const index = slices();
     if (index === undefined) return plain[way](time);
     let moment = Math.min(Math.max(time, from), to);
@@ -72,8 +72,8 @@ export function sumOfMany(curves: readonly Curve[], plain: Curve): Curve {
       const places = index.curves.subarray(index.starts[slice], index.starts[slice + 1]);
       return addUp([[still, still], ...Array.from(places, (place) => curves[place]!.bounds(time))]);
     },
-    next: known('next'),
-    previous: known('previous'),
+    next: valueAt('next'),
+    previous: valueAt('previous'),
   };
 }
 

@@ -5,7 +5,7 @@ import { countJson, MOST_BYTES } from './record-file.ts';
 type Tables = AgentRecord['tables'];
 
 /** Tables as agents have written them, the newest first: most agents say the same. */
-const known: { text: Buffer; tables: Tables }[] = [];
+const cachedTables: { text: Buffer; tables: Tables }[] = [];
 const MOST_KNOWN = 8;
 
 const KEY = '"tables":';
@@ -25,7 +25,7 @@ export function readAgentJson(file: string): unknown {
   const bytes = readPlain(file, MOST_BYTES.agent, room);
   countJson(bytes.length);
   const at = bytes.indexOf(`${KEY}[`) + KEY.length;
-  const same = at < KEY.length ? undefined : known.find(({ text }) => isAt(bytes, at, text));
+  const same = at < KEY.length ? undefined : cachedTables.find(({ text }) => isAt(bytes, at, text));
   if (same !== undefined) {
     const rest = bytes.toString('utf8', at + same.text.length);
     const record = JSON.parse(`${bytes.toString('utf8', 0, at)}${JSON.stringify(STAND_IN)}${rest}`) as AgentRecord;
@@ -34,8 +34,8 @@ export function readAgentJson(file: string): unknown {
   const record = JSON.parse(bytes.toString()) as AgentRecord | null;
   if (same === undefined && Array.isArray(record?.tables) && record.tables.length > 0) {
     const text = Buffer.from(JSON.stringify(record.tables));
-    if (isAt(bytes, at, text)) known.unshift({ text, tables: record.tables });
-    known.length = Math.min(known.length, MOST_KNOWN);
+    if (isAt(bytes, at, text)) cachedTables.unshift({ text, tables: record.tables });
+    cachedTables.length = Math.min(cachedTables.length, MOST_KNOWN);
   }
   return record;
 }

@@ -160,9 +160,9 @@ test("one's own links are followed, those of other users are not", {
   const links = ['user=bob/mine', 'user=bob/job=2/node=c9'].map((name) => path.join(archive, name));
   fs.symlinkSync('../user=ada', links[0]!);
   fs.symlinkSync('../../user=ada/job=1/node=c1', links[1]!);
-  const seen = () => findRecordings([archive]).map(({ job, nodes }) => `${job.id}: ${nodes.length}`);
+  const recordingsText = () => findRecordings([archive]).map(({ job, nodes }) => `${job.id}: ${nodes.length}`);
   const nodes = openRecording(path.join(archive, 'user=ada/job=1')).nodes.length;
-  assert.deepEqual(seen().sort(), [`1: ${nodes}`, `1: ${nodes}`, `2: ${nodes + 1}`]);
+  assert.deepEqual(recordingsText().sort(), [`1: ${nodes}`, `1: ${nodes}`, `2: ${nodes + 1}`]);
   for (const link of links) fs.lchownSync(link, 1001, 1001);
-  assert.deepEqual(seen(), [`1: ${nodes}`, `2: ${nodes}`]);
+  assert.deepEqual(recordingsText(), [`1: ${nodes}`, `2: ${nodes}`]);
 });

@@ -49,13 +49,13 @@ const helped = <H extends Helped>(described: H, own = ''): H =>
   described.help ? described : { ...described, help: own };
 
 const keyHelp = (own: Table | undefined) => {
-  const known = byName(own?.keys ?? []);
-  return (name: string): string | undefined => known.get(name)?.help;
+  const keysByName = byName(own?.keys ?? []);
+  return (name: string): string | undefined => keysByName.get(name)?.help;
 };
 
 /** Fields that only some kernels have are described by their names. */
 const columnHelp = (own: Table | undefined) => {
-  const known = byName(own?.columns ?? []);
+  const columnsByName = byName(own?.columns ?? []);
   return (name: string): string | undefined =>
-    known.get(name)?.help ?? (own?.open?.file && openHelp(own.open.file, name));
+    columnsByName.get(name)?.help ?? (own?.open?.file && openHelp(own.open.file, name));
 };

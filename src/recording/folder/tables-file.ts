@@ -18,20 +18,20 @@ export const TABLES_FILE = 'tables.json.zst';
 type Tables = AgentRecord['tables'];
 
 /** The last one that was read: those of all nodes are mostly the same. */
-let known: { text: string; tables: Tables } | undefined;
+let cachedTables: { text: string; tables: Tables } | undefined;
 
 /** What seal left; undefined (and a word in `troubles`) when it is damaged. */
 export function readTables(folder: string, troubles: string[]): Tables | undefined {
   const file = path.join(folder, TABLES_FILE);
   try {
     const text = readJsonText(file, MOST_BYTES.tables);
-    if (text === known?.text) return known.tables;
+    if (text === cachedTables?.text) return cachedTables.tables;
     const { tables } = JSON.parse(text) as { tables: unknown };
     if (!Array.isArray(tables)) throw new SyntaxError('no list');
     const wrong: string[] = [];
     const usable = (TABLES(tables, wrong) as Tables).map(withHelp);
     if (wrong.length > 0) troubles.push(`${file}: of its tables ${invalidValueText(wrong)} cannot be used`);
-    else known = { text, tables: usable };
+    else cachedTables = { text, tables: usable };
     return usable;
   } catch (error) {
     troubles.push(
@@ -65,8 +65,8 @@ export function moveTables(folder: string, more: Tables, written: readonly strin
   }
   // what cannot be used of it is for `verify` to tell, as long as it is there
   if (wrong.length > 0 || record.tables.length === 0) return;
-  const known = new Set(record.tables.map(({ name }) => name));
-  const tables = [...record.tables, ...more.filter(({ name }) => !known.has(name))];
+  const tableNames = new Set(record.tables.map(({ name }) => name));
+  const tables = [...record.tables, ...more.filter(({ name }) => !tableNames.has(name))];
   const own = path.join(folder, TABLES_FILE);
   const text = storedText(tables);
   if (several && isInCommon(path.dirname(folder), text)) fs.rmSync(own, { force: true });

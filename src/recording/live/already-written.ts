@@ -33,12 +33,12 @@ export function alreadyWritten(file: string, keys: number, tail = TAIL): Set<str
 }
 
 /** Takes the rows from `from` on that are known out of the text; returns how many. */
-export function takeOut(csv: CsvText, from: number, known: ReadonlySet<string>, keys: number): number {
+export function takeOut(csv: CsvText, from: number, writtenRows: ReadonlySet<string>, keys: number): number {
   let dropped = 0;
   let to = from;
   for (let at = from; at < csv.length; ) {
     const next = rowEnd(csv.bytes, at, csv.length);
-    if (known.has(identity(csv.bytes, at, next, keys))) dropped++;
+    if (writtenRows.has(identity(csv.bytes, at, next, keys))) dropped++;
     else {
       csv.bytes.copyWithin(to, at, next);
       to += next - at;

@@ -70,11 +70,11 @@ export class CsvText {
     }
   }
 
-  line(words: readonly string[]): void {
-    for (let i = 0; i < words.length; i++) {
+  line(cells: readonly string[]): void {
+    for (let i = 0; i < cells.length; i++) {
       this.room(2);
       if (i > 0) this.bytes[this.length++] = 44;
-      this.text(words[i]!);
+      this.text(cells[i]!);
     }
     this.room(1);
     this.bytes[this.length++] = 10;
@@ -192,10 +192,12 @@ export function rowForm(frame: Frame): { texts: Buffer; decimals: Uint8Array } |
   const spans = spansOf(frame);
   const last = spans.pop();
   if (last === undefined || 'text' in last || last.exact || !spans.every((span) => 'text' in span)) return undefined;
-  const words = new CsvText(null);
+  const keyCells = new CsvText(null);
   for (let row = 0; row < rows; row++) {
-    for (let i = 0; i < textWidth; i++) words.nextText(texts[row * textWidth + i]!);
-    words.nextByte(0);
+    for (let i = 0; i < textWidth; i++) keyCells.nextText(texts[row * textWidth + i]!);
+    keyCells.nextByte(0);
   }
-  return table.events === true ? undefined : { texts: words.bytes.subarray(0, words.length), decimals: last.decimals };
+  return table.events === true
+    ? undefined
+    : { texts: keyCells.bytes.subarray(0, keyCells.length), decimals: last.decimals };
 }

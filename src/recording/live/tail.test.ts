@@ -222,13 +222,13 @@ test('parts that have nothing, or a row without an end, are passed over one at a
   for (const [part, bytes] of [damaged, damaged, endless, whole].entries())
     fs.writeFileSync(file(`sample.000${part + 1}.csv.zst`), bytes);
   const tail = new Tail(folder, 'sample');
-  const seen: [number, number, string][] = [];
+  const tailedLines: [number, number, string][] = [];
   let at: Position = BEGINNING;
   for (let lines = tail.wholeLines(at, 1 << 16); lines !== undefined; lines = tail.wholeLines(at, 1 << 16)) {
     at = lines.next;
-    seen.push([at.part, at.bytes, lines.bytes.toString()]);
+    tailedLines.push([at.part, at.bytes, lines.bytes.toString()]);
   }
-  assert.deepEqual(seen, [
+  assert.deepEqual(tailedLines, [
     [2, 0, ''],
     [3, 0, ''],
     [4, 0, ''],

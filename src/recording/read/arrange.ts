@@ -10,11 +10,11 @@ import type { Rows } from './rows.ts';
  */
 export function arrange(rows: Rows, table: Table, distinct = false): Batch {
   const count = rows.length;
-  const words = new Map<string, TextColumn>();
-  for (const [name, { codes, pool }] of rows.texts) words.set(name, { codes, values: pool.values() });
-  const keys = table.keys.map((key) => words.get(key.name)!);
+  const textColumns = new Map<string, TextColumn>();
+  for (const [name, { codes, pool }] of rows.texts) textColumns.set(name, { codes, values: pool.values() });
+  const keys = table.keys.map((key) => textColumns.get(key.name)!);
   const sorted = sortedSeries(keys, rows.time, count);
-  if (sorted !== undefined) return inPlace(rows, table, words, sorted);
+  if (sorted !== undefined) return inPlace(rows, table, textColumns, sorted);
   const { series, total } = seriesOf(keys, count);
   const columns = [...rows.numbers.values(), ...[...rows.texts.values()].map(({ codes }) => codes)];
   const equal = (a: number, b: number): boolean =>
@@ -30,7 +30,7 @@ export function arrange(rows: Rows, table: Table, distinct = false): Batch {
     numbers.set(name, order === undefined ? firstOf(values, count) : pick(values, new Float64Array(kept)));
   }
   const texts = new Map<string, TextColumn>();
-  for (const [name, { codes, values }] of words) {
+  for (const [name, { codes, values }] of textColumns) {
     const sorted = order === undefined ? firstOf(codes, count) : pick(codes, new Uint32Array(kept));
     texts.set(name, { codes: sorted, values });
   }
@@ -141,15 +141,15 @@ const firstOf = <T extends Float64Array | Uint32Array>(values: T, count: number)
   values.length === count ? values : (values.subarray(0, count) as T);
 
 /** The batch of rows that stay where they are. */
-function inPlace(rows: Rows, table: Table, words: Map<string, TextColumn>, series: Uint32Array): Batch {
+function inPlace(rows: Rows, table: Table, textColumns: Map<string, TextColumn>, series: Uint32Array): Batch {
   const count = rows.length;
   // mostly they have just as much room as there are rows
   if (rows.capacity === count)
-    return { table, rows: count, time: rows.time, numbers: rows.numbers, texts: words, series };
+    return { table, rows: count, time: rows.time, numbers: rows.numbers, texts: textColumns, series };
   const numbers = new Map<string, Float64Array>();
   for (const [name, values] of rows.numbers) numbers.set(name, firstOf(values, count));
   const texts = new Map<string, TextColumn>();
-  for (const [name, { codes, values }] of words) texts.set(name, { codes: firstOf(codes, count), values });
+  for (const [name, { codes, values }] of textColumns) texts.set(name, { codes: firstOf(codes, count), values });
   return { table, rows: count, time: firstOf(rows.time, count), numbers, texts, series };
 }
 

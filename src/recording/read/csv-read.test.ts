@@ -38,14 +38,14 @@ function readText(csv: string): ReturnType<typeof read> {
 
 const HEADER = 'time,disk,read_bytes,busy_percent,queue,model\n';
 
-const words = fc.oneof(fc.string(), fc.constantFrom('', 'a,b', '"', '""', 'x\ny', '\r\n', '1,2\n3', 'é€😀'));
+const textArbitrary = fc.oneof(fc.string(), fc.constantFrom('', 'a,b', '"', '""', 'x\ny', '\r\n', '1,2\n3', 'é€😀'));
 const values = fc.record(
   {
-    disk: words,
+    disk: textArbitrary,
     read_bytes: fc.maxSafeNat(),
     busy_percent: fc.integer({ min: -1e9, max: 1e9 }).map((n) => n / 100),
     queue: fc.integer(),
-    model: words,
+    model: textArbitrary,
   },
   { requiredKeys: [] },
 );

@@ -24,13 +24,13 @@ export function addImpliedThreads(rows: Rows, columns: readonly string[], proces
     if (source === undefined) return;
     rows.addText(name);
     const { codes, pool } = rows.texts.get(name)!;
-    const known = new Map<number, number>();
+    const threadOfCode = new Map<number, number>();
     for (let i = 0; i < lone.length; i++) {
       const code = source.codes[lone[i]!]!;
-      let own = known.get(code);
+      let own = threadOfCode.get(code);
       if (own === undefined) {
         own = pool.codeOf(source.values[code]!);
-        known.set(code, own);
+        threadOfCode.set(code, own);
       }
       codes[first + i] = own;
     }

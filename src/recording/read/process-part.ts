@@ -55,9 +55,9 @@ export function counted(
 type Extent = Pick<Statistics, 'first' | 'max'>;
 
 /** The kernel's own mark of the highest resident set, else the highest sample. An old mark says nothing of the recording. */
-export function peakMemory(mark: Extent | undefined, seen: Extent | undefined, older: boolean): number | undefined {
-  const known = [older && mark !== undefined && !(mark.max > mark.first) ? undefined : mark?.max, seen?.max];
-  const found = known.filter((value) => value !== undefined && !Number.isNaN(value)) as number[];
+export function peakMemory(mark: Extent | undefined, sampled: Extent | undefined, older: boolean): number | undefined {
+  const candidates = [older && mark !== undefined && !(mark.max > mark.first) ? undefined : mark?.max, sampled?.max];
+  const found = candidates.filter((value) => value !== undefined && !Number.isNaN(value)) as number[];
   return found.length === 0 ? undefined : greatest(found);
 }
 

@@ -207,7 +207,7 @@ function reserveLike(rows: Rows, sizes: readonly number[]): void {
 
 /** The columns that the files have, in the order of the description. */
 function orderColumns(seen: ReadonlyMap<string, Column>, described: Table | undefined): Column[] {
-  const known = described?.columns.filter((c) => seen.has(c.name)) ?? [];
-  const names = new Set(known.map((c) => c.name));
-  return [...known, ...[...seen.values()].filter((c) => !names.has(c.name))];
+  const describedColumns = described?.columns.filter((c) => seen.has(c.name)) ?? [];
+  const names = new Set(describedColumns.map((c) => c.name));
+  return [...describedColumns, ...[...seen.values()].filter((c) => !names.has(c.name))];
 }

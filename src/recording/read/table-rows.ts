@@ -36,9 +36,9 @@ export class TableRows {
 
   add(keys: Record<string, string>, column: string, samples: ColumnSamples): void {
     const series = this.of(keys);
-    const known = series.columns.get(column);
-    if (known === undefined) series.columns.set(column, [samples]);
-    else known.push(samples);
+    const existingSamples = series.columns.get(column);
+    if (existingSamples === undefined) series.columns.set(column, [samples]);
+    else existingSamples.push(samples);
   }
 
   say(keys: Record<string, string>, sample: TextSample): void {

@@ -119,9 +119,10 @@ class Verifier {
   }
 
   /** Files that nobody of Tacho's wrote stay where they are. */
-  foreign(folder: string, names: readonly string[], known: RegExp): void {
+  foreign(folder: string, names: readonly string[], ownNames: RegExp): void {
     for (const name of names) {
-      if (!known.test(name)) this.add(path.join(folder, name), "is not one of Tacho's files", 'note', 'left as it is');
+      if (!ownNames.test(name))
+        this.add(path.join(folder, name), "is not one of Tacho's files", 'note', 'left as it is');
     }
   }
 
@@ -196,8 +197,8 @@ class Verifier {
       this.add(path.join(node.folder, TABLES_FILE), 'is missing', 'note', 'tables are known from their files');
     for (const { where, why } of node.agent?.doubts ?? [])
       this.add(path.join(node.folder, 'agent.json'), `says: ${where}: ${why}`, 'note', 'what was there is there');
-    for (const words of lostSamplesText(node.agent?.lost_samples ?? []))
-      this.add(path.join(node.folder, 'agent.json'), `says: ${words}`, 'note', 'what was written is there');
+    for (const lossText of lostSamplesText(node.agent?.lost_samples ?? []))
+      this.add(path.join(node.folder, 'agent.json'), `says: ${lossText}`, 'note', 'what was written is there');
     for (const { file, kept } of node.lost ?? []) {
       if (this.replaced.has(path.join(node.folder, file))) continue;
       const what = kept === undefined ? 'is missing' : `is missing: it was damaged, and is kept as ${kept}`;
@@ -243,10 +244,10 @@ class Verifier {
       ...stated({ header }),
       layout: (header, sample) => {
         if (table !== undefined) {
-          const known = ['time', ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
+          const definedNames = ['time', ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
           append(
             undescribed,
-            header.filter((column) => !known.includes(column)),
+            header.filter((column) => !definedNames.includes(column)),
           );
         }
         return layoutOf(table, header, sample);
@@ -285,8 +286,8 @@ class Verifier {
         this.setAside(file, 'not a line of it is whole');
         return;
       }
-      const words = damage.first_bad.map(({ line, why }) => (line === undefined ? why : `line ${line}: ${why}`));
-      const bad = damage.bad_lines > 0 ? [`${count(damage.bad_lines, 'bad line')} (${words.join('; ')})`] : [];
+      const badLines = damage.first_bad.map(({ line, why }) => (line === undefined ? why : `line ${line}: ${why}`));
+      const bad = damage.bad_lines > 0 ? [`${count(damage.bad_lines, 'bad line')} (${badLines.join('; ')})`] : [];
       const cut = damage.torn_bytes > 0 ? ['its last line is torn'] : [];
       const kept = path.basename(heal.keptIn(file, ranges));
       this.mend(file, [...bad, ...cut].join(', '), `moved to ${kept}`, () => {

@@ -126,7 +126,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
   const newPacked = `${packed}.${unique}`;
   const newStatistics = `${statistics}.${unique}`;
   const version = (): string => versionOf(parquet) + versionOf(packed);
-  const known = version();
+  const versionBefore = version();
   const rejected = new Rejected();
   const former = [files.sealed, files.statistics].flatMap((each) => each ?? []);
   const before = [...sizes.values(), ...former.map((each) => sizeOf(path.join(folder, each)))].reduce(
@@ -159,7 +159,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
   const sync = (): void => orFault(() => syncFile(newSealed));
   const place = (): PlacedTable =>
     orFault(() => {
-      if (version() !== known) {
+      if (version() !== versionBefore) {
         // somebody else sealed it meanwhile, perhaps with newer rows: begin again with theirs
         abandon();
         const again = prepareTable(node, name, { ...options, progress: () => {} }, open);
@@ -246,20 +246,20 @@ function writeTable(
   const few = whole && rows <= MOST_PACKED_ROWS && values <= MOST_PACKED_VALUES && options.parquet !== true;
   const csv = few && isDescribed(node, table) && !isParquet(files.sealed) ? packCsv(first) : undefined;
   const short = damage.map((d) => ({ ...d, file: path.basename(d.file) }));
-  const known = (statistics: StatisticsFile): StatisticsFile =>
+  const withVersion = (statistics: StatisticsFile): StatisticsFile =>
     short.length === 0 ? statistics : { ...statistics, damage: short };
   // what is wrong with a table is told in its statistics
   const measured = values > MOST_UNMEASURED_VALUES || damage.length > 0;
   if (csv === undefined || csv.length > PARQUET_FILE_BYTES + PARQUET_COLUMN_BYTES * table.columns.length) {
     const { statistics, overview } = writeParquet(node, name, first, whole, targets.parquet, valuesAtOnce);
-    writeStatistics(targets.statistics, known(statistics), targets.parquet);
+    writeStatistics(targets.statistics, withVersion(statistics), targets.parquet);
     if (csv === undefined || csv.length >= sizeOf(targets.parquet) + (measured ? 0 : sizeOf(targets.statistics)))
       return { rows, damage, packed: false, measured: true, ...stated({ overview }) };
     fs.rmSync(targets.parquet);
     fs.rmSync(targets.statistics);
   }
   writeNew(targets.packed, csv);
-  if (measured) writeStatistics(targets.statistics, known(measure(first)), targets.packed);
+  if (measured) writeStatistics(targets.statistics, withVersion(measure(first)), targets.packed);
   return { rows, damage, packed: true, measured };
 }
 

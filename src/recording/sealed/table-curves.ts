@@ -139,17 +139,17 @@ function gridOf(start: number, end: number, interval: number): Grid {
 class Steps {
   private readonly grid: Grid;
   private readonly amount: Float64Array;
-  private readonly known: Float64Array;
+  private readonly coveredTime: Float64Array;
 
   constructor(grid: Grid) {
     this.grid = grid;
     this.amount = new Float64Array(grid.steps);
-    this.known = new Float64Array(grid.steps);
+    this.coveredTime = new Float64Array(grid.steps);
   }
 
   clear(): void {
     this.amount.fill(0);
-    this.known.fill(0);
+    this.coveredTime.fill(0);
   }
 
   /** A level, or what grew in each second, from one moment to another. */
@@ -159,7 +159,7 @@ class Steps {
     for (let i = first; i < steps && begin + i * step < to; i++) {
       const time = Math.min(to, begin + (i + 1) * step) - Math.max(from, begin + i * step);
       this.amount[i]! += rate * time;
-      this.known[i]! += time;
+      this.coveredTime[i]! += time;
     }
   }
 
@@ -207,8 +207,8 @@ class Steps {
   /** Adds the mean of each step that is known. */
   into(total: Float64Array, count: Uint32Array): void {
     for (let i = 0; i < total.length; i++) {
-      if (!(this.known[i]! > 0)) continue;
-      total[i] = (total[i] || 0) + this.amount[i]! / this.known[i]!;
+      if (!(this.coveredTime[i]! > 0)) continue;
+      total[i] = (total[i] || 0) + this.amount[i]! / this.coveredTime[i]!;
       count[i]!++;
     }
   }
@@ -218,7 +218,7 @@ class Steps {
     const { from, step } = this.grid;
     for (let i = 0; i < total.length; i++) {
       const length = Math.min(end, from + (i + 1) * step) - Math.max(start, from + i * step);
-      if (this.known[i]! > 0) total[i] = this.amount[i]! / Math.max(length, 1);
+      if (this.coveredTime[i]! > 0) total[i] = this.amount[i]! / Math.max(length, 1);
     }
   }
 }

@@ -34,7 +34,7 @@ export function unpackFile(packed: Buffer, most = MOST_PART_BYTES): { bytes: Buf
   try {
     return { bytes: unpackWhole(packed, most) };
   } catch (error) {
-    const why = (words: string): string => `cannot be decompressed: ${words}`;
+    const why = (problem: string): string => `cannot be decompressed: ${problem}`;
     if (code(error) === TOO_LARGE)
       return { bytes: Buffer.alloc(0), unreadable: why(`it unpacks to more than ${most} bytes`) };
     if (code(error) === CUT_OFF) return { bytes: decompressStart(packed, most), unreadable: why('it is cut off') };

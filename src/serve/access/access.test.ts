@@ -172,13 +172,13 @@ test('an expired link says so in words, also to a browser', async () => {
   const { as, idOf, server } = await siteServer();
   const { secret } = server.shares.add({ job: idOf('1'), name: '1', by: 'ada', expires: START });
   const stranger = as(undefined, {}, '203.0.113.9');
-  const words = /this link expired on \d{4}-\d\d-\d\d \d\d:\d\d UTC: ask for a new one/;
-  assert.match((await stranger(`/share/${secret}`)).json().title, words);
+  const expiryMessage = /this link expired on \d{4}-\d\d-\d\d \d\d:\d\d UTC: ask for a new one/;
+  assert.match((await stranger(`/share/${secret}`)).json().title, expiryMessage);
   const page = await as(undefined, { accept: 'text/html' }, '203.0.113.9')(`/share/${secret}`);
   assert.match(String(page.headers['content-type']), /^text\/html/);
-  assert.match(page.body, new RegExp(words.source.replace('this', 'This')));
+  assert.match(page.body, new RegExp(expiryMessage.source.replace('this', 'This')));
   const cookie = `tacho_links=${secret}`;
-  assert.match((await as(undefined, { cookie }, '203.0.113.9')(`/api/jobs/${idOf('1')}`)).json().title, words);
+  assert.match((await as(undefined, { cookie }, '203.0.113.9')(`/api/jobs/${idOf('1')}`)).json().title, expiryMessage);
   assert.equal((await stranger('/share/no-such-link-at-all')).statusCode, 404);
   assert.equal((await stranger('/share/..%2f..%2fetc%2fpasswd')).statusCode, 404);
   assert.equal((await as('ada')(`/api/jobs/${idOf('1')}/shares`, 'POST', { days: 1e9 })).statusCode, 400);

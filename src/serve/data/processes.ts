@@ -11,9 +11,9 @@ const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, 
 export function processDataOf(set: ProcessSet): ProcessData {
   const [names, nodes] = [new Map<string, number>(), new Map<string, number>()];
   const codeIn = (codes: Map<string, number>, text: string): number => {
-    const known = codes.get(text) ?? codes.size;
-    codes.set(text, known);
-    return known;
+    const textCode = codes.get(text) ?? codes.size;
+    codes.set(text, textCode);
+    return textCode;
   };
   const rows = Array.from({ length: set.length }, (_, i) => i);
   const metric = (name: string): Float64Array | undefined => set.metrics.get(name);

@@ -59,8 +59,9 @@ export function scaleRoutes({ app, list, open }: Server): void {
       try {
         const study = studyOf(runs, leftOut, { by: size, efficiency });
         const { recommended } = study;
-        const told = recommended === undefined ? {} : { recommended_text: recommendationText(recommended, study) };
-        const answer = { ...(JSON.parse(studyJson(study)) as object), ...told };
+        const recommendedText =
+          recommended === undefined ? {} : { recommended_text: recommendationText(recommended, study) };
+        const answer = { ...(JSON.parse(studyJson(study)) as object), ...recommendedText };
         return reply.type('application/json').send(JSON.stringify(answer) as never);
       } catch (error) {
         if (error instanceof Fault) throw new Problem(422, error.message);

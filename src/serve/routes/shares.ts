@@ -11,7 +11,10 @@ const DAY_US = 86_400e6;
 
 /** Links to one job, which end by themselves or when they are revoked. */
 export function shareRoutes({ app, open, shares, origin }: Server): void {
-  const told = ({ hash: _, ...share }: Share): JobShare => ({ ...share, state: stateOf({ hash: '', ...share }) });
+  const withoutHash = ({ hash: _, ...share }: Share): JobShare => ({
+    ...share,
+    state: stateOf({ hash: '', ...share }),
+  });
   app.post(
     '/api/jobs/:id/shares',
     { schema: { params, body: shareRequest, response: { 200: madeShare }, summary: 'Makes a link to a job' } },
@@ -22,7 +25,10 @@ export function shareRoutes({ app, open, shares, origin }: Server): void {
       const by = viewer.kind === 'guest' ? '' : (viewer.user ?? '');
       const name = `${facts.id} ${facts.name}`.trim().slice(0, 200);
       const { share, secret } = shares.add({ job: id, name, by, expires: Date.now() * 1000 + days * DAY_US });
-      return { ...told(share), url: `${origin ?? `${protocol}://${headers.host ?? 'localhost'}`}/share/${secret}` };
+      return {
+        ...withoutHash(share),
+        url: `${origin ?? `${protocol}://${headers.host ?? 'localhost'}`}/share/${secret}`,
+      };
     },
   );
   app.get(
@@ -31,7 +37,7 @@ export function shareRoutes({ app, open, shares, origin }: Server): void {
     async ({ params: { id }, viewer }) => {
       const job = await open(viewer, id);
       if (!mayWrite(viewer, ownerOf(job))) throw new Problem(403, 'only the owner of a job sees its links');
-      return shares.list().flatMap((share) => (share.job === id ? [told(share)] : []));
+      return shares.list().flatMap((share) => (share.job === id ? [withoutHash(share)] : []));
     },
   );
   const own = (viewer: Viewer): readonly Share[] =>
@@ -39,7 +45,7 @@ export function shareRoutes({ app, open, shares, origin }: Server): void {
   app.get(
     '/api/shares',
     { schema: { response: { 200: z.array(jobShare) }, summary: 'The links that you made; of administrators: all' } },
-    async ({ viewer }) => own(viewer).map(told),
+    async ({ viewer }) => own(viewer).map(withoutHash),
   );
   app.delete(
     '/api/shares/:share',
@@ -53,7 +59,7 @@ export function shareRoutes({ app, open, shares, origin }: Server): void {
     async ({ params: { share: id }, viewer }) => {
       if (!own(viewer).some((share) => share.id === id)) throw new Problem(404, 'there is no such link of yours');
       shares.revoke(id);
-      return told(shares.list().find((share) => share.id === id)!);
+      return withoutHash(shares.list().find((share) => share.id === id)!);
     },
   );
 }

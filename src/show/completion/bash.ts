@@ -64,7 +64,7 @@ complete -F _tacho tacho
 `;
 }
 
-const list = (words: readonly string[]): string => quote(words.join(' '));
+const list = (choices: readonly string[]): string => quote(choices.join(' '));
 
 /** What stands at which place after a verb. */
 function placeLines({ name, parts, places, variadic }: CompletedVerb): string[] {

@@ -181,9 +181,9 @@ test('tcsh offers verbs, flags, values and recordings', { skip: lacksTcsh, timeo
     'tacho export --table mem',
     'tacho outliers tacho-1',
   ]);
-  const words = new Set(printed.split(/[\s\x07]+/));
+  const offeredWords = new Set(printed.split(/[\s\x07]+/));
   for (const word of ['operations', 'duration', 'omnistat', 'retire', 'meminfo', 'tacho-17'])
-    assert.ok(words.has(word), `${word}: ${printed}`);
+    assert.ok(offeredWords.has(word), `${word}: ${printed}`);
 });
 
 test('what a line could go on with', () => {

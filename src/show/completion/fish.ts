@@ -31,19 +31,19 @@ function verbLines(verb: CompletedVerb): string[] {
   const flags = verb.parts.length > 0 ? `__tacho_at ${verb.name}` : inside;
   lines.push(...verb.flags.map((flag) => flagLine(flags, flag)));
   for (const takes of verb.places) {
-    const words = argumentWords(takes);
-    if (words !== '') lines.push(`complete -c tacho -n ${quote(inside)} ${words}`);
+    const argumentText = argumentWords(takes);
+    if (argumentText !== '') lines.push(`complete -c tacho -n ${quote(inside)} ${argumentText}`);
   }
   return lines;
 }
 
 function flagLine(condition: string, { names, takes, help }: Flag): string {
-  const words = ['complete -c tacho', '-n', quote(condition)];
-  for (const name of names) words.push(...(name.startsWith('--') ? ['-l', name.slice(2)] : ['-s', name.slice(1)]));
-  if (takes.what === 'text') words.push('-x');
-  else if (takes.what === 'file') words.push('-r', '-F');
-  else if (takes.what !== 'nothing') words.push('-x', argumentWords(takes));
-  return [...words, '-d', quote(help)].join(' ');
+  const lineWords = ['complete -c tacho', '-n', quote(condition)];
+  for (const name of names) lineWords.push(...(name.startsWith('--') ? ['-l', name.slice(2)] : ['-s', name.slice(1)]));
+  if (takes.what === 'text') lineWords.push('-x');
+  else if (takes.what === 'file') lineWords.push('-r', '-F');
+  else if (takes.what !== 'nothing') lineWords.push('-x', argumentWords(takes));
+  return [...lineWords, '-d', quote(help)].join(' ');
 }
 
 function argumentWords(takes: Takes): string {

@@ -300,8 +300,8 @@ async function exportOmnistat(selected: readonly Selected[], options: ExportOpti
   const { tables = [] } = options;
   const other = tables.find((name) => !omnistatFiles.some(({ source }) => source === name));
   if (other !== undefined) {
-    const known = omnistatFiles.map(({ source, file }) => `${source} (${file})`).join(' and ');
-    throw usage(`the omnistat layout has no table "${other}"`, `it is made of ${known}`);
+    const ownFiles = omnistatFiles.map(({ source, file }) => `${source} (${file})`).join(' and ');
+    throw usage(`the omnistat layout has no table "${other}"`, `it is made of ${ownFiles}`);
   }
   const choice =
     options.columns !== undefined ? '--columns' : options.rates ? '--rates' : options.extremes && '--extremes';

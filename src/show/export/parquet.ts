@@ -57,7 +57,7 @@ export function writeLongParquet(
           labels(first, rows, (piece) => piece.recording ?? ''),
         );
       }
-      for (const { name } of table.keys) writer.column(name, words(first, rows, name));
+      for (const { name } of table.keys) writer.column(name, textColumnOf(first, rows, name));
       for (const [g, group] of groups.entries()) {
         const pieces = g === 0 ? first : read(group);
         if (pieces.reduce((sum, piece) => sum + piece.batch.rows, 0) !== rows) {
@@ -69,7 +69,7 @@ export function writeLongParquet(
           const column = table.columns.find((c) => c.name === name)!;
           writer.column(
             name,
-            isNumber(column) ? numbers(pieces, rows, (b) => b.numbers.get(name)) : words(pieces, rows, name),
+            isNumber(column) ? numbers(pieces, rows, (b) => b.numbers.get(name)) : textColumnOf(pieces, rows, name),
           );
         }
       }
@@ -116,7 +116,7 @@ function labels(pieces: readonly NodeBatch[], rows: number, of: (piece: NodeBatc
   return merged({ codes, values: pieces.map(of) });
 }
 
-function words(pieces: readonly NodeBatch[], rows: number, name: string): TextColumn {
+function textColumnOf(pieces: readonly NodeBatch[], rows: number, name: string): TextColumn {
   const codes = new Uint32Array(rows);
   const values = [''];
   let at = 0;

@@ -56,20 +56,22 @@ function folderNames(paths: readonly string[]): string[] {
 
 /** The names of the tables to export: those asked for, or all there are. */
 export function tableNames(selected: readonly Selected[], asked: readonly string[] | undefined): string[] {
-  const known = [
+  const recordedTables = [
     ...new Set(selected.flatMap(({ recording }) => recording.nodes.flatMap((node) => [...node.tables.keys()]))),
   ].sort();
-  if (known.length === 0)
+  if (recordedTables.length === 0)
     throw new Fault('nothing to export: no samples were recorded', { hint: 'tacho verify says more' });
   for (const name of asked ?? []) {
-    if (known.includes(name)) continue;
-    const meant = suggest(name, known);
+    if (recordedTables.includes(name)) continue;
+    const meant = suggest(name, recordedTables);
     throw usage(
       `no table "${name}" was recorded`,
-      meant === undefined ? `there are: ${known.join(', ')}` : `did you mean ${meant}? There are: ${known.join(', ')}`,
+      meant === undefined
+        ? `there are: ${recordedTables.join(', ')}`
+        : `did you mean ${meant}? There are: ${recordedTables.join(', ')}`,
     );
   }
-  return asked === undefined || asked.length === 0 ? known : [...new Set(asked)];
+  return asked === undefined || asked.length === 0 ? recordedTables : [...new Set(asked)];
 }
 
 /** The table as the node has it, confined to the columns asked for (undefined: all). */

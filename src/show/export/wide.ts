@@ -34,8 +34,8 @@ export interface WideForm {
 }
 
 /** The series of some pieces, in the order people expect: node 2 before node 10. */
-export function lanesOf(pieces: readonly NodeBatch[], known: readonly Lane[] = []): Lane[] {
-  const lanes = new Map<string, Lane>(known.map((lane) => [nameOf(lane), lane]));
+export function lanesOf(pieces: readonly NodeBatch[], knownLanes: readonly Lane[] = []): Lane[] {
+  const lanes = new Map<string, Lane>(knownLanes.map((lane) => [nameOf(lane), lane]));
   for (const { batch, ...whose } of pieces) {
     for (let s = 0; s + 1 < batch.series.length; s++) {
       const lane: Lane = { ...whose, keys: keysOf(batch, s) };

@@ -13,8 +13,8 @@ const MOST_BARS = 100;
 const escaped = (text: string): string =>
   text.replaceAll(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char]!);
 
-const text = (x: number, y: number, words: string, more = ''): string =>
-  `<text x="${x}" y="${y}" ${more}>${escaped(words)}</text>`;
+const text = (x: number, y: number, label: string, more = ''): string =>
+  `<text x="${x}" y="${y}" ${more}>${escaped(label)}</text>`;
 
 /** The answer as a picture: bars, or a map of heat. */
 export function usageSvg(answer: UsageAnswer): string {

@@ -28,8 +28,8 @@ export function causeText(cause: Cause, options: CauseTextOptions = {}): string 
   const notes: string[] = [];
   if (shown.length < cause.operations.length)
     notes.push(`${count(cause.operations.length - shown.length, 'more operation')}; --limit 0 shows all`);
-  const named = (names: readonly string[], words: string): void => {
-    if (names.length > 0) notes.push(`${words}: ${listed(names.map(printable), 12)}`);
+  const named = (names: readonly string[], lead: string): void => {
+    if (names.length > 0) notes.push(`${lead}: ${listed(names.map(printable), 12)}`);
   };
   named(cause.added, 'operations that no job of the baseline has');
   named(cause.missing, 'operations that every job of the baseline has, and this one has not');
@@ -67,11 +67,11 @@ function part(found: PartCause, width: number, limit: number, dim: (text: string
     lines.push(...wrap(`also outside: ${rest.join(', ')}`, width).map(dim));
   }
   if (fixed.length > 0) {
-    const words = fixed.map(
+    const fixedNames = fixed.map(
       ({ feature, value, reference }) =>
         `${printable(feature)} ${apartCell(feature, value, reference.median)}, always ${featureCell(feature, reference.median)}`,
     );
-    lines.push(...wrap(`never varied in the baseline: ${words.join('; ')}`, width));
+    lines.push(...wrap(`never varied in the baseline: ${fixedNames.join('; ')}`, width));
   }
   return lines;
 }

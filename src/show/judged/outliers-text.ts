@@ -189,12 +189,12 @@ function voteCell(vote: Vote | undefined): string {
 }
 
 function title(found: Outliers, group: Group, outlier: Outlier): string {
-  const words = [printable(group.name)];
-  if (outlier.pid !== undefined) words.push(`pid ${outlier.pid}`);
-  if (outlier.tid !== undefined) words.push(`thread ${threadName(outlier.tid)}`);
+  const titleParts = [printable(group.name)];
+  if (outlier.pid !== undefined) titleParts.push(`pid ${outlier.pid}`);
+  if (outlier.tid !== undefined) titleParts.push(`thread ${threadName(outlier.tid)}`);
   if (found.of === 'jobs' || found.jobs.length > 1)
-    words.push(`job ${printable(jobAndRecording(outlier.job, outlier.recording))}`);
-  return words.filter((word) => word !== '').join(', ');
+    titleParts.push(`job ${printable(jobAndRecording(outlier.job, outlier.recording))}`);
+  return titleParts.filter((word) => word !== '').join(', ');
 }
 
 /** Many at a glance: what they took, and in which features they are apart. */

@@ -150,8 +150,8 @@ export function operationsCsv(set: ProcessSet, operations: readonly Operation[])
   return listCsv(
     heads,
     operations.map((one) => {
-      const known = facts(set, one);
-      return heads.map((head) => known[head] ?? '');
+      const cells = facts(set, one);
+      return heads.map((head) => cells[head] ?? '');
     }),
   );
 }

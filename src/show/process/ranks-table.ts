@@ -195,10 +195,10 @@ const HEADS = ['job', 'world', 'launcher', 'step', 'size', ...FIELDS] as const;
 function* facts(set: ProcessSet, worlds: readonly World[]): Generator<Record<string, string | number>> {
   for (const { job, number, launcher, step, size, ranks } of worlds)
     for (const rank of ranks) {
-      const known: Record<string, string | number> = { job: set.jobs[job]!.id, world: number, launcher, step, size };
-      for (const name of FIELDS) known[name] = rank[name];
-      for (const name of HEADS) if (known[name] === '' || Number.isNaN(known[name])) delete known[name];
-      yield known;
+      const cells: Record<string, string | number> = { job: set.jobs[job]!.id, world: number, launcher, step, size };
+      for (const name of FIELDS) cells[name] = rank[name];
+      for (const name of HEADS) if (cells[name] === '' || Number.isNaN(cells[name])) delete cells[name];
+      yield cells;
     }
 }
 
@@ -207,5 +207,5 @@ export const ranksJson = (set: ProcessSet, worlds: readonly World[]): string => 
 export const ranksCsv = (set: ProcessSet, worlds: readonly World[]): string =>
   listCsv(
     HEADS,
-    [...facts(set, worlds)].map((known) => HEADS.map((head) => known[head] ?? '')),
+    [...facts(set, worlds)].map((cells) => HEADS.map((head) => cells[head] ?? '')),
   );

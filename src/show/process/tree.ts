@@ -84,9 +84,9 @@ function label(set: ProcessSet, i: number): string {
 
 /** How many are left out is said nowhere else: such a line moves to the left before it is cut. */
 function shorten(text: string, room: number): string {
-  const words = text.trimStart();
-  return words.startsWith('.. ') && text.length > room
-    ? `${' '.repeat(Math.max(0, room - words.length))}${cutMiddle(words, room)}`
+  const trimmed = text.trimStart();
+  return trimmed.startsWith('.. ') && text.length > room
+    ? `${' '.repeat(Math.max(0, room - trimmed.length))}${cutMiddle(trimmed, room)}`
     : cutMiddle(text, room);
 }
 

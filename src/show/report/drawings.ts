@@ -32,7 +32,7 @@ export function gpuMap(gpus: readonly GpuReport[]): string {
     const y = (nodes.indexOf(gpu.node) + 1) * (CELL + GAP);
     const used = gpu.utilization_mean;
     const odd = gpu.straggler !== undefined || isIdle(gpu) || gpu.lost !== undefined;
-    const words = [
+    const titleParts = [
       `${gpu.node} GPU ${gpu.gpu}: ${used === undefined ? 'not measured' : `${percent(used)} busy`}`,
       gpu.power_mean_watts === undefined ? '' : `${figure(gpu.power_mean_watts)} W`,
       gpu.temperature_max_celsius === undefined ? '' : `up to ${figure(gpu.temperature_max_celsius)} °C`,
@@ -40,7 +40,7 @@ export function gpuMap(gpus: readonly GpuReport[]): string {
     ].filter((word) => word !== '');
     const fill = used === undefined ? ' class="none"' : ` style="fill-opacity:${(0.08 + 0.92 * used).toFixed(2)}"`;
     parts.push(
-      `<g${odd ? ' class="odd"' : ''}><title>${safe(words.join(', '))}</title><rect x="${x}" y="${y}" width="${CELL}" height="${CELL}" rx="3"${fill}/><text class="${(used ?? 0) > 0.5 ? 'on' : ''}" x="${x + CELL / 2}" y="${y + 17}" text-anchor="middle">${used === undefined ? '-' : (used * 100).toFixed(0)}</text></g>`,
+      `<g${odd ? ' class="odd"' : ''}><title>${safe(titleParts.join(', '))}</title><rect x="${x}" y="${y}" width="${CELL}" height="${CELL}" rx="3"${fill}/><text class="${(used ?? 0) > 0.5 ? 'on' : ''}" x="${x + CELL / 2}" y="${y + 17}" text-anchor="middle">${used === undefined ? '-' : (used * 100).toFixed(0)}</text></g>`,
     );
   }
   return `<svg class="map" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="Utilisation of each GPU in per cent">${parts.join('')}</svg><p class="note">Mean utilisation of each GPU in per cent; framed: something is the matter.</p>`;
@@ -49,7 +49,7 @@ export function gpuMap(gpus: readonly GpuReport[]): string {
 const CURVE = { width: 640, height: 44 };
 
 /** A curve as a picture, from 0 to its greatest value; what was not measured is a gap. */
-export function curvePicture({ what, values }: CurvesReport['lines'][number], words: string): string {
+export function curvePicture({ what, values }: CurvesReport['lines'][number], description: string): string {
   const { width, height } = CURVE;
   const most = greatest(values.map((value) => value ?? 0)) || 1;
   const each = width / values.length;
@@ -66,7 +66,7 @@ export function curvePicture({ what, values }: CurvesReport['lines'][number], wo
       `<polygon points="${(begin * each).toFixed(1)},${height} ${tops.join(' ')} ${((i + 1) * each).toFixed(1)},${height}"/>`,
     );
   }
-  return `<svg class="curve" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${safe(`${what} over time, ${words}`)}">${paths.join('')}</svg>`;
+  return `<svg class="curve" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${safe(`${what} over time, ${description}`)}">${paths.join('')}</svg>`;
 }
 
 /** Phases below the curves, with their names where these fit. */

@@ -15,9 +15,9 @@ export function title(report: Report): string {
   const plain = job.name === '' || job.name === job.command?.[0]?.split('/').at(-1);
   const name = plain && command !== undefined ? command : job.name || 'job';
   // an id that Tacho made itself says nothing
-  const known = job.scheduler !== 'none' || isStepId(job.id) || isSchedulersId(job.id);
+  const isNamed = job.scheduler !== 'none' || isStepId(job.id) || isSchedulersId(job.id);
   const again = job.restart === undefined ? '' : ` (restart ${job.restart})`;
-  if (!known || job.id === '') return name;
+  if (!isNamed || job.id === '') return name;
   return name === job.id ? `${name}${again}` : `${job.id}${again} ${name}`;
 }
 
@@ -101,8 +101,8 @@ export function footer(report: Report): string[] {
     ...(rss === undefined || own === undefined ? [] : [`${formatBytes(rss)} with shared files`]),
     ...(cost.in_memory_peak === true ? ['counted in the job’s by its cgroup'] : []),
   ];
-  const words = more.length === 0 ? '' : ` (${more.join('; ')})`;
-  if (rss !== undefined) parts.push(`${formatBytes(own ?? rss)} memory at its peak${words}`);
+  const moreText = more.length === 0 ? '' : ` (${more.join('; ')})`;
+  if (rss !== undefined) parts.push(`${formatBytes(own ?? rss)} memory at its peak${moreText}`);
   if (cost.bytes_written !== undefined) parts.push(`${formatBytes(cost.bytes_written)} written`);
   const ticks =
     report.nodes.length === 0

@@ -50,8 +50,8 @@ export function meters(report: Report, sources = true): Meter[] {
       s.cpu_utilization === undefined
         ? ''
         : `${s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 1 : 0)} of ${count(s.cpus_measured!, 'CPU')}, `;
-    const seen = nodes.filter((n) => n.cpu_seconds !== undefined).length;
-    const part = seen < nodes.length ? `, ${seen} of ${count(nodes.length, 'node')} measured` : '';
+    const measuredNodes = nodes.filter((n) => n.cpu_seconds !== undefined).length;
+    const part = measuredNodes < nodes.length ? `, ${measuredNodes} of ${count(nodes.length, 'node')} measured` : '';
     found.push({
       name: 'CPU',
       text: busy + spent + part,

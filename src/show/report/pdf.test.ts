@@ -6,13 +6,13 @@ import { reportPdf } from './pdf.ts';
 test('every line of a card is on a page, in the column where it stands', () => {
   const lines = Array.from({ length: 130 }, (_, i) => (i === 0 ? 'Job <1>' : `  line ${i}`));
   const pdf = reportPdf(`${lines.join('\n')}\n`);
-  const words = pdf.toString('latin1');
-  assert.match(words, /\/Count 3 /);
-  const contents = [...words.matchAll(/stream\n/g)]
-    .filter(({ index }) => !words.slice(index - 3, index).includes('end'))
+  const pdfText = pdf.toString('latin1');
+  assert.match(pdfText, /\/Count 3 /);
+  const contents = [...pdfText.matchAll(/stream\n/g)]
+    .filter(({ index }) => !pdfText.slice(index - 3, index).includes('end'))
     .map(({ index }) => {
       const begin = index + 'stream\n'.length;
-      return inflateSync(pdf.subarray(begin, words.indexOf('\nendstream', begin))).toString('latin1');
+      return inflateSync(pdf.subarray(begin, pdfText.indexOf('\nendstream', begin))).toString('latin1');
     });
   const all = contents.join('\n');
   const hex = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
@@ -30,11 +30,11 @@ test('charts follow the card, none of them cut by the end of a page', () => {
   });
   // 523 points of paper for 720 pixels: the third does not fit below the two before it
   const pdf = reportPdf('card\n', [chart('first', 500), chart('second', 500), chart('third', 500)]);
-  const words = pdf.toString('latin1');
-  assert.match(words, /\/Count 3 /);
-  const contents = [...words.matchAll(/\nstream\n/g)].map(({ index }) => {
+  const pdfText = pdf.toString('latin1');
+  assert.match(pdfText, /\/Count 3 /);
+  const contents = [...pdfText.matchAll(/\nstream\n/g)].map(({ index }) => {
     const begin = index + '\nstream\n'.length;
-    return inflateSync(pdf.subarray(begin, words.indexOf('\nendstream', begin))).toString('latin1');
+    return inflateSync(pdf.subarray(begin, pdfText.indexOf('\nendstream', begin))).toString('latin1');
   });
   const names = ['card', 'first', 'second', 'third'].map((name) => Buffer.from(name).toString('hex'));
   assert.deepEqual(

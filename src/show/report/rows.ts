@@ -398,9 +398,9 @@ const about = (phases: readonly PhaseReport[]): string =>
 
 /** Mean of the phases, each weighing as much as it lasted. */
 function meanOf(phases: readonly PhaseReport[], what: 'cpu_utilization' | 'gpu_utilization'): number | undefined {
-  const known = phases.filter((p) => p[what] !== undefined);
-  const seconds = known.reduce((total, p) => total + p.seconds, 0);
-  return seconds > 0 ? known.reduce((total, p) => total + p[what]! * p.seconds, 0) / seconds : undefined;
+  const measuredPhases = phases.filter((p) => p[what] !== undefined);
+  const seconds = measuredPhases.reduce((total, p) => total + p.seconds, 0);
+  return seconds > 0 ? measuredPhases.reduce((total, p) => total + p[what]! * p.seconds, 0) / seconds : undefined;
 }
 
 /** Figures of merit by name: the last value, and how it moved. */

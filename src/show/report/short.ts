@@ -15,19 +15,19 @@ export function shortText(report: Report, { stream = {} }: Pick<TextOptions, 'st
   const pen = paint(stream);
   const say = asciiAround([title(report)]);
   const used = new Map(meters(report, false).map((meter) => [meter.name, meter]));
-  const words = (name: string): string => {
+  const meterText = (name: string): string => {
     const { share, text } = used.get(name) ?? { text: 'not measured' };
     return share === undefined ? text : `${percent(share)}, ${text}`;
   };
-  const cards = used.has('GPU') ? `; GPU ${words('GPU').replace(' on average', '')}` : '';
+  const cards = used.has('GPU') ? `; GPU ${meterText('GPU').replace(' on average', '')}` : '';
   const { nodes } = report.summary;
   // how it ended is never cut: the name gives way
   const whose = ` of ${cut(printable(report.job.user), 16)}, ${count(nodes, 'node')}: ${endingInText(report)}`;
   const lines: [string, string][] = [
     ['Job', `${cutCommand(printable(title(report)), Math.min(40, WIDTH - 9 - textWidth(whose)))}${whose}`],
-    ['Time', words('time')],
-    ['CPU', `${words('CPU')}${cards}`],
-    ['Memory', words('memory')],
+    ['Time', meterText('time')],
+    ['CPU', `${meterText('CPU')}${cards}`],
+    ['Memory', meterText('memory')],
     ['Verdict', verdict(report)],
   ];
   return lines.map(([name, text]) => `${pen.bold(pad(name, 8))} ${cut(say(printable(text)), WIDTH - 9)}\n`).join('');

@@ -285,9 +285,9 @@ function nodePart(report: Report, pen: Pen, all: boolean): string[] {
 }
 
 function between(shares: readonly number[]): string {
-  const known = shares.filter((s) => Number.isFinite(s));
-  if (known.length === 0) return 'unknown share';
-  const [least, most] = [percent(smallest(known)), percent(greatest(known))];
+  const finiteShares = shares.filter((s) => Number.isFinite(s));
+  if (finiteShares.length === 0) return 'unknown share';
+  const [least, most] = [percent(smallest(finiteShares)), percent(greatest(finiteShares))];
   return least === most ? `all ${most}` : `${least} to ${most}`;
 }
 

@@ -11,11 +11,11 @@ export function verdict(report: Report): string {
 
 function judged(report: Report, else_ = ''): string {
   const { findings, checks } = report;
-  const told = findings.filter((f) => f.severity !== 'info');
+  const seriousFindings = findings.filter((f) => f.severity !== 'info');
   const unmeasurable = checks.filter((c) => c.outcome === 'unmeasurable').length;
-  const worst = told[0];
+  const worst = seriousFindings[0];
   if (worst !== undefined) {
-    const more = told.length - 1;
+    const more = seriousFindings.length - 1;
     return `${worst.text}${more === 0 ? '' : `, and ${more === 1 ? 'one more finding' : `${more} more findings`}`}.`;
   }
   const fine = checks.filter((c) => c.outcome === 'fine').length;

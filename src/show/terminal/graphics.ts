@@ -127,14 +127,14 @@ function paletteOf(rgba: Uint8Array): { colours: Colour[]; places: Uint8Array } 
   for (let i = 0; i < pixels; i++) counts.set(colourAt(i), (counts.get(colourAt(i)) ?? 0) + 1);
   const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_COLOURS);
   const colours = most.map(([c]): Colour => [c >> 16, (c >> 8) & 255, c & 255]);
-  const known = new Map(most.map(([colour], i) => [colour, i]));
+  const indexOfColour = new Map(most.map(([colour], i) => [colour, i]));
   const places = new Uint8Array(pixels);
   for (let i = 0; i < pixels; i++) {
     const colour = colourAt(i);
-    let place = known.get(colour);
+    let place = indexOfColour.get(colour);
     if (place === undefined) {
       place = nearest(colours, [colour >> 16, (colour >> 8) & 255, colour & 255]);
-      known.set(colour, place);
+      indexOfColour.set(colour, place);
     }
     places[i] = place;
   }

@@ -75,19 +75,19 @@ const RUN = /^(?!-)[^:=]*\/[^/]+$/;
 
 /** Cut by the folders of the program, and of the script that it runs; if that is not enough, at its end. */
 export function cutCommand(text: string, most: number): string {
-  const words = text.split(' ');
-  const width = (): number => textWidth(words.join(' '));
-  for (let at = 0; at < Math.min(2, words.length) && width() > most; at++) {
-    const whole = words[at]!;
+  const commandWords = text.split(' ');
+  const width = (): number => textWidth(commandWords.join(' '));
+  for (let at = 0; at < Math.min(2, commandWords.length) && width() > most; at++) {
+    const whole = commandWords[at]!;
     if (!RUN.test(whole)) continue;
     const folders = whole.split('/');
     while (folders.length > 1 && width() > most) {
       folders.shift();
-      words[at] = `.../${folders.join('/')}`;
+      commandWords[at] = `.../${folders.join('/')}`;
     }
-    if (textWidth(words[at]!) >= textWidth(whole)) words[at] = whole;
+    if (textWidth(commandWords[at]!) >= textWidth(whole)) commandWords[at] = whole;
   }
-  return cut(words.join(' '), most);
+  return cut(commandWords.join(' '), most);
 }
 
 const cutterOf = ({ middle, command }: TextColumn): typeof cut => (middle ? cutMiddle : command ? cutCommand : cut);

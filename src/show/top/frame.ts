@@ -57,8 +57,8 @@ export const isSilent = ({ last }: NodeNow, now: number): boolean => last === un
 /** All of them together; null: not measured. */
 export function totalsOf(nodes: readonly NodeNow[]): Totals {
   const sum = (values: readonly (number | undefined)[]): number | null => {
-    const known = values.filter((value) => value !== undefined);
-    return known.length === 0 ? null : known.reduce((total, value) => total + value, 0);
+    const numbers = values.filter((value) => value !== undefined);
+    return numbers.length === 0 ? null : numbers.reduce((total, value) => total + value, 0);
   };
   const cards = nodes.flatMap(({ gpus }) => gpus.map((gpu) => gpu.utilization_percent)).filter((v) => v !== undefined);
   const used = sum(cards);
@@ -148,7 +148,7 @@ function tableOf(state: TopState, { view, node }: TopLook): TopTable {
     rows: nodes.map((each) => {
       const { gpu } = totalsOf([each]);
       const age = each.last === undefined ? undefined : Math.max(0, (state.now - each.last) / 1e6);
-      const seen =
+      const lastSeenText =
         age === undefined
           ? 'none'
           : age * 1e6 > SILENT
@@ -164,7 +164,7 @@ function tableOf(state: TopState, { view, node }: TopLook): TopTable {
           quantity(gpu ?? undefined, '%'),
           quantity(each.io_bytes_per_second, 'bytes/s'),
           { text: String(each.processes.length), value: each.processes.length },
-          { text: seen, value: -(age ?? Number.POSITIVE_INFINITY) },
+          { text: lastSeenText, value: -(age ?? Number.POSITIVE_INFINITY) },
         ],
       };
     }),

@@ -20,8 +20,8 @@ test('a hub that says no, or not now, and what is no hub', async (t) => {
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const link = new HubLink(url, { credentials: { method: 'none', authorization: async () => undefined }, node: 'c1' });
   t.after(() => link.close());
-  const refusal = (code: number, words: string) => (error: unknown) =>
-    error instanceof HubRefusal && error.status === code && error.message === words;
+  const refusal = (code: number, message: string) => (error: unknown) =>
+    error instanceof HubRefusal && error.status === code && error.message === message;
   const post = (): Promise<unknown> => link.post('/v1/append', Buffer.from('body'));
   await assert.rejects(post(), refusal(413, 'more than 8388608 bytes'));
   await assert.rejects(post(), refusal(404, 'no such stream'));

@@ -28,8 +28,8 @@ export class HubBusy extends HubAway {}
 /** The hub answered, and said no. */
 export class HubRefusal extends Error {
   readonly status: number;
-  constructor(status: number, words: string) {
-    super(words);
+  constructor(status: number, message: string) {
+    super(message);
     this.status = status;
   }
 }
@@ -100,8 +100,8 @@ const inShort = (body: object & { job?: Job }): object =>
 
 function parsed<T>({ status, text }: Answer): T {
   if (status >= 400) {
-    const words = /^\s*\{/.test(text) ? ((tryJson(text) as { error?: string })?.error ?? text) : text;
-    const clean = words.trim().replaceAll(/\s+/g, ' ').slice(0, 300);
+    const message = /^\s*\{/.test(text) ? ((tryJson(text) as { error?: string })?.error ?? text) : text;
+    const clean = message.trim().replaceAll(/\s+/g, ' ').slice(0, 300);
     if (status === 503) throw new HubBusy(clean || `it answered ${status}`);
     // 500: it failed at this request; the next one may be about something else
     if (status === 408 || status === 429 || status > 500) throw new HubAway(clean || `it answered ${status}`);

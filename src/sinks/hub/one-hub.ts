@@ -34,15 +34,15 @@ export class OneHub {
 
   /** Takes over what is in the spool now. */
   follow(states: readonly StreamState[]): void {
-    const seen = new Set<string>();
+    const seenKeys = new Set<string>();
     for (const state of states) {
       const key = streamKey(state);
-      seen.add(key);
+      seenKeys.add(key);
       const stream = this.streams.get(key);
       if (stream === undefined) this.streams.set(key, new HubStream(state, this.link.address));
       else stream.state = state;
     }
-    for (const key of this.streams.keys()) if (!seen.has(key)) this.forget(key);
+    for (const key of this.streams.keys()) if (!seenKeys.has(key)) this.forget(key);
   }
 
   forget(key: string): void {

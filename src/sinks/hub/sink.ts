@@ -70,14 +70,14 @@ export class HubSink implements Sink, Round {
 
   stored(stream: Stream, table: string): Position | undefined {
     let furthest: Position | undefined;
-    let known = false;
+    let isKnown = false;
     for (const hub of this.hubs) {
       const entry = hub.streams.get(streamKey(stream));
-      if (entry?.id !== undefined) known = true;
+      if (entry?.id !== undefined) isKnown = true;
       const have = entry?.have.get(table);
       if (have !== undefined && (furthest === undefined || comparePositions(have, furthest) > 0)) furthest = have;
     }
-    return furthest ?? (known ? undefined : this.saved.get(stream, table));
+    return furthest ?? (isKnown ? undefined : this.saved.get(stream, table));
   }
 
   sent(stream: Stream, table: string): Position | undefined {

@@ -12,16 +12,16 @@ import type { Reached } from './journal.ts';
 const naming = { prefix: 'tacho', byUser: false };
 
 function remembering(): Stored & { take(reached: Reached): void } {
-  const known: Reached = {};
+  const merged: Reached = {};
   return {
     take: (reached) => {
-      for (const [stream, tables] of Object.entries(reached)) known[stream] = { ...known[stream], ...tables };
+      for (const [stream, tables] of Object.entries(reached)) merged[stream] = { ...merged[stream], ...tables };
     },
     position(stream, table) {
-      const at = known[stream]?.[table];
+      const at = merged[stream]?.[table];
       return at === undefined ? undefined : { part: at[0], bytes: at[1] };
     },
-    forget: (stream, table) => void delete known[stream]?.[table],
+    forget: (stream, table) => void delete merged[stream]?.[table],
   };
 }
 

@@ -81,14 +81,14 @@ export class KafkaJournal {
 
   /** Another recording may come by the name of one that has gone: on the disk, too, nothing may be left of that. */
   forgetAll(streams: readonly string[]): void {
-    const known = streams.filter((stream) => this.reached[stream] !== undefined);
-    for (const stream of known) delete this.reached[stream];
-    if (known.length === 0 || !fs.existsSync(this.file)) return;
+    const reachedStreams = streams.filter((stream) => this.reached[stream] !== undefined);
+    for (const stream of reachedStreams) delete this.reached[stream];
+    if (reachedStreams.length === 0 || !fs.existsSync(this.file)) return;
     try {
       const fd = fs.openSync(this.file, 'a');
       try {
         // half a line may be before it
-        fs.writeSync(fd, `\n${JSON.stringify({ forget: known })}\n`);
+        fs.writeSync(fd, `\n${JSON.stringify({ forget: reachedStreams })}\n`);
         fs.fdatasyncSync(fd);
       } finally {
         fs.closeSync(fd);

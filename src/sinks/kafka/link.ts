@@ -138,13 +138,13 @@ async function ensureTopics(
       // another agent was faster
       if (!says(error, 'TOPIC_ALREADY_EXISTS')) throw error;
     });
-    await known(admin, names);
+    await checkTopics(admin, names);
   }
   for (const { name } of missing) made.add(name);
 }
 
 /** A broker tells of a topic some time after it was made: on a loaded one in seconds. */
-async function known(admin: Admin, topics: readonly string[]): Promise<void> {
+async function checkTopics(admin: Admin, topics: readonly string[]): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       await admin.metadata({ topics: [...topics], forceUpdate: true });
@@ -161,9 +161,11 @@ async function speakAsClient(producer: Producer<string, string, string, string>)
   for (const api of apis) {
     if (api.name === 'AddPartitionsToTxn') api.maxVersion = Math.min(api.maxVersion, ADD_PARTITIONS_VERSION);
   }
-  const known = Object.getOwnPropertySymbols(producer).find(({ description }) => description === 'plt.kafka.base.apis');
-  if (known === undefined) throw new Error('the client of Kafka keeps the versions of requests elsewhere');
-  (producer as unknown as Record<symbol, unknown>)[known] = apis;
+  const baseSymbol = Object.getOwnPropertySymbols(producer).find(
+    ({ description }) => description === 'plt.kafka.base.apis',
+  );
+  if (baseSymbol === undefined) throw new Error('the client of Kafka keeps the versions of requests elsewhere');
+  (producer as unknown as Record<symbol, unknown>)[baseSymbol] = apis;
 }
 
 function* within(error: unknown): Generator<Error> {

@@ -49,9 +49,9 @@ export function recordTopic(naming: Naming, user: string, what: RecordTopic): st
 export function topicHolds(prefix: string, topic: string): RecordTopic | 'rows' | undefined {
   const before = isOwnTopic(prefix, topic) ? prefix + OWN : prefix;
   if (!topic.startsWith(`${before}.`)) return undefined;
-  const words = topic.slice(before.length + 1).split('.');
-  if (words.length > 2 || words.includes('')) return undefined;
-  const last = words.at(-1)!;
+  const topicWords = topic.slice(before.length + 1).split('.');
+  if (topicWords.length > 2 || topicWords.includes('')) return undefined;
+  const last = topicWords.at(-1)!;
   return RECORDS.find((each) => each === last) ?? 'rows';
 }
 

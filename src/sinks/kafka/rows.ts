@@ -90,10 +90,10 @@ export class KafkaRows {
     if (uses === undefined) return false;
     const table = this.described ?? guessTable(this.name, names, uses);
     const keys = new Set(table.keys.map((key) => key.name));
-    const known = byName(table.columns);
+    const columnsByName = byName(table.columns);
     const columns = names.flatMap((name, i) => {
       if (i === 0 || keys.has(name)) return [];
-      return [known.get(name) ?? guessColumn(name, uses[i]!)];
+      return [columnsByName.get(name) ?? guessColumn(name, uses[i]!)];
     });
     const same = columns.length === table.columns.length && columns.every((column, i) => column === table.columns[i]);
     this.table = same ? table : { ...table, columns };

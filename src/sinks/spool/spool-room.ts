@@ -82,12 +82,12 @@ function holds(sink: Sink, { state, table, part }: SpooledPart): 'stored' | 'par
 
 /** Returns how many rows it has. */
 function note({ state, table, part, file }: SpooledPart, sinks: readonly string[]): number {
-  const known = readDropped(state.folder);
+  const knownDrops = readDropped(state.folder);
   const rows = partRows(file);
   const from = { part, bytes: 0 };
   const to = { part: part + 1, bytes: 0 };
   const more = sinks
-    .filter((sink) => !known.some((each) => each.sink === sink && each.table === table && each.from.part === part))
+    .filter((sink) => !knownDrops.some((each) => each.sink === sink && each.table === table && each.from.part === part))
     .map((sink): Dropped => ({ sink, table, from, to, ...rows }));
   addDropped(state.folder, more);
   return rows.rows;

@@ -80,11 +80,11 @@ export class Spool {
 
   private isDone(sink: Sink, state: StreamState): boolean {
     if (sink.done !== undefined) return sink.done(state);
-    const known = this.complete.get(sink) ?? new WeakSet();
-    this.complete.set(sink, known);
-    if (known.has(state)) return true;
+    const completeStreams = this.complete.get(sink) ?? new WeakSet();
+    this.complete.set(sink, completeStreams);
+    if (completeStreams.has(state)) return true;
     if (!isStored(sink, state)) return false;
-    known.add(state);
+    completeStreams.add(state);
     return true;
   }
 
@@ -191,9 +191,9 @@ export class Spool {
       this.lost = 0;
     }
     const sizes = `${formatBytes(this.bytes)}, more than ${formatBytes(limitBytes)}`;
-    const words = this.bytes > limitBytes ? `${this.folder} holds ${sizes}: nothing more of it can be given up` : '';
-    if (words !== '' && this.said === '') this.options.tell?.(words);
-    this.said = words;
+    const problem = this.bytes > limitBytes ? `${this.folder} holds ${sizes}: nothing more of it can be given up` : '';
+    if (problem !== '' && this.said === '') this.options.tell?.(problem);
+    this.said = problem;
   }
 
   private look(): void {
@@ -201,9 +201,9 @@ export class Spool {
     try {
       this.tidy();
     } catch (error) {
-      const words = `${this.folder}: ${reason(error)}`;
-      if (this.said !== words) this.options.tell?.(words);
-      this.said = words;
+      const problem = `${this.folder}: ${reason(error)}`;
+      if (this.said !== problem) this.options.tell?.(problem);
+      this.said = problem;
     }
   }
 }

@@ -254,13 +254,13 @@ test('a folder of an archive without an end is not read to it, and that is said 
     mocked.mock.restore();
     syncBuiltinESMExports();
   });
-  const told: string[] = [];
+  const messages: string[] = [];
   const streams = archiveStreams(
     spool,
     (_shelf, _name, job) => job,
     undefined,
     undefined,
-    (text) => told.push(text),
+    (text) => messages.push(text),
   );
   assert.deepEqual(
     streams.list().map(({ job }) => job.id),
@@ -268,7 +268,7 @@ test('a folder of an archive without an end is not read to it, and that is said 
   );
   fs.mkdirSync(path.join(spool, 'user=eve/job=more'));
   streams.list();
-  assert.deepEqual(told, ['user=eve has 100000 recordings or more: what is beyond is not sent on']);
+  assert.deepEqual(messages, ['user=eve has 100000 recordings or more: what is beyond is not sent on']);
 });
 
 test('a folder whose owner has set its time to one that is to come is read when it has changed, not always', () => {

@@ -80,9 +80,9 @@ export function archiveStreams(
   asFiled: AsFiled,
   clocks = SYSTEM,
   lastWrite: LastWrite | undefined = undefined,
-  tell: (text: string) => void = () => {},
+  log: (text: string) => void = () => {},
 ): Streams {
-  const told = new Set<string>();
+  const warnedShelves = new Set<string>();
   const root = new Folder(path.resolve(archive), clocks, true);
   let shelves: Folder[] = [];
   const streams = follow(
@@ -100,9 +100,9 @@ export function archiveStreams(
       if (!changed) return undefined;
       return shelves.flatMap((shelf) => {
         const names = shelf.names();
-        if (names.length === MOST_FOLDERS && !told.has(shelf.path)) {
-          told.add(shelf.path);
-          tell(`${path.basename(shelf.path)} has ${MOST_FOLDERS} recordings or more: what is beyond is not sent on`);
+        if (names.length === MOST_FOLDERS && !warnedShelves.has(shelf.path)) {
+          warnedShelves.add(shelf.path);
+          log(`${path.basename(shelf.path)} has ${MOST_FOLDERS} recordings or more: what is beyond is not sent on`);
         }
         return names.flatMap((name) => (/^(job|day)=/.test(name) ? path.join(shelf.path, name) : []));
       });
@@ -136,12 +136,12 @@ function follow(clocks: Clocks, find: () => string[] | undefined, asFiled?: AsFi
         for (const folder of folders)
           if (!recordings.has(folder)) recordings.set(folder, new RecordingFolder(folder, made++, clocks, asFiled));
       }
-      const known: StreamState[] = [];
+      const knownStreams: StreamState[] = [];
       for (const recording of recordings.values()) {
         if (isDue(recording)) recording.look();
-        for (const stream of recording.streams) known.push(stream);
+        for (const stream of recording.streams) knownStreams.push(stream);
       }
-      return known;
+      return knownStreams;
     },
   };
 }
@@ -153,7 +153,7 @@ const MOST_FOLDERS = 100_000;
 class Folder {
   readonly path: string;
   private readonly clocks: Clocks;
-  private seen = Number.NaN;
+  private lastModified = Number.NaN;
   private looked = 0;
 
   private readonly links: boolean;
@@ -168,15 +168,15 @@ class Folder {
   changed(): boolean {
     // its owner can set the other time, also to one that is to come
     const modified = this.stat()?.ctimeMs ?? 0;
-    if (modified === this.seen && this.looked - modified > COARSE_MS) return false;
-    this.seen = modified;
+    if (modified === this.lastModified && this.looked - modified > COARSE_MS) return false;
+    this.lastModified = modified;
     this.looked = this.clocks.wall();
     return true;
   }
 
   /** What was seen counts for nothing: it is read again the next time. */
   lookAgain(): void {
-    this.seen = Number.NaN;
+    this.lastModified = Number.NaN;
   }
 
   /** Undefined: it is gone, or no folder. */
@@ -252,12 +252,12 @@ class RecordingFolder {
     if (this.folder.changed()) {
       this.job = this.readJob();
       const names = this.folder.names();
-      const known = new Map(this.nodes.map((each) => [each.folder.path, each]));
+      const nodesByFolder = new Map(this.nodes.map((each) => [each.folder.path, each]));
       this.nodes = names.flatMap((name) => {
         const node = nodeName(name);
         const folder = path.join(this.folder.path, name);
         if (node === undefined || fs.lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-        return [known.get(folder) ?? this.newNode(folder, node)];
+        return [nodesByFolder.get(folder) ?? this.newNode(folder, node)];
       });
     }
     const { job } = this;

@@ -158,7 +158,7 @@ test('a cgroup that had gone is told so: a mount helps only where the file syste
   const root = copy(t, 'cgroup-v2');
   const mountinfo = path.join(root, 'proc/self/mountinfo');
   const whole = fs.readFileSync(mountinfo, 'utf8');
-  const told = (job: string) => {
+  const sourceOrTrouble = (job: string) => {
     try {
       return cgroup.open(new Host(root), scope(job));
     } catch (error) {
@@ -166,14 +166,14 @@ test('a cgroup that had gone is told so: a mount helps only where the file syste
       return [error.message, error.hint];
     }
   };
-  assert.deepEqual(told('/job_3'), ["the job's cgroup /job_3 had gone before it could be read", undefined]);
+  assert.deepEqual(sourceOrTrouble('/job_3'), ["the job's cgroup /job_3 had gone before it could be read", undefined]);
   const mount = 'mount the cgroup file system where the job runs';
   const unseen = (job: string, why: string) => [`the job's cgroup ${job} cannot be read: ${why}`, mount];
-  assert.deepEqual(told('/../job_3'), unseen('/../job_3', 'what is mounted here does not show it'));
+  assert.deepEqual(sourceOrTrouble('/../job_3'), unseen('/../job_3', 'what is mounted here does not show it'));
   fs.writeFileSync(mountinfo, whole.replace(' / /sys/fs/cgroup ', ' /docker/1 /sys/fs/cgroup '));
-  assert.deepEqual(told('/job_3'), unseen('/job_3', 'what is mounted here does not show it'));
+  assert.deepEqual(sourceOrTrouble('/job_3'), unseen('/job_3', 'what is mounted here does not show it'));
   fs.writeFileSync(mountinfo, '');
-  assert.deepEqual(told('/job_3'), unseen('/job_3', 'no cgroup file system is mounted here'));
+  assert.deepEqual(sourceOrTrouble('/job_3'), unseen('/job_3', 'no cgroup file system is mounted here'));
 });
 
 test('files that are cut off anywhere give no wrong names and never throw', (t) => {

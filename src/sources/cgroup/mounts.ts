@@ -15,7 +15,7 @@ export interface Hierarchy {
 /** Every cgroup hierarchy that is mounted, version 2 first. */
 export function hierarchies(host: Host): Hierarchy[] {
   const found: Hierarchy[] = [];
-  const seen = new Set<string>();
+  const seenNames = new Set<string>();
   for (const line of (host.text('/proc/self/mountinfo') ?? '').split('\n')) {
     const [front, back] = line.split(' - ');
     if (front === undefined || back === undefined) continue;
@@ -27,8 +27,8 @@ export function hierarchies(host: Host): Hierarchy[] {
       version === 2 ? [] : options.split(',').filter((o) => o !== 'rw' && o !== 'ro' && o !== 'xattr');
     // the same hierarchy may be mounted again elsewhere
     const name = `${version} ${controllers.join()}`;
-    if (seen.has(name)) continue;
-    seen.add(name);
+    if (seenNames.has(name)) continue;
+    seenNames.add(name);
     found.push({ version, controllers, mount: plain(mount), root: plain(root) });
   }
   return found.sort((a, b) => b.version - a.version);

@@ -23,7 +23,7 @@ export function processReader(
   const count = Buffer.alloc(4);
   let bytes = Buffer.alloc(PROCESS_SIZE * 64);
   let samples = Buffer.alloc(SAMPLE_SIZE * 128);
-  let seen = 0n;
+  let lastTimestamp = 0n;
   const process = newProcess();
   const newest = new Map<number, number>();
   const found = new Map<number, { memory: number; type: string }>();
@@ -47,10 +47,10 @@ export function processReader(
     newest.clear();
     if (usage === undefined) return;
     count.writeUInt32LE(samples.length / SAMPLE_SIZE, 0);
-    let status = usage(handle, samples, count, seen);
+    let status = usage(handle, samples, count, lastTimestamp);
     if (status === INSUFFICIENT_SIZE && count.readUInt32LE(0) < 1 << 16) {
       samples = Buffer.alloc(SAMPLE_SIZE * count.readUInt32LE(0));
-      status = usage(handle, samples, count, seen);
+      status = usage(handle, samples, count, lastTimestamp);
     }
     if (LOST.has(status)) throw new CardLost(words(status));
     // not found: nothing ran since the last look
@@ -62,7 +62,7 @@ export function processReader(
       const pid = samples.readUInt32LE(at);
       const before = newest.get(pid);
       if (before === undefined || samples.readBigUInt64LE(before + 8) < time) newest.set(pid, at);
-      if (time > seen) seen = time;
+      if (time > lastTimestamp) lastTimestamp = time;
     }
   };
 

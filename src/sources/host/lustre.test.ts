@@ -35,11 +35,11 @@ test('statistics in debugfs, and one file system mounted twice', () => {
 test('lines that appear with the first operation of their kind', (t) => {
   const machine = frozen(t, { [STATS]: TIME + READ });
   const source = openOn(lustre, machine.host);
-  const seen = () => sample(source).map((row) => [row.reads, row.read_bytes, row.written_bytes, row.open])[0];
-  assert.deepEqual(seen(), [10, 5242880, 0, 0]);
+  const lustreFigures = () => sample(source).map((row) => [row.reads, row.read_bytes, row.written_bytes, row.open])[0];
+  assert.deepEqual(lustreFigures(), [10, 5242880, 0, 0]);
   const written = 'write_bytes               2 samples [bytes] 1 9 10\n';
   machine.write(STATS, `${TIME}${written}${READ}open                      3 samples [usecs] 1 2 3 4\n`);
-  assert.deepEqual(seen(), [10, 5242880, 10, 3]);
+  assert.deepEqual(lustreFigures(), [10, 5242880, 10, 3]);
 });
 
 test('mounted, but closed to this user: denied, with what would help', (t) => {

@@ -123,18 +123,18 @@ test('a renamed interface is a new row, and a wide number may touch its name', (
   const machine = frozen(t, { '/proc/net/dev': HEADINGS + line('eth0', 10, 20) + line('eth1', 30, 40) });
   const source = openOn(network, machine.host);
   const frame = new Frame(source.table);
-  const seen = () => sample(source, frame).map((row) => [row.interface, row.received_bytes, row.sent_bytes]);
-  assert.deepEqual(seen(), [
+  const interfaceBytes = () => sample(source, frame).map((row) => [row.interface, row.received_bytes, row.sent_bytes]);
+  assert.deepEqual(interfaceBytes(), [
     ['eth0', 10, 20],
     ['eth1', 30, 40],
   ]);
   machine.write('/proc/net/dev', HEADINGS + line('eth01', 11, 21).replace(': ', ':') + line('eth1', 31, 41));
-  assert.deepEqual(seen(), [
+  assert.deepEqual(interfaceBytes(), [
     ['eth01', 11, 21],
     ['eth1', 31, 41],
   ]);
   machine.write('/proc/net/dev', HEADINGS + line('eth1', 32, 42));
-  assert.deepEqual(seen(), [['eth1', 32, 42]]);
+  assert.deepEqual(interfaceBytes(), [['eth1', 32, 42]]);
 });
 
 test('error counters of adapters are read every tenth time, traffic every time', (t) => {

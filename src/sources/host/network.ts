@@ -142,10 +142,10 @@ const lastPart = (path: string | undefined): string | undefined => path?.slice(p
 
 function classOf(host: Host, name: string): string {
   const folder = `/sys/class/net/${name}`;
-  const told = host.text(`${folder}/type`);
+  const typeText = host.text(`${folder}/type`);
   // a network of its own may not have its interfaces in /sys
-  if (told === undefined) return 'virtual';
-  const type = TYPES[told] ?? 'stacked';
+  if (typeText === undefined) return 'virtual';
+  const type = TYPES[typeText] ?? 'stacked';
   if (type !== 'ethernet') return type;
   const device = lastPart(host.link(`${folder}/device`));
   if (

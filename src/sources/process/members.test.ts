@@ -203,12 +203,12 @@ test('a tree that has just begun: only pids that were given since are looked at 
   const first = (newest: number): number[] => {
     m.write('/proc/loadavg', nodeFiles(newest)['/proc/loadavg']!);
     const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100, mark }));
-    const seen = pids(watch);
+    const watchedPids = pids(watch);
     // from then on everybody
     m.write('/proc/loadavg', nodeFiles(newest + 1)['/proc/loadavg']!);
     assert.deepEqual(pids(watch), [5, 40, 100, 101]);
     watch.close();
-    return seen;
+    return watchedPids;
   };
   assert.deepEqual(first(101), [100, 101]);
   assert.deepEqual(first(6), [5, 100, 101], 'the kernel began again with small ones');

@@ -31,7 +31,7 @@ export class Neighbours {
   private readonly userName: (uid: number) => string;
   private readonly stat = new ProcessStat();
   /** By pid: its start and the CPU time at the last look, in clock ticks. */
-  private seen: Map<number, { start: number; ticks: number }> | undefined;
+  private lastTicks: Map<number, { start: number; ticks: number }> | undefined;
   /** By user and program, in clock ticks. */
   private readonly used = new Map<string, number>();
 
@@ -44,7 +44,7 @@ export class Neighbours {
   }
 
   look(): void {
-    const before = this.seen;
+    const before = this.lastTicks;
     const now = new Map<number, { start: number; ticks: number }>();
     const parents = new Map<number, number>();
     const busy: { pid: number; ticks: number; name: string }[] = [];
@@ -60,7 +60,7 @@ export class Neighbours {
       if (more > 0)
         busy.push({ pid, ticks: more, name: this.host.bytes.toString('utf8', stat.nameFrom, stat.nameEnd) });
     }
-    this.seen = now;
+    this.lastTicks = now;
     for (const { pid, ticks, name } of busy) {
       if (this.belongs(pid, parents)) continue;
       const uid = this.view.owner(pid);
@@ -88,7 +88,7 @@ export class Neighbours {
 
   /** Whether there was a look at all. */
   get isWatching(): boolean {
-    return this.seen !== undefined;
+    return this.lastTicks !== undefined;
   }
 
   /** Those that used most so far. */

@@ -40,7 +40,7 @@ export function pidNamespaces(host: Host): PidNamespaces {
 }
 
 function open(host: Host): PidNamespaces {
-  const seen = new Map<string, InsideProcess>();
+  const insideProcesses = new Map<string, InsideProcess>();
   const view = processView(host);
   const own = spaceOf('self');
   let looked = false;
@@ -59,9 +59,9 @@ function open(host: Host): PidNamespaces {
     // it begins with the id in the namespace that /proc shows
     if (all.length < 2) return;
     const name = `${all.at(-1)}@${spaceOf(process.pid)}`;
-    seen.delete(name);
-    seen.set(name, process);
-    if (seen.size > MOST) seen.delete(seen.keys().next().value!);
+    insideProcesses.delete(name);
+    insideProcesses.set(name, process);
+    if (insideProcesses.size > MOST) insideProcesses.delete(insideProcesses.keys().next().value!);
   }
 
   function lookThrough(): void {
@@ -76,9 +76,9 @@ function open(host: Host): PidNamespaces {
   }
 
   function seenAs(id: string, space: string, start: number): InsideProcess | undefined {
-    const exact = seen.get(`${id}@${space}`);
+    const exact = insideProcesses.get(`${id}@${space}`);
     if (exact !== undefined && Math.abs(exact.start - start) < LOADING_MS) return exact;
-    const like = seen.get(`${id}@`);
+    const like = insideProcesses.get(`${id}@`);
     return like !== undefined && Math.abs(like.start - start) < CLOSE_MS ? like : undefined;
   }
 

@@ -401,9 +401,9 @@ test('real processes: one that dies between reads has a last row that says so, t
   t.after(() => {
     for (const p of [first, second]) p.kill('SIGKILL');
   });
-  const seen = (pid: number): Source =>
+  const sourceOf = (pid: number): Source =>
     processes.open(new Host(), { members: { by: 'tree', pid }, exclude: [], redact: false });
-  const [a, b] = [seen(first.pid!), seen(second.pid!)];
+  const [a, b] = [sourceOf(first.pid!), sourceOf(second.pid!)];
   const row = sample(a)[0]!;
   assert.equal(row.pid, String(first.pid));
   assert.equal(row.ppid, process.pid);

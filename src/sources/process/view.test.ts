@@ -17,7 +17,7 @@ test('what one has read of a process the others of the same look need not read a
   let time = 0;
   const direct = processView(host);
   const shared = sharedView(host, () => time);
-  const seen = (view: typeof direct) => [
+  const viewValues = (view: typeof direct) => [
     view.pids(),
     view.origin(100)?.start,
     view.owner(100),
@@ -28,17 +28,17 @@ test('what one has read of a process the others of the same look need not read a
     view.origin(101),
   ];
   const before = [[100], 50, process.getuid!(), 'sh', '17', '1', undefined, undefined];
-  assert.deepEqual([seen(direct), seen(shared)], [before, before]);
+  assert.deepEqual([viewValues(direct), viewValues(shared)], [before, before]);
   write('/proc/101/stat', stat(101, 60));
   write('/proc/100/stat', stat(100, 70));
   write('/proc/100/comm', 'slurmstepd\n');
   write('/proc/100/environ', 'SLURM_JOB_ID=18\0B=2\0');
   const after = [[100, 101], 70, process.getuid!(), 'slurmstepd', '18', undefined, '2'];
-  assert.deepEqual(seen(direct).slice(0, -1), after);
-  assert.deepEqual(seen(shared), before);
+  assert.deepEqual(viewValues(direct).slice(0, -1), after);
+  assert.deepEqual(viewValues(shared), before);
   // in the next look, and some time later in any case
   time = 1001;
-  assert.deepEqual(seen(shared).slice(0, -1), after);
+  assert.deepEqual(viewValues(shared).slice(0, -1), after);
   fs.rmSync(host.path('/proc/101'), { recursive: true });
   assert.deepEqual(shared.pids(), [100, 101]);
   shared.forget();

@@ -254,12 +254,12 @@ export class RecordLines {
   /** Who spawned it from outside has told of it by the id that it has there: that is this one. */
   private takeToldOutside(name: string): RecordedProcess | undefined {
     const outside = this.names.id(name);
-    const told = outside === name ? undefined : this.known.living.get(outside);
-    if (told?.told !== true) return undefined;
+    const outsideProcess = outside === name ? undefined : this.known.living.get(outside);
+    if (outsideProcess?.told !== true) return undefined;
     this.dropTold(outside);
     this.waiting.forget(outside);
     this.known.leave(outside);
-    return told;
+    return outsideProcess;
   }
 
   private ended(): void {

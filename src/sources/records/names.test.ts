@@ -24,13 +24,13 @@ const waited = (who: string, teller: number, status: number, user: number): stri
   ['W2', 9000, who, teller, status, user, 0, ...Array(7).fill(0), '.'].join('\t');
 
 /** Processes that /proc shows, by their names in lines: id, parent. */
-function spacesWith(seen: Record<string, [pid: number, ppid: number]> = {}): PidNamespaces {
+function spacesWith(pidsByName: Record<string, [pid: number, ppid: number]> = {}): PidNamespaces {
   return {
     own: String(OWN),
     saw: () => {},
     look: () => {},
     find(id, space) {
-      const found = seen[`${id}@${space}`];
+      const found = pidsByName[`${id}@${space}`];
       return found && { pid: found[0], ppid: found[1], start: 0 };
     },
   };
@@ -67,8 +67,8 @@ test('one that who waits for it knows by another id is one process, and its time
     [id, 77, 'itself', 5000],
     [77, 5, 'itself', 40],
   ]);
-  const seen = spacesWith({ [`1@${A}`]: [78, 77] });
-  assert.deepEqual(ends([...unshare, ...inner, ...rest], seen)[0], [78, 77, 'itself', 5000]);
+  const spaces = spacesWith({ [`1@${A}`]: [78, 77] });
+  assert.deepEqual(ends([...unshare, ...inner, ...rest], spaces)[0], [78, 77, 'itself', 5000]);
 });
 
 test('one that was killed in its namespace has what who waited for it tells', () => {
@@ -113,24 +113,24 @@ test('a copy that says nothing, made with its namespace, is taken out of what it
 });
 
 test('a silent program that makes a namespace is the parent of what runs there', () => {
-  const told = start(`80@${OWN}`, 77, 'told', 150);
+  const toldLine = start(`80@${OWN}`, 77, 'told', 150);
   const inner = [start(`1@${A}`, 0, 'exec', 300), end(`1@${A}`, 0, 300, 5000)];
-  assert.deepEqual(ends([...unshare, told, ...inner, waited(`80@${OWN}`, 77, 0, 5004)]), [
+  assert.deepEqual(ends([...unshare, toldLine, ...inner, waited(`80@${OWN}`, 77, 0, 5004)]), [
     [insideId(1, A), 80, 'itself', 5000],
     [80, 77, 'parent', 4],
   ]);
 });
 
 test('one that was spawned into a namespace is not counted as told of and as itself', () => {
-  const told = start(`81@${OWN}`, 77, 'spawn', 290);
-  const seen = spacesWith({ [`4@${A}`]: [81, 77] });
+  const toldLine = start(`81@${OWN}`, 77, 'spawn', 290);
+  const spaces = spacesWith({ [`4@${A}`]: [81, 77] });
   const inner = [start(`4@${A}`, 0, 'exec', 300), end(`4@${A}`, 0, 300, 5000)];
   const rest = waited(`81@${OWN}`, 77, 0, 5010);
   for (const order of [
-    [told, ...inner],
-    [inner[0]!, told, inner[1]!],
+    [toldLine, ...inner],
+    [inner[0]!, toldLine, inner[1]!],
   ])
-    assert.deepEqual(ends([...unshare, ...order, rest], seen), [[81, 77, 'itself', 5000]]);
+    assert.deepEqual(ends([...unshare, ...order, rest], spaces), [[81, 77, 'itself', 5000]]);
 });
 
 function frozen(t: TestContext): Host {

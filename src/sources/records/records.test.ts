@@ -177,7 +177,7 @@ test('a forked child that ends, works or is killed has its start', () => {
   assert.deepEqual(killed.starts, ['10 fork', '10 fork']);
 });
 
-const told = (line: Line = {}): string => startLine({ began: 'told', start: 120, ppid: 7, ...line });
+const toldLine = (line: Line = {}): string => startLine({ began: 'told', start: 120, ppid: 7, ...line });
 const waitedLine = (status: number, { pid = 10, parent = 7, time = 950 } = {}): string =>
   ['W2', time, pid, parent, status, 3000, 2000, 777, 11, 12, 13, 14, 15, 16, '.'].join('\t');
 const takenBack = (why: string): string => ['N2', 130, 10, why, '.'].join('\t');
@@ -185,13 +185,13 @@ const takenBack = (why: string): string => ['N2', 130, 10, why, '.'].join('\t');
 test('a program that was told of and speaks for itself keeps its parent; one that is silent is its record', () => {
   const spoken = read([
     startLine({ began: 'fork', ppid: 7 }),
-    told(),
+    toldLine(),
     startLine({ start: 140 }),
     endLine({ start: 140 }),
   ]);
   assert.deepEqual([spoken.starts, spoken.ends], [['10 exec'], ['10 exit']]);
   assert.deepEqual([spoken.frames[0]!.numbers[0], spoken.frames[1]!.numbers[0]], [7, 7]);
-  const silent = read([startLine({ began: 'fork', ppid: 7 }), told(), waitedLine(5 << 8)]);
+  const silent = read([startLine({ began: 'fork', ppid: 7 }), toldLine(), waitedLine(5 << 8)]);
   assert.deepEqual([silent.starts, silent.ends, silent.threads], [['10 told'], ['10 exit'], []]);
   const [, end] = silent.frames as [Frame, Frame, Frame];
   const value = (name: string): number => end.numbers[end.number(name)]!;
@@ -213,7 +213,7 @@ test('who spawns tells afterwards: a program that has spoken, or ended, is not t
 });
 
 test('who spawns tells afterwards: what the program has become since is not told again', () => {
-  const became = [startLine(), endLine({ ended: 'exec' }), told({ args: 'silent\\0' })];
+  const became = [startLine(), endLine({ ended: 'exec' }), toldLine({ args: 'silent\\0' })];
   const spawned = startLine({ began: 'spawn', start: 90, ppid: 7, args: 'first\\0' });
   for (let place = 0; place <= became.length; place++) {
     const { starts, ends, frames } = read([...became.toSpliced(place, 0, spawned), waitedLine(0)]);
@@ -239,7 +239,7 @@ test('what its children used before it executed another program is not that prog
     return ['usertime', 'systemtime', 'rssmax'].map((name) => end.numbers[last + end.number(name)]!);
   };
   const child = [startLine({ pid: 11, ppid: 10, start: 105 }), endLine({ pid: 11, ppid: 10, start: 105 })];
-  const became = [endLine({ ended: 'exec' }), told()];
+  const became = [endLine({ ended: 'exec' }), toldLine()];
   // 3000 less 1000 and 1002 of the child and its children
   assert.deepEqual(use([startLine(), ...child, ...became, waitedLine(0)]), [998, 0, Number.NaN]);
   assert.deepEqual(use([startLine(), ...child, ...became, startLine({ start: 140 }), waitedLine(9)]), [
@@ -249,7 +249,7 @@ test('what its children used before it executed another program is not that prog
   ]);
   // the kernel has one peak for both programs: 777 is less than the first one's 1004
   assert.deepEqual(use([startLine(), ...became, waitedLine(0)]), [3000, 2000, Number.NaN]);
-  assert.deepEqual(use([startLine(), told(), waitedLine(0)]), [3000, 2000, 777]);
+  assert.deepEqual(use([startLine(), toldLine(), waitedLine(0)]), [3000, 2000, 777]);
 });
 
 test('what its children used is not its own', () => {
@@ -268,7 +268,7 @@ test('an exit code that only the parent knows is filled in', () => {
 });
 
 test('what is taken back was never told', () => {
-  const failed = read([startLine(), endLine({ ended: 'exec' }), told(), takenBack('failed'), endLine()]);
+  const failed = read([startLine(), endLine({ ended: 'exec' }), toldLine(), takenBack('failed'), endLine()]);
   assert.deepEqual([failed.starts, failed.ends], [['10 exec'], ['10 exit']]);
   const off = read([startLine({ pid: 7 }), startLine({ began: 'fork', ppid: 7 }), takenBack('off'), waitedLine(0)]);
   assert.deepEqual([off.starts, off.ends], [['7 exec'], []]);
@@ -276,7 +276,7 @@ test('what is taken back was never told', () => {
 
 test('a program that executed what is not to be recorded has ended with that', () => {
   for (const why of ['own', 'off']) {
-    const left = read([startLine(), endLine({ ended: 'exec' }), told(), takenBack(why), waitedLine(0)]);
+    const left = read([startLine(), endLine({ ended: 'exec' }), toldLine(), takenBack(why), waitedLine(0)]);
     assert.deepEqual([left.starts, left.ends], [['10 exec'], ['10 exec']], why);
   }
 });

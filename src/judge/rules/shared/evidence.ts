@@ -42,8 +42,8 @@ export function busiestEvidence({ processes }: Facts): Evidence[] {
 
 /** CPUs that stood idle while somebody looked. */
 export function idleHours({ nodes, summary }: Facts, cpus: number): Evidence {
-  const seen = weightedMean(nodes.map((n) => [n.cpu_window_seconds, n.cpus])) ?? 0;
-  const note = seen < SEEN * summary.wall_seconds ? ' in the time that was recorded' : '';
-  const hours = (cpus * seen * (1 - summary.cpu_utilization!)) / 3600;
+  const windowSeconds = weightedMean(nodes.map((n) => [n.cpu_window_seconds, n.cpus])) ?? 0;
+  const note = windowSeconds < SEEN * summary.wall_seconds ? ' in the time that was recorded' : '';
+  const hours = (cpus * windowSeconds * (1 - summary.cpu_utilization!)) / 3600;
   return { text: `${figure(hours)} core hours idle${note}`, from: 'job.json' };
 }

@@ -10,7 +10,7 @@ const ORDER: readonly Severity[] = ['critical', 'warning', 'advice', 'info'];
 /** Applies every rule; the gravest findings come first. A poor recording makes all of them less sure. */
 export function findingsOf(
   rules: readonly Rule[],
-  known: Facts & Questions,
+  factsAndQuestions: Facts & Questions,
   settings?: RuleSettings,
 ): { findings: Finding[]; checks: CheckResult[] } {
   const verdict = ({ id, judge }: Rule): Finding[] | NotJudged => {
@@ -18,7 +18,7 @@ export function findingsOf(
     if (off !== undefined) return { skipped: `switched off by ${off}` };
     return judge(facts, settings?.thresholds.get(id), settings?.shortest_seconds);
   };
-  const facts: RuleContext = { ...known, judgedBy: verdict };
+  const facts: RuleContext = { ...factsAndQuestions, judgedBy: verdict };
   const findings: Finding[] = [];
   const cap = surenessCap(facts);
   const checks = rules.map((rule): CheckResult => {

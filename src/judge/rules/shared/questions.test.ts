@@ -53,17 +53,21 @@ test('a rule asks what was used between two moments, and how sure that is', asyn
 });
 
 test('a rule sees every process: as it recorded itself, else as it was sampled; and what texts said last', () => {
-  const lived = span(60);
+  const lifetime = span(60);
   const one = (pid: string, command: string, cpu: number) =>
     series(
-      lived,
-      { pid, start: String(lived.start / 1000) },
-      { user_ms: count(lived, cpu * 1000), system_ms: count(lived, 0), ppid: level(lived, pid === '5' ? 1 : 5) },
+      lifetime,
+      { pid, start: String(lifetime.start / 1000) },
+      {
+        user_ms: count(lifetime, cpu * 1000),
+        system_ms: count(lifetime, 0),
+        ppid: level(lifetime, pid === '5' ? 1 : 5),
+      },
       { name: command.split(' ')[0]!, command, allowed_cpus: '0-1' },
     );
   const rows = [one('5', 'sh job.sh', 0), one('6', './solve 1', 40)];
-  const told = material(job(60), [node('c1', agent('c1', lived), [table('process', rows)])]);
-  const { allProcesses, allThreads, texts } = questionsOf(told);
+  const jobMaterial = material(job(60), [node('c1', agent('c1', lifetime), [table('process', rows)])]);
+  const { allProcesses, allThreads, texts } = questionsOf(jobMaterial);
   const set = allProcesses()!;
   assert.deepEqual([...set.pid], [5, 6]);
   assert.deepEqual([...set.cpu_time], [0, 40e6]);
@@ -71,10 +75,10 @@ test('a rule sees every process: as it recorded itself, else as it was sampled; 
   assert.equal(allProcesses(), set);
   assert.equal(allThreads(), undefined);
   assert.deepEqual(texts(processTable.col.allowed_cpus, { pid: '6' }), [
-    { node: 'c1', keys: rows[1]!.keys, text: '0-1', end: lived.end },
+    { node: 'c1', keys: rows[1]!.keys, text: '0-1', end: lifetime.end },
   ]);
   const recorded = testSet([{ pid: 9, cpu: 1 }]);
-  assert.equal(questionsOf({ ...told, processes: recorded }).allProcesses(), recorded);
-  const part = { what: 'a minute', from: lived.start, to: lived.end };
-  assert.equal(questionsOf({ ...told, range: part }).allProcesses(), undefined);
+  assert.equal(questionsOf({ ...jobMaterial, processes: recorded }).allProcesses(), recorded);
+  const part = { what: 'a minute', from: lifetime.start, to: lifetime.end };
+  assert.equal(questionsOf({ ...jobMaterial, range: part }).allProcesses(), undefined);
 });

@@ -66,17 +66,19 @@ export const CROWDED = {
 
 /** What ranks on one node wanted; undefined where it is not known how long they waited, or they were over at once. */
 export function crowdOf(world: World, ranks: readonly Rank[], limits: typeof CROWDED): CrowdedRanks | undefined {
-  const known = ranks.filter(({ cpu_seconds, wait_seconds, end }) => !Number.isNaN(cpu_seconds + wait_seconds + end));
-  if (known.length < 2) return undefined;
-  const seconds = smallest(known.map(({ start, end }) => (end - start) / 1e6));
+  const measuredRanks = ranks.filter(
+    ({ cpu_seconds, wait_seconds, end }) => !Number.isNaN(cpu_seconds + wait_seconds + end),
+  );
+  if (measuredRanks.length < 2) return undefined;
+  const seconds = smallest(measuredRanks.map(({ start, end }) => (end - start) / 1e6));
   if (!(seconds >= limits.seconds)) return undefined;
-  const sum = (value: (rank: Rank) => number): number => known.reduce((total, rank) => total + value(rank), 0);
+  const sum = (value: (rank: Rank) => number): number => measuredRanks.reduce((total, rank) => total + value(rank), 0);
   const wait = sum((rank) => rank.wait_seconds);
   const busy = sum((rank) => rank.cpu_seconds) + wait;
   const wanted = sum(
     ({ cpu_seconds, wait_seconds, start, end }) => (cpu_seconds + wait_seconds) / ((end - start) / 1e6),
   );
-  return { world, node: known[0]!.node, ranks: known, wanted, waited: busy === 0 ? 0 : wait / busy };
+  return { world, node: measuredRanks[0]!.node, ranks: measuredRanks, wanted, waited: busy === 0 ? 0 : wait / busy };
 }
 
 /** How long they waited, as evidence. */

@@ -22,14 +22,14 @@ function crowded() {
     { id: '0', name: 'prepare', start: START, end: START + 60e6 },
     { id: '2' },
   ];
-  const told = material(job(3600, { steps }), [node('c1', agent('c1', hour), [load])]);
+  const jobMaterial = material(job(3600, { steps }), [node('c1', agent('c1', hour), [load])]);
   const mark = { node: 'c1', name: 'solve' } as const;
-  told.markers = [
+  jobMaterial.markers = [
     { ...mark, time: START + 5e6, action: 'begin' },
     { ...mark, time: START + 9e6, action: 'end' },
     { ...mark, time: START + 12e6, action: 'begin' },
   ];
-  return told;
+  return jobMaterial;
 }
 
 const facts = () => ({ ...report(crowded()), ...questionsOf(crowded()) });
@@ -113,14 +113,14 @@ test('what a rule needs and the recording lacks makes it not measurable, with th
 
 test('a rule sees the job, its steps and its phases in the order of time', () => {
   const { spans } = facts();
-  const told = (kind: Parameters<typeof spans>[0]) =>
+  const spanRows = (kind: Parameters<typeof spans>[0]) =>
     spans(kind).map(({ name, from, to, open }) => [name, (from - START) / 1e6, (to - START) / 1e6, open === true]);
-  assert.deepEqual(told('job'), [[crowded().job.id, 0, 3600, false]]);
-  assert.deepEqual(told('step'), [
+  assert.deepEqual(spanRows('job'), [[crowded().job.id, 0, 3600, false]]);
+  assert.deepEqual(spanRows('step'), [
     ['prepare', 0, 60, false],
     ['1', 60, 90, false],
   ]);
-  assert.deepEqual(told('phase'), [
+  assert.deepEqual(spanRows('phase'), [
     ['solve', 5, 9, false],
     ['solve', 12, 3600, true],
   ]);

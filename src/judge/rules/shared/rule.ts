@@ -83,12 +83,12 @@ export function rule<H, L extends Thresholds>(
   definition: About<L> & { when(facts: RuleContext, limits: L): H[] | NotJudged } & FindingText<H, L>,
 ): Rule<L> {
   const { when, severity, say, evidence, advise, confidence, ...about } = definition;
-  const words = { severity, say, evidence, advise, confidence };
+  const findingText = { severity, say, evidence, advise, confidence };
   return ruleOfCases({
     ...about,
     when(facts, limits) {
       const hits = when(facts, limits);
-      return Array.isArray(hits) ? hits.map((figures) => hit(words as FindingText<H>, figures)) : hits;
+      return Array.isArray(hits) ? hits.map((figures) => hit(findingText as FindingText<H>, figures)) : hits;
     },
   });
 }
@@ -118,7 +118,7 @@ export function ruleOfCases<L extends Thresholds>({
 export const together = <T>(all: T[]): T[][] => (all.length === 0 ? [] : [all]);
 
 /** Figures, and what is said of them. */
-export const hit = <H, L = Thresholds>(words: FindingText<H, L>, figures: H): Hit => ({
+export const hit = <H, L = Thresholds>(findingText: FindingText<H, L>, figures: H): Hit => ({
   finding(id, facts, limits) {
     const of = <T>(each: Of<T, H, L>): T =>
       typeof each === 'function'
@@ -126,11 +126,11 @@ export const hit = <H, L = Thresholds>(words: FindingText<H, L>, figures: H): Hi
         : each;
     return {
       id,
-      severity: of(words.severity),
-      text: of(words.say),
-      evidence: words.evidence(figures, facts, limits as L),
-      advice: of(words.advise),
-      ...of(words.confidence),
+      severity: of(findingText.severity),
+      text: of(findingText.say),
+      evidence: findingText.evidence(figures, facts, limits as L),
+      advice: of(findingText.advise),
+      ...of(findingText.confidence),
     };
   },
 });

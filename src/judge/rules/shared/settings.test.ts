@@ -33,9 +33,9 @@ async function wrong(text: string): Promise<string> {
 
 test('thresholds and rules that are off count in a report', async () => {
   // 9 of 16 CPUs are busy
-  const told = single({ busy: 9 });
+  const jobMaterial = single({ busy: 9 });
   const found = (settings?: RuleSettings) =>
-    report(told, settings).checks.find(({ id }) => id === 'cpu-underused') as { outcome: string; why?: string };
+    report(jobMaterial, settings).checks.find(({ id }) => id === 'cpu-underused') as { outcome: string; why?: string };
   assert.equal(found().outcome, 'found');
   const lenient = ruleSettingsOf(await configOf('[rules.cpu-underused]\nlow = 0.5\n'));
   assert.deepEqual(lenient.thresholds.get('cpu-underused')!.very_low, 0.25);
@@ -70,10 +70,10 @@ test('unknown rules and thresholds are refused with the line and the nearest nam
 });
 
 test('what is forgiven is told and not used', async () => {
-  const told: string[] = [];
+  const warnings: string[] = [];
   const config = await configOf('[rules.cpu-serial]\nfrom = 0.9\nform = 0.8\n[rules]\noff = ["none", "swap"]\n');
-  const { thresholds, off } = ruleSettingsOf(config, ({ message }) => told.push(message));
-  assert.equal(told.length, 2);
+  const { thresholds, off } = ruleSettingsOf(config, ({ message }) => warnings.push(message));
+  assert.equal(warnings.length, 2);
   assert.equal(thresholds.get('cpu-serial')!.from, 0.9);
   assert.ok(!('form' in thresholds.get('cpu-serial')!));
   assert.deepEqual([...off.keys()], ['swap']);

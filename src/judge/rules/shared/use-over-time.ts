@@ -69,9 +69,9 @@ export function useOverTime(facts: RuleContext, limits: typeof EDGE): UseOverTim
 }
 
 function ofBusy(facts: RuleContext, resource: 'CPU' | 'GPU', busy: number[] | undefined): UseOverTime | undefined {
-  const known = Float64Array.from(busy?.filter((each) => !Number.isNaN(each)) ?? []);
-  if (busy === undefined || known.length < STEPS / 2) return undefined;
-  const [usual] = quantiles(known, known.length, [0.75]);
+  const busyValues = Float64Array.from(busy?.filter((each) => !Number.isNaN(each)) ?? []);
+  if (busy === undefined || busyValues.length < STEPS / 2) return undefined;
+  const [usual] = quantiles(busyValues, busyValues.length, [0.75]);
   return { resource, busy, step: facts.summary.wall_seconds / STEPS, usual: usual! };
 }
 
@@ -114,8 +114,8 @@ export function littleUse(
   const seconds = busy.slice(0, steps).filter((each) => !Number.isNaN(each)).length * step;
   if (steps === busy.length || seconds < limits.seconds || seconds < limits.duration * wall) return undefined;
   const mean = (of: number[]): number => {
-    const known = of.filter((each) => !Number.isNaN(each));
-    return known.reduce((sum, each) => sum + each, 0) / known.length;
+    const numbers = of.filter((each) => !Number.isNaN(each));
+    return numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
   };
   const [used, rest] = [mean(busy.slice(0, steps)), mean(busy.slice(steps))];
   return Number.isNaN(used) || rest < limits.rest * usual ? undefined : { seconds, used, rest };

@@ -275,22 +275,22 @@ function codedAny(values: Float64Array, most: number): Coded | undefined {
 function mostlyDistinct(values: Float64Array): boolean {
   const looks = 512;
   if (values.length < 2 * looks) return false;
-  const seen = new Set<number>();
-  for (let i = 0; i < looks; i++) seen.add(values[Math.floor((i * values.length) / looks)]!);
-  return seen.size > 0.95 * looks;
+  const sampledValues = new Set<number>();
+  for (let i = 0; i < looks; i++) sampledValues.add(values[Math.floor((i * values.length) / looks)]!);
+  return sampledValues.size > 0.95 * looks;
 }
 
 /** 0: neighbours are alike. 1: few values are distinct. 2: neither. From a look at some of them. */
 function likeliest(values: Float64Array, range: number): 0 | 1 | 2 {
   const looks = Math.min(512, values.length - 1);
-  const seen = new Set<number>();
+  const sampledValues = new Set<number>();
   let steps = 0;
   for (let i = 0; i < looks; i++) {
     const at = Math.floor((i * (values.length - 1)) / looks);
-    seen.add(values[at]!);
+    sampledValues.add(values[at]!);
     steps += Math.abs(values[at + 1]! - values[at]!);
   }
-  if (seen.size < looks / 2) return 1;
+  if (sampledValues.size < looks / 2) return 1;
   return steps / looks < range / 256 ? 0 : 2;
 }
 

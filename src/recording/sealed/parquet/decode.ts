@@ -10,8 +10,8 @@ const TWO32 = 4294967296;
 
 export function plainInt64(bytes: Buffer, count: number, into: Float64Array = new Float64Array(count)): Float64Array {
   if (bytes.length < count * 8) throw new Error('a page ends in the middle');
-  const words = bytes.byteOffset % 4 === 0 ? bytes : Buffer.copyBytesFrom(bytes);
-  const halves = new Int32Array(words.buffer, words.byteOffset, count * 2);
+  const alignedBytes = bytes.byteOffset % 4 === 0 ? bytes : Buffer.copyBytesFrom(bytes);
+  const halves = new Int32Array(alignedBytes.buffer, alignedBytes.byteOffset, count * 2);
   inBlocks(0, count, joinHalves, halves, into);
   return into;
 }

@@ -119,7 +119,7 @@ function boundsIn(footer: Buffer, at: number): [min: number, max: number] | unde
 }
 
 /** The last descriptions that were read, by their bytes: those of all nodes are mostly the same. */
-const known = new Map<string, Table>();
+const tablesByText = new Map<string, Table>();
 const MOST_KNOWN = 64;
 
 function tableIn(pairs: readonly ReadStruct[]): Table | undefined {
@@ -128,7 +128,7 @@ function tableIn(pairs: readonly ReadStruct[]): Table | undefined {
     const packed = text(key) === PACKED_TABLE_KEY;
     if (!packed && text(key) !== TABLE_KEY) continue;
     const described = value.toString('latin1');
-    let table = known.get(described);
+    let table = tablesByText.get(described);
     if (table === undefined) {
       const plain = packed ? unpackWhole(Buffer.from(described, 'base64'), MOST_BYTES.tables) : value;
       const wrong: string[] = [];
@@ -136,8 +136,8 @@ function tableIn(pairs: readonly ReadStruct[]): Table | undefined {
       if (table === undefined || wrong.length > 0)
         throw new Error(`its description of the table is damaged (${invalidValueText(wrong)})`);
       table = withHelp(table);
-      if (known.size >= MOST_KNOWN) known.clear();
-      known.set(described, table);
+      if (tablesByText.size >= MOST_KNOWN) tablesByText.clear();
+      tablesByText.set(described, table);
     }
     return table;
   }
