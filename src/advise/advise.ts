@@ -147,8 +147,8 @@ function savingsOf(completed: readonly JobSummary[], resources: readonly Resourc
     reserved.memory,
     would(all, (job) => job.memory_byte_hours),
   );
-  const share = (part: number | undefined, whole: number | undefined): number | undefined =>
-    part === undefined || !whole ? undefined : part / whole;
+  const share = (portion: number | undefined, whole: number | undefined): number | undefined =>
+    portion === undefined || !whole ? undefined : portion / whole;
   return {
     runs: completed.length,
     ...stated({

@@ -10,8 +10,8 @@ export function parseDuration(text: string): number {
   let seconds = 0;
   let at = 0;
   PART.lastIndex = 0;
-  for (let part = PART.exec(compact); part !== null; part = PART.exec(compact)) {
-    seconds += Number(part[1]) * SECONDS[part[2]!]!;
+  for (let amount = PART.exec(compact); amount !== null; amount = PART.exec(compact)) {
+    seconds += Number(amount[1]) * SECONDS[amount[2]!]!;
     at = PART.lastIndex;
   }
   if (compact === '' || at !== compact.length) {

@@ -10,7 +10,7 @@ const LIMIT = 1_000_000;
  */
 export function expandHostlist(list: string, most = LIMIT): string[] {
   const names: string[] = [];
-  for (const part of splitList(list)) append(names, expand(part, most - names.length));
+  for (const listEntry of splitList(list)) append(names, expand(listEntry, most - names.length));
   return names;
 }
 
@@ -49,30 +49,30 @@ function runs(names: readonly string[]): { text: string; size: number }[] {
 
 /** The list's parts: commas inside brackets do not separate. */
 function splitList(list: string): string[] {
-  const parts: string[] = [];
+  const entries: string[] = [];
   let depth = 0;
-  let part = '';
+  let entry = '';
   for (const c of list) {
     if (c === '[') depth++;
     if (c === ']') depth = Math.max(0, depth - 1);
     if (depth === 0 && (c === ',' || /\s/.test(c))) {
-      if (part !== '') parts.push(part);
-      part = '';
-    } else part += c;
+      if (entry !== '') entries.push(entry);
+      entry = '';
+    } else entry += c;
   }
-  if (part !== '') parts.push(part);
-  return parts;
+  if (entry !== '') entries.push(entry);
+  return entries;
 }
 
-function expand(part: string, room: number): string[] {
-  const open = part.indexOf('[');
-  const close = part.indexOf(']', open);
-  if (open < 0 || close < 0) return [part];
-  const numbers = range(part.slice(open + 1, close), room);
-  if (numbers === undefined) return [part];
-  const before = part.slice(0, open);
+function expand(entry: string, room: number): string[] {
+  const open = entry.indexOf('[');
+  const close = entry.indexOf(']', open);
+  if (open < 0 || close < 0) return [entry];
+  const numbers = range(entry.slice(open + 1, close), room);
+  if (numbers === undefined) return [entry];
+  const before = entry.slice(0, open);
   // a name may have several brackets: rack[1-2]node[1-4]
-  const after = expand(part.slice(close + 1), Math.max(1, Math.floor(room / numbers.length)));
+  const after = expand(entry.slice(close + 1), Math.max(1, Math.floor(room / numbers.length)));
   return numbers.flatMap((n) => after.map((rest) => before + n + rest));
 }
 

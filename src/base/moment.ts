@@ -7,8 +7,8 @@ const pad = (n: number, width = 2): string => String(n).padStart(width, '0');
 function zone(date: Date): string {
   // Intl costs 10 ms of start-up: most machines that record run on UTC
   if (process.env.TZ === 'UTC' || (process.env.TZ === undefined && date.getTimezoneOffset() === 0)) return 'UTC';
-  const parts = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts(date);
-  return parts.find((part) => part.type === 'timeZoneName')?.value ?? 'UTC';
+  const dateFields = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts(date);
+  return dateFields.find((dateField) => dateField.type === 'timeZoneName')?.value ?? 'UTC';
 }
 
 /** Local time with its zone, "2026-11-15 20:49:12 UTC", of epoch microseconds. */
@@ -45,7 +45,9 @@ export function parseMoment(text: string, now = Date.now() * 1000): number {
 export type CalendarFields = [number, number, number, number, number, number];
 
 function fromParts(found: RegExpExecArray): number {
-  const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0)) as CalendarFields;
+  const [year, month, day, hour, minute, second] = found
+    .slice(1, 7)
+    .map((dateField) => Number(dateField ?? 0)) as CalendarFields;
   const fraction = Number((found[7] ?? '').padEnd(6, '0').slice(0, 6));
   const zoned = found[8];
   // a day of the calendar, not one that JavaScript carries into the next month

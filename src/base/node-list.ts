@@ -24,12 +24,12 @@ export function nodeList(names: readonly string[]): string {
 function ranges(prefix: string, numbers: readonly string[]): string {
   if (numbers.length === 1) return prefix + numbers[0];
   const sorted = [...numbers].sort((a, b) => Number(a) - Number(b));
-  const parts: string[] = [];
+  const rangeTexts: string[] = [];
   for (let i = 0; i < sorted.length; ) {
     let last = i;
     while (last + 1 < sorted.length && Number(sorted[last + 1]) === Number(sorted[last]) + 1) last++;
-    parts.push(last === i ? sorted[i]! : `${sorted[i]}-${sorted[last]}`);
+    rangeTexts.push(last === i ? sorted[i]! : `${sorted[i]}-${sorted[last]}`);
     i = last + 1;
   }
-  return `${prefix}[${parts.join(',')}]`;
+  return `${prefix}[${rangeTexts.join(',')}]`;
 }

@@ -5,9 +5,9 @@ export function parseTagList(text: string | undefined): Record<string, string> {
 
 /** The same, one by one in the order they are written in. */
 export function* tagPairs(text: string): Generator<[key: string, value: string]> {
-  for (const part of text.split(';')) {
-    const colon = part.indexOf(':');
-    const key = (colon < 0 ? part : part.slice(0, colon)).trim();
-    if (key !== '') yield [key, colon < 0 ? '1' : part.slice(colon + 1).trim()];
+  for (const tagText of text.split(';')) {
+    const colon = tagText.indexOf(':');
+    const key = (colon < 0 ? tagText : tagText.slice(0, colon)).trim();
+    if (key !== '') yield [key, colon < 0 ? '1' : tagText.slice(colon + 1).trim()];
   }
 }

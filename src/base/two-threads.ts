@@ -44,8 +44,8 @@ export async function* inTwoThreads<I, O>(
   try {
     for (let i = 0; i < next || isMore; ) {
       while (thread?.hasRoom === true && isMore) {
-        const place = take();
-        if (place !== undefined) thread.ask(place, begun.get(place)!);
+        const index = take();
+        if (index !== undefined) thread.ask(index, begun.get(index)!);
       }
       const result = thread?.answers.get(i) ?? done.get(i);
       const own = result === undefined && next - i < (thread === undefined ? 1 : AHEAD) ? take() : undefined;

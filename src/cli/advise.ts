@@ -63,13 +63,13 @@ Examples:
 /** Jobs that are over, of what is named: files and folders are places, everything else is an id. */
 async function jobsOf(names: readonly string[], options: Options): Promise<JobSummary[]> {
   const isPlace = (name: string): boolean => options.db === undefined && isPath(name);
-  const places = names.filter(isPlace);
+  const paths = names.filter(isPlace);
   const unplaced = names.filter((name) => !isPlace(name));
   // ids of jobs that no recording is of may be in the history of this folder
-  const found = places.length === 0 && options.db === undefined ? await recordingsOfAll(unplaced, options) : undefined;
+  const found = paths.length === 0 && options.db === undefined ? await recordingsOfAll(unplaced, options) : undefined;
   const ids = found === undefined ? unplaced : [];
   const asked = ids.length === 0 ? options : { ...options, job: [...(options.job ?? []), ...ids] };
-  const jobs = await withHistory(found ?? places, options, (history) => history.selectJobs(filterOf(asked)));
+  const jobs = await withHistory(found ?? paths, options, (history) => history.selectJobs(filterOf(asked)));
   if (jobs.length === 0) throw new Fault('no job matches', { hint: 'tacho jobs lists the jobs of a place' });
   const { isOver } = await import('../advise/evidence.ts');
   const over = jobs.filter(isOver);

@@ -82,9 +82,9 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
     await askForSteps(recordings, query);
     const materials = recordings.map((recording) => gather(recording, query));
     // what the report cards are made of need not be read again
-    const parts = materials.map(({ processes }, j) => processes ?? readColumns([recordings[j]!]));
+    const columnsOfJobs = materials.map(({ processes }, j) => processes ?? readColumns([recordings[j]!]));
     const selected = materials.map(({ range, job }) => ({ selection: range, steps: job.steps }));
-    const set = processesIn(joinColumns(parts), new Map(selected.entries()));
+    const set = processesIn(joinColumns(columnsOfJobs), new Map(selected.entries()));
     return { set, reports: materials.map((one) => report(one)) };
   }
   if (Object.keys(query).length > 0)
@@ -112,12 +112,12 @@ async function storedOf(
   if (jobs.length < 2) throw tooFew('job', `tacho list --store ${jobs[0]!.store.name} shows what is there`);
   const materials = [];
   for (const job of jobs) materials.push(await gatherStored(job, query));
-  const parts = materials.map(({ nodes }, j) =>
+  const columnsOfJobs = materials.map(({ nodes }, j) =>
     sampledProcesses(jobs[j]!.recording, (name) =>
       nodes.flatMap((n) => (n.node === name ? seriesOf(n, processTable) : [])),
     ),
   );
-  return { set: linkProcesses(joinColumns(parts)), reports: materials.map((one) => report(one)) };
+  return { set: linkProcesses(joinColumns(columnsOfJobs)), reports: materials.map((one) => report(one)) };
 }
 
 const tooFew = (what: string, hint: string): Error =>

@@ -88,9 +88,9 @@ Examples:
     .action(async (paths: string[], options: Options) => {
       const { findRecordings } = await import('./find-recordings.ts');
       const { exportRecordings } = await import('../show/export/export.ts');
-      const { to: places = [], table: tables = [], columns = [] } = options;
-      const times = places.filter(isTime);
-      const old = places.filter((place) => !isTime(place));
+      const { to: selectors = [], table: tables = [], columns = [] } = options;
+      const times = selectors.filter(isTime);
+      const old = selectors.filter((selector) => !isTime(selector));
       if (old.length > 0) tellOld(`--to ${old[0]}`, `--output ${old[0]}`);
       const folders = [...(options.output === undefined ? [] : [options.output]), ...old];
       if (folders.length > 1) throw usage(`an export has one place to go to, not ${folders.join(' and ')}`);

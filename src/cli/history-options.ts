@@ -171,15 +171,15 @@ function rangesOf({ min = [], max = [] }: FilterOptions): NonNullable<JobFilter[
 }
 
 /** Opens the history of what is named; recordings that cannot be read are named, and the exit code says so too. */
-export async function historyOf(places: readonly string[], options: DatabaseOptions): Promise<History> {
+export async function historyOf(paths: readonly string[], options: DatabaseOptions): Promise<History> {
   const database = await namedDatabase(options);
   if (database !== undefined) {
-    if (places.length > 0) throw usage('name archives or a database, not both', 'leave out --db, or the archives');
+    if (paths.length > 0) throw usage('name archives or a database, not both', 'leave out --db, or the archives');
     return openHistory({ database: { query: (sql) => database.query(sql) } });
   }
   let bar: ReturnType<typeof progress> | undefined;
   return openHistory({
-    folders: places,
+    folders: paths,
     rules: async () => (await import('./rule-settings.ts')).forgivingRules(options.config),
     leftOut: ({ message, hint }) => {
       warn(`left out: ${message}${hint === undefined ? '' : `; ${hint}`}`);
@@ -195,11 +195,11 @@ export async function historyOf(places: readonly string[], options: DatabaseOpti
 
 /** Asks, and closes whatever was opened. */
 export async function withHistory<T>(
-  places: readonly string[],
+  paths: readonly string[],
   options: DatabaseOptions,
   work: (history: History) => Promise<T>,
 ): Promise<T> {
-  const history = await historyOf(places, options);
+  const history = await historyOf(paths, options);
   try {
     return await work(history);
   } finally {

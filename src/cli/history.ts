@@ -63,12 +63,12 @@ Examples:
   tacho history --by month --metric energy --from -365d --format svg > e.svg
 `,
     )
-    .action(async (places: string[], options: Options) => {
+    .action(async (paths: string[], options: Options) => {
       const period = periodOf(options);
       const emissions = await emissionsOf(options);
       const { from: _, to: __, ...filter } = filterOf(options);
       const { by, metric, timezone: zone } = options;
-      const answer = await withHistory(places, options, async (history) => {
+      const answer = await withHistory(paths, options, async (history) => {
         const found = await history.usage({ by, metric, ...period, filter, ...stated({ zone, emissions }) });
         if (found.total.jobs === 0) throw await nothingThere(history, found);
         return found;

@@ -23,10 +23,10 @@ Examples:
   tacho hogs --by job --node login1 --format json
 `,
     )
-    .action(async (places: string[], options: Options) => {
+    .action(async (paths: string[], options: Options) => {
       const period = periodOf({ from: '-7d', ...options });
       const { from: _, to: __, ...filter } = filterOf(options);
-      const rows = await withHistory(places, options, async (history) => {
+      const rows = await withHistory(paths, options, async (history) => {
         const found = await history.hogs({ by: options.by, ...period, filter });
         const { total } = await history.usage({ by: 'user', metric: 'core-hours', ...period, filter });
         if (total.jobs === 0) throw await nothingThere(history, period);

@@ -115,10 +115,10 @@ Examples:
   tacho import victoria http://vm:8428 --match '{__name__=~"node_.+"}' --from -1d
 `,
     )
-    .action(async (place: string, options: VictoriaFlags) => {
+    .action(async (source: string, options: VictoriaFlags) => {
       const { importVictoria } = await import('../import/victoria/import.ts');
       const bar = progress('importing');
-      const imported = await importVictoria(place, {
+      const imported = await importVictoria(source, {
         folder: options.output,
         ...stated({ jobs: options.job, match: options.match, from: options.from, to: options.to }),
         signal: interruption(),
@@ -159,10 +159,10 @@ Examples:
   tacho import omnistat export-data --job 74129       files that omnistat-query --export wrote
 `,
     )
-    .action(async (place: string, options: VictoriaFlags) => {
+    .action(async (source: string, options: VictoriaFlags) => {
       const { importOmnistat } = await import('../import/omnistat/import.ts');
       const bar = progress('importing');
-      const imported = await importOmnistat(place, {
+      const imported = await importOmnistat(source, {
         folder: options.output,
         ...stated({ jobs: options.job }),
         signal: interruption(),
@@ -238,9 +238,9 @@ Examples:
         ? importSlurm(files, { archive: archive ?? '.', ...reading })
         : toDatabase()
       ).finally(() => bar.done());
-      const place = database === undefined ? (archive ?? '.') : shownAddress(database.address);
+      const target = database === undefined ? (archive ?? '.') : shownAddress(database.address);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(result, null, 1)}\n`);
-      else process.stdout.write(slurmText(place, result));
+      else process.stdout.write(slurmText(target, result));
     });
 }
 

@@ -53,7 +53,7 @@ Examples:
   tacho jobs runs --finding 'gpu-*' --columns job,user,findings --format csv
 `,
     )
-    .action(async (places: string[], options: Options) => {
+    .action(async (paths: string[], options: Options) => {
       const columns = columnsOf(options.columns);
       const isText = options.format === 'text' && options.by === undefined;
       const limit = options.limit ?? (isText ? MOST : 0);
@@ -61,7 +61,7 @@ Examples:
       const order = orderOf(options.sort);
       const filter = filterOf(options);
       const needed = await neededOf(options, columns);
-      const jobs = await withHistory(places, options, async (history) => {
+      const jobs = await withHistory(paths, options, async (history) => {
         const matching = await history.selectJobs({
           ...filter,
           order,

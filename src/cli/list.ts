@@ -152,13 +152,13 @@ async function here(names: readonly string[], options: Options): Promise<Listed[
 }
 
 /** What was found in jobs, where an index says it; with `all`, of the others by their reports. */
-async function withFindings(found: readonly Listed[], places: readonly string[], all: boolean): Promise<Listed[]> {
+async function withFindings(found: readonly Listed[], paths: readonly string[], all: boolean): Promise<Listed[]> {
   const { hasIndex } = await import('../history/index/index-files.ts');
-  const indexed = places.filter(hasIndex);
+  const indexed = paths.filter(hasIndex);
   if (indexed.length === 0 && !all) return [...found];
   const path = await import('node:path');
   const { indexedFindings } = await import('../history/index/indexed-findings.ts');
-  const findingsByPath = new Map(indexed.flatMap((place) => [...indexedFindings(place)]));
+  const findingsByPath = new Map(indexed.flatMap((archivePath) => [...indexedFindings(archivePath)]));
   const rules = all ? await (await import('./rule-settings.ts')).forgivingRules() : undefined;
   const listed: Listed[] = [];
   for (const each of found) {

@@ -54,7 +54,7 @@ Examples:
   tacho load --group --every week --from 2026-01-01
 `,
     )
-    .action(async (places: string[], options: Options) => {
+    .action(async (paths: string[], options: Options) => {
       const { from, to } = periodOf({ from: '-1d', ...options });
       const { every, timezone: zone } = options;
       const question = {
@@ -63,7 +63,7 @@ Examples:
         every,
         ...stated({ zone, nodes: nodesOf(options.node), clusters: options.cluster }),
       };
-      const found = await withHistory(places, options, (history) => history.load(question));
+      const found = await withHistory(paths, options, (history) => history.load(question));
       if (found.length === 0)
         throw new Fault(`no node was recorded between ${formatMoment(from)} and ${formatMoment(to)}`, {
           hint: 'tacho index ARCHIVE looks for new recordings',

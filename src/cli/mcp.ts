@@ -33,15 +33,15 @@ Examples:
 `,
     )
     .action(async (folders: string[], options: Options) => {
-      const places = await pathsNamed(folders);
+      const recordingPaths = await pathsNamed(folders);
       // an assistant would hear of it only with its first question
-      for (const place of places)
-        if (!fs.existsSync(place)) throw new Fault(`cannot open ${place}: no such file or folder`);
+      for (const recordingPath of recordingPaths)
+        if (!fs.existsSync(recordingPath)) throw new Fault(`cannot open ${recordingPath}: no such file or folder`);
       const port = Number(options.port);
       if (!Number.isInteger(port) || port < 0 || port > 65_535)
         throw usage(`"${options.port}" is not a port`, 'give a number from 0 to 65535');
       const { talkMcp } = await import('../mcp/start.ts');
       const http = options.http === true ? { port, isJson: options.format === 'json' } : undefined;
-      await talkMcp(places, http, await changedRules());
+      await talkMcp(recordingPaths, http, await changedRules());
     });
 }

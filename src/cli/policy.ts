@@ -175,14 +175,14 @@ Examples:
   tacho policy test gpu-idle --from 2026-10-01 --to 2026-11-01 --format csv
 `,
     )
-    .action(async (name: string, places: string[], options: PeriodOptions) => {
+    .action(async (name: string, paths: string[], options: PeriodOptions) => {
       const { policies } = await policiesOf(options);
       const { chosenPolicies } = await import('../policy/policy.ts');
       const [policy] = chosenPolicies(policies, [name]);
       const from = parseMoment(options.from);
       const to = options.to === undefined ? Date.now() * 1000 : parseMoment(options.to);
       const { replay } = await import('../policy/replay.ts');
-      const found = await withHistory(places, options, async (history) => {
+      const found = await withHistory(paths, options, async (history) => {
         const replayed = await replay(history, policy!, from, to);
         if (replayed.looked_at > 0) return replayed;
         throw await (await import('./history.ts')).nothingThere(history, { from, to });
@@ -231,15 +231,15 @@ Examples:
       const chosen = chosenPolicies(policies, names);
       if (chosen.length === 0 && options.format === 'text')
         warn(policies.length === 0 ? NONE : 'no policy is enabled; tacho policy list shows them');
-      const places = options.archive ?? [];
+      const paths = options.archive ?? [];
       const isSent = config['policies.send'] && options.dryRun !== true;
       const { channelsOf, openSenders } = await import('../policy/deliver.ts');
       // before anything is read, which may take long
       if (isSent) await openSenders(config, channelsOf(chosen));
       const { judgeNow } = await import('../policy/select.ts');
       const now = Date.now() * 1000;
-      const found = await withHistory(places, options, (history) => judgeNow(history, chosen, now));
-      const state = stateFolder(config, places, options);
+      const found = await withHistory(paths, options, (history) => judgeNow(history, chosen, now));
+      const state = stateFolder(config, paths, options);
       const done = isSent ? await sent(found, state, config) : await wouldBe(found, state, now);
       process.stdout.write(await runText(found, done, { now, isSent, format: options.format }));
       if (isSent) await writeReports(found, done, state, now);
@@ -251,10 +251,10 @@ function archiveOption(sub: Command): Command {
 }
 
 /** Beside the archive: whoever applies policies to it knows what others have sent. */
-function stateFolder(config: Config, places: readonly string[], { db }: DatabaseOptions): string {
+function stateFolder(config: Config, paths: readonly string[], { db }: DatabaseOptions): string {
   const named = config['policies.state'];
   if (named !== undefined) return named;
-  if (db === undefined && places.length <= 1) return path.join(places[0] ?? '.', '.tacho-policies');
+  if (db === undefined && paths.length <= 1) return path.join(paths[0] ?? '.', '.tacho-policies');
   throw usage(
     'where is it kept what policies have sent?',
     'with a database, or several archives, name a folder: --state FOLDER, or policies.state in the configuration',

@@ -61,9 +61,9 @@ async function sourceOf(
   const source = await databaseSource(database, names);
   const select = ({ jobs, job, step }: ProcessColumns): Map<number, SelectedJob> =>
     new Map(
-      jobs.map((each, place) => {
-        const steps = [...new Set(step.filter((name, i) => name !== '' && job[i] === place))];
-        return [place, { selection: selectStored(each, steps, query) }];
+      jobs.map((each, jobIndex) => {
+        const steps = [...new Set(step.filter((name, i) => name !== '' && job[i] === jobIndex))];
+        return [jobIndex, { selection: selectStored(each, steps, query) }];
       }),
     );
   return { source, select };

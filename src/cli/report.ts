@@ -83,11 +83,11 @@ Examples:
     .action(async (paths: string[], options: ReportOptions) => {
       if (options.output !== undefined || options.format === 'pdf' || isPage(options))
         return writeReport(paths, options);
-      const parts = reportParts(paths, { ...options, stream: process.stdout });
+      const reportTexts = reportParts(paths, { ...options, stream: process.stdout });
       // what is asked for may be wrong for all of them: that is said before anything is printed
       const isAll = [options.step, options.marker, options.from, options.to].every((each) => each === undefined);
-      if (!isAll) process.stdout.write(await joined(parts));
-      else for await (const text of parts) process.stdout.write(text);
+      if (!isAll) process.stdout.write(await joined(reportTexts));
+      else for await (const text of reportTexts) process.stdout.write(text);
     });
 }
 
@@ -164,7 +164,7 @@ export async function reportCard(recordingPaths: readonly string[], options: Rep
   return joined(reportParts(recordingPaths, options));
 }
 
-const joined = async (parts: AsyncIterable<string>): Promise<string> => (await listOf(parts)).join('');
+const joined = async (texts: AsyncIterable<string>): Promise<string> => (await listOf(texts)).join('');
 
 async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];
@@ -348,8 +348,8 @@ export async function reportOf(
   keep?: (results: Results) => void,
 ): Promise<Report> {
   const recording = await openFound(found);
-  const { phases, ...part } = wanted;
-  const isUsual = settings === undefined && Object.keys(part).length === 0;
+  const { phases, ...selection } = wanted;
+  const isUsual = settings === undefined && Object.keys(selection).length === 0;
   const kept = isUsual ? readKeptReport(recording, phases) : undefined;
   if (kept !== undefined) return kept;
   if (isUsual && phases !== true && keep !== undefined) {

@@ -27,13 +27,13 @@ export async function scriptGoesOn(error: unknown, args: readonly string[]): Pro
 
 /** False: what Tacho has for it cannot be loaded either. */
 async function isRun(command: readonly string[], error: unknown): Promise<boolean> {
-  let parts: [typeof import('../agent/run/command-first.ts'), typeof import('../agent/run/end-as.ts')];
+  let modules: [typeof import('../agent/run/command-first.ts'), typeof import('../agent/run/end-as.ts')];
   try {
-    parts = await Promise.all([import('../agent/run/command-first.ts'), import('../agent/run/end-as.ts')]);
+    modules = await Promise.all([import('../agent/run/command-first.ts'), import('../agent/run/end-as.ts')]);
   } catch {
     return false;
   }
-  const [{ commandFirst }, { endAs }] = parts;
+  const [{ commandFirst }, { endAs }] = modules;
   const { ending } = await commandFirst(
     command,
     () => Promise.reject(error),

@@ -37,19 +37,19 @@ Examples:
   tacho sql "select max(power_watts) from gpu" --recording tacho-4711
 `,
     )
-    .action(async (query: string, places: string[], options: Options) => {
-      const answer = await asked(query, places, options.recording ?? []);
+    .action(async (query: string, paths: string[], options: Options) => {
+      const answer = await asked(query, paths, options.recording ?? []);
       process.stdout.write(await printed(answer, options));
     });
 }
 
-async function asked(query: string, places: readonly string[], folders: readonly string[]): Promise<SqlAnswer> {
+async function asked(query: string, paths: readonly string[], folders: readonly string[]): Promise<SqlAnswer> {
   const { askSql } = await import('../history/ask/sql.ts');
-  const named = places.length === 0 && folders.length === 0 ? ['.'] : places;
-  const archives = named.map((place) => {
-    const archive = indexOf(place);
+  const named = paths.length === 0 && folders.length === 0 ? ['.'] : paths;
+  const archives = named.map((archivePath) => {
+    const archive = indexOf(archivePath);
     if (archive === undefined)
-      throw usage(`${place} has no index`, `tacho index ${place} makes it; --recording asks one recording`);
+      throw usage(`${archivePath} has no index`, `tacho index ${archivePath} makes it; --recording asks one recording`);
     return archive;
   });
   const recordings = folders.length === 0 ? [] : await findRecordings(folders);

@@ -50,9 +50,11 @@ Examples:
       for (const i of found.sort((a, b) => set.job[a]! - set.job[b]! || set.start[a]! - set.start[b]!)) {
         const id = { job: set.job[i]!, node: set.node[i]!, pid: set.pid[i]!, start: set.start[i]! };
         const threads = await source.threads(id);
-        const places = Array.from({ length: threads.length }, (_, k) => k);
+        const threadIndexes = Array.from({ length: threads.length }, (_, k) => k);
         const kept =
-          limit === 0 ? places : places.sort((a, b) => threads.cpu_time[b]! - threads.cpu_time[a]!).slice(0, limit);
+          limit === 0
+            ? threadIndexes
+            : threadIndexes.sort((a, b) => threads.cpu_time[b]! - threads.cpu_time[a]!).slice(0, limit);
         all.push({ process: i, threads, order: kept.sort((a, b) => a - b) });
       }
       const { threadsCsv, threadsJson, threadsTable } = await import('../show/process/threads-table.ts');

@@ -41,7 +41,7 @@ Examples:
   tacho uptime --only-silent --gap 1h --node 'gpu*' --format csv
 `,
     )
-    .action(async (places: string[], options: Options) => {
+    .action(async (paths: string[], options: Options) => {
       const { from, to } = periodOf({ from: '-7d', ...options });
       const question = {
         from,
@@ -49,7 +49,7 @@ Examples:
         gap: options.gap,
         ...stated({ nodes: nodesOf(options.node), clusters: options.cluster }),
       };
-      const all = await withHistory(places, options, (history) => history.uptime(question));
+      const all = await withHistory(paths, options, (history) => history.uptime(question));
       if (all.length === 0)
         throw new Fault(`no node was recorded before ${formatMoment(to)}`, {
           hint: 'tacho index ARCHIVE looks for new recordings',

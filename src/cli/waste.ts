@@ -37,10 +37,10 @@ Examples:
   tacho waste --by account --partition gpu --format csv
 `,
     )
-    .action(async (places: string[], options: Options) => {
+    .action(async (paths: string[], options: Options) => {
       const period = periodOf(options);
       const filter = { ...filterOf(options), ...period };
-      const rows = await withHistory(places, options, async (history) => {
+      const rows = await withHistory(paths, options, async (history) => {
         const found = await history.waste(options.by, {
           ...filter,
           ...(options.limit === 0 ? {} : { limit: options.limit }),

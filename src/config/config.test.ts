@@ -7,23 +7,23 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { Fault } from '../base/fault.ts';
 import { loadConfig, type Surroundings } from './config.ts';
 
-let place: string;
+let configFolder: string;
 let around: Surroundings;
 
 beforeEach(() => {
-  place = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-config-'));
+  configFolder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-config-'));
   for (const folder of ['work', 'home/.config/tacho', 'site'])
-    fs.mkdirSync(path.join(place, folder), { recursive: true });
+    fs.mkdirSync(path.join(configFolder, folder), { recursive: true });
   around = {
-    folder: path.join(place, 'work'),
-    environment: { HOME: path.join(place, 'home') },
-    site: path.join(place, 'site'),
+    folder: path.join(configFolder, 'work'),
+    environment: { HOME: path.join(configFolder, 'home') },
+    site: path.join(configFolder, 'site'),
     uid: process.getuid!(),
   };
 });
-afterEach(() => fs.rmSync(place, { recursive: true }));
+afterEach(() => fs.rmSync(configFolder, { recursive: true }));
 
-const write = (file: string, text: string): void => fs.writeFileSync(path.join(place, file), text);
+const write = (file: string, text: string): void => fs.writeFileSync(path.join(configFolder, file), text);
 
 async function fault(promise: Promise<unknown>): Promise<Fault> {
   const error = await promise.then(
@@ -54,7 +54,7 @@ test('the nearer file counts, then the environment, then the flag', async () => 
   assert.equal(config.interval, 2);
   assert.equal(config.redact, true);
   assert.deepEqual(config['sources.disable'], ['nfs', 'lustre']);
-  assert.equal(config.recordings, path.join(place, 'home/.config/tacho/records'));
+  assert.equal(config.recordings, path.join(configFolder, 'home/.config/tacho/records'));
   const environment = {
     ...around.environment,
     TACHO_INTERVAL: '500ms',
@@ -86,7 +86,7 @@ test('root takes from TACHO_CONFIG only what is root’s; what --config names it
   write('work/mine.toml', 'interval = "3s"\n');
   const root = { ...around, uid: 0, environment: { TACHO_CONFIG: 'mine.toml' } };
   assert.equal((await loadConfig({}, undefined, root)).interval, 3);
-  fs.chownSync(path.join(place, 'work/mine.toml'), 12_345, 12_345);
+  fs.chownSync(path.join(configFolder, 'work/mine.toml'), 12_345, 12_345);
   assert.match((await fault(loadConfig({}, undefined, root))).message, /TACHO_CONFIG: mine\.toml belongs to another/);
   assert.equal((await loadConfig({}, 'mine.toml', root)).interval, 3);
   assert.equal((await loadConfig({}, undefined, { ...root, uid: 12_346 })).interval, 3);
@@ -95,7 +95,10 @@ test('root takes from TACHO_CONFIG only what is root’s; what --config names it
 test('an unknown key is named with its line and what was probably meant', async () => {
   write('work/tacho.toml', '# mine\nintervall = "1s"\n\n[sources]\ndisabel = []\n\n[spol]\nx = 1\n');
   const { message, hint } = await fault(loadConfig({}, undefined, around));
-  assert.equal(message, `${path.join(place, 'work/tacho.toml')}:2: unknown key "intervall"; did you mean "interval"?`);
+  assert.equal(
+    message,
+    `${path.join(configFolder, 'work/tacho.toml')}:2: unknown key "intervall"; did you mean "interval"?`,
+  );
   assert.match(hint!, /tacho\.toml:5: unknown key "sources\.disabel"; did you mean "sources\.disable"\?/);
   assert.match(hint!, /tacho\.toml:7: unknown key "spol"/);
 });
@@ -163,14 +166,14 @@ test("the user's own sources come from every file, the nearer one counting", asy
   write('work/tacho.toml', '[[source]]\nname = "fans"\nmodule = "fans.ts"\ninterval = "5s"\ntimeout = 2\n');
   const config = await loadConfig({}, undefined, around);
   assert.deepEqual(config.custom, [
-    { name: 'fans', module: path.join(place, 'work/fans.ts'), format: 'prometheus', interval: 5, timeout: 2 },
+    { name: 'fans', module: path.join(configFolder, 'work/fans.ts'), format: 'prometheus', interval: 5, timeout: 2 },
     { name: 'room', command: 'room --json', format: 'json', timeout: 10 },
   ]);
 });
 
 test("a tacho.toml of someone else's is not used, and that is said", async () => {
   write('work/tacho.toml', 'interval = "9s"\n');
-  const file = path.join(place, 'work/tacho.toml');
+  const file = path.join(configFolder, 'work/tacho.toml');
   if (process.getuid!() === 0) fs.chownSync(file, 12_345, 12_345);
   const config = await loadConfig({}, undefined, { ...around, uid: 54_321 });
   // without root the file cannot be given away, but it still is not that user's
@@ -182,7 +185,7 @@ test("someone else's link to a configuration is not followed, and a pipe is not 
   skip: process.getuid!() === 0 ? false : 'needs root',
 }, async () => {
   write('site/other.toml', '[[source]]\nname = "room"\nmodule = "./room.mjs"\n');
-  const link = path.join(place, 'work/tacho.toml');
+  const link = path.join(configFolder, 'work/tacho.toml');
   fs.rmSync(link, { force: true });
   fs.symlinkSync('../site/other.toml', link);
   fs.lchownSync(link, 12_345, 12_345);
@@ -192,7 +195,7 @@ test("someone else's link to a configuration is not followed, and a pipe is not 
   // one's own link leads to where its module lies
   fs.lchownSync(link, 0, 0);
   const own = await loadConfig({}, undefined, { ...around, uid: 0 });
-  assert.equal(own.custom[0]!.module, path.join(fs.realpathSync(place), 'site/room.mjs'));
+  assert.equal(own.custom[0]!.module, path.join(fs.realpathSync(configFolder), 'site/room.mjs'));
   fs.rmSync(link);
   execFileSync('mkfifo', [link]);
   await assert.rejects(
@@ -206,19 +209,19 @@ test("a configuration in someone else's home is not used, as sudo may leave HOME
   skip: process.getuid!() === 0 ? false : 'needs root',
 }, async () => {
   write('home/.config/tacho/config.toml', 'interval = "9s"\n');
-  fs.chownSync(path.join(place, 'home/.config/tacho/config.toml'), 12_345, 12_345);
+  fs.chownSync(path.join(configFolder, 'home/.config/tacho/config.toml'), 12_345, 12_345);
   const config = await loadConfig({}, undefined, { ...around, uid: 0 });
   assert.equal(config.interval, 1);
   assert.match(config.warnings[0]!, /belongs to another user; --config/);
 });
 
 test("a configuration in a home that cannot be read is told, and is no error; the site's is one", async () => {
-  const file = path.join(place, 'home/.config/tacho/config.toml');
+  const file = path.join(configFolder, 'home/.config/tacho/config.toml');
   fs.mkdirSync(file);
   const config = await loadConfig({}, undefined, around);
   assert.equal(config.warnings.length, 1);
   assert.ok(config.warnings[0]!.startsWith(`${file} is not used: `), config.warnings[0]);
-  fs.mkdirSync(path.join(place, 'site/config.toml'));
+  fs.mkdirSync(path.join(configFolder, 'site/config.toml'));
   assert.match((await fault(loadConfig({}, undefined, around))).message, /cannot read the configuration .*site/);
 });
 
@@ -227,8 +230,8 @@ test('thresholds of rules add up over files: the nearest one counts, with its li
   write('work/tacho.toml', '[rules.cpu-serial]\nfrom = 0.9\n');
   const { thresholds } = await loadConfig({}, undefined, around);
   assert.deepEqual(thresholds, [
-    { rule: 'cpu-serial', name: 'from', value: 0.9, origin: `${path.join(place, 'work/tacho.toml')}:2` },
-    { rule: 'cpu-serial', name: 'to', value: 1.2, origin: `${path.join(place, 'site/config.toml')}:3` },
+    { rule: 'cpu-serial', name: 'from', value: 0.9, origin: `${path.join(configFolder, 'work/tacho.toml')}:2` },
+    { rule: 'cpu-serial', name: 'to', value: 1.2, origin: `${path.join(configFolder, 'site/config.toml')}:3` },
   ]);
   // what is wrong in one is left out, and the others count
   write('work/tacho.toml', '[rules.cpu-serial]\nfrom = "much"\nto = 1.1\n');

@@ -9,7 +9,7 @@ import { findActive, needSpeakable } from './active.ts';
 test('where recordings in progress cannot be noted, that is said with what to do', (t) => {
   const run = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-active-'));
   t.after(() => fs.rmSync(run, { recursive: true }));
-  const place = path.join(run, 'tacho');
+  const blockingFile = path.join(run, 'tacho');
   const refused = (): Fault => {
     try {
       findActive({ XDG_RUNTIME_DIR: run });
@@ -19,27 +19,27 @@ test('where recordings in progress cannot be noted, that is said with what to do
     }
     throw new Error('it was not refused');
   };
-  fs.writeFileSync(place, '');
-  assert.equal(refused().message, `cannot use ${place} to note which recordings go on: it is not a folder`);
+  fs.writeFileSync(blockingFile, '');
+  assert.equal(refused().message, `cannot use ${blockingFile} to note which recordings go on: it is not a folder`);
   assert.match(refused().hint!, /set TACHO_RECORDING/);
-  fs.rmSync(place);
-  fs.mkdirSync(place);
-  fs.chmodSync(place, 0o777);
+  fs.rmSync(blockingFile);
+  fs.mkdirSync(blockingFile);
+  fs.chmodSync(blockingFile, 0o777);
   assert.match(refused().message, /: others may write there$/);
-  fs.rmdirSync(place);
+  fs.rmdirSync(blockingFile);
   assert.equal(findActive({ XDG_RUNTIME_DIR: run }), undefined);
-  assert.equal(fs.statSync(place).mode & 0o777, 0o700);
+  assert.equal(fs.statSync(blockingFile).mode & 0o777, 0o700);
 });
 
 test('on a node whose agent is a service, tasks of arrays and of heterogeneous jobs find their own place', (t) => {
   const run = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-active-'));
   t.after(() => fs.rmSync(run, { recursive: true }));
   const env = { XDG_RUNTIME_DIR: run, TACHO_SERVICE_JOBS: path.join(run, 'jobs') };
-  const place = path.join(run, `users/${process.getuid!()}/jobs/job-18.marks`);
-  fs.mkdirSync(place, { recursive: true, mode: 0o700 });
-  fs.writeFileSync(path.join(place, 'job.json'), '{}');
+  const marksPath = path.join(run, `users/${process.getuid!()}/jobs/job-18.marks`);
+  fs.mkdirSync(marksPath, { recursive: true, mode: 0o700 });
+  fs.writeFileSync(path.join(marksPath, 'job.json'), '{}');
   const array = { SLURM_JOB_ID: '18', SLURM_ARRAY_JOB_ID: '17', SLURM_ARRAY_TASK_ID: '1' };
   const component = { SLURM_JOB_ID: '17', SLURM_JOB_ID_HET_GROUP_0: '17', SLURM_JOB_ID_HET_GROUP_1: '18' };
-  for (const job of [array, component]) assert.equal(needSpeakable({ ...env, ...job }, 'a mark'), place);
+  for (const job of [array, component]) assert.equal(needSpeakable({ ...env, ...job }, 'a mark'), marksPath);
   assert.throws(() => needSpeakable({ ...env, SLURM_JOB_ID: '17' }, 'a mark'), /nothing is being recorded/);
 });

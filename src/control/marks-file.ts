@@ -24,8 +24,8 @@ const AGENT = 'agent';
  * link to that node's table in the recording. Nothing is made yet.
  */
 export function planMarks(): string {
-  const place = RECORD_FOLDERS.find(isWritable) ?? RECORD_FOLDERS[0]!;
-  return path.join(place, `tacho-mark-${process.getuid!()}-${randomHex(8)}`, LINK);
+  const recordsRoot = RECORD_FOLDERS.find(isWritable) ?? RECORD_FOLDERS[0]!;
+  return path.join(recordsRoot, `tacho-mark-${process.getuid!()}-${randomHex(8)}`, LINK);
 }
 
 /** Where programs on this node append marks; a recording that this user may not write to has a folder for them. */
@@ -79,10 +79,10 @@ function link(marks: string, file: string): void {
 }
 
 /** Agents that were killed leave their link behind; what was written by it is in the recording. */
-function removeAbandoned(place: string): void {
-  for (const name of fs.readdirSync(place)) {
+function removeAbandoned(recordsRoot: string): void {
+  for (const name of fs.readdirSync(recordsRoot)) {
     if (!FOLDER.test(name)) continue;
-    const folder = path.join(place, name);
+    const folder = path.join(recordsRoot, name);
     try {
       if (fs.lstatSync(folder).uid !== process.getuid!()) continue;
       if (stillRuns(JSON.parse(fs.readFileSync(path.join(folder, AGENT), 'utf8')))) continue;

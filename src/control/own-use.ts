@@ -67,7 +67,8 @@ function readEnvironment(): string {
 /** CPU time by /proc/PID/stat: of the process, and of children that it has waited for. */
 function usedBy(stat: string): { alone: number; children: number } {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const seconds = (place: number): number => (Number(fields[place]) + Number(fields[place + 1])) / TICKS || 0;
+  const seconds = (fieldIndex: number): number =>
+    (Number(fields[fieldIndex]) + Number(fields[fieldIndex + 1])) / TICKS || 0;
   return { alone: seconds(11), children: seconds(13) };
 }
 

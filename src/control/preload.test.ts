@@ -42,8 +42,8 @@ test('the library is tried where it is to be used, and leaves no trace', { skip 
 });
 
 test('a library that cannot be used is said in words, and the file is taken back', async (t) => {
-  const place = folder(t);
-  const records = { file: path.join(place, 'own', 'events'), events: [] };
+  const recordsRoot = folder(t);
+  const records = { file: path.join(recordsRoot, 'own', 'events'), events: [] };
   let hint: string | undefined;
   const why = async (library: string): Promise<string> => {
     const note = await prepareRecords(records, { ...process.env, TACHO_RECORD_LIBRARY: library }, '.');
@@ -51,13 +51,13 @@ test('a library that cannot be used is said in words, and the file is taken back
     hint = note!.hint;
     return note!.why;
   };
-  assert.match(await why(path.join(place, 'missing.so')), /missing\.so is not there$/);
+  assert.match(await why(path.join(recordsRoot, 'missing.so')), /missing\.so is not there$/);
   assert.match(hint!, /^TACHO_RECORD_LIBRARY names it/);
-  const text = path.join(place, 'text.so');
+  const text = path.join(recordsRoot, 'text.so');
   fs.writeFileSync(text, 'this is no library at all');
   assert.match(await why(text), /is not a library$/);
-  assert.match(await why(path.join(place, 'a b.so')), /has a space or a colon in its path/);
-  const foreign = path.join(place, 'foreign.so');
+  assert.match(await why(path.join(recordsRoot, 'a b.so')), /has a space or a colon in its path/);
+  const foreign = path.join(recordsRoot, 'foreign.so');
   const head = Buffer.alloc(64);
   head.write('\x7fELF\x02\x01\x01', 'latin1');
   head.writeUInt16LE(process.arch === 'x64' ? 183 : 62, 18);
@@ -70,26 +70,26 @@ test('a library that cannot be used is said in words, and the file is taken back
 });
 
 test('a folder that somebody else has made is not used', { skip }, async (t) => {
-  const place = folder(t);
-  fs.mkdirSync(path.join(place, 'own'), { mode: 0o777 });
-  fs.chmodSync(path.join(place, 'own'), 0o777);
-  const note = await prepareRecords({ file: path.join(place, 'own', 'events'), events: [] }, process.env, '.');
+  const recordsRoot = folder(t);
+  fs.mkdirSync(path.join(recordsRoot, 'own'), { mode: 0o777 });
+  fs.chmodSync(path.join(recordsRoot, 'own'), 0o777);
+  const note = await prepareRecords({ file: path.join(recordsRoot, 'own', 'events'), events: [] }, process.env, '.');
   assert.match(note!.why, /somebody else has made that folder$/);
 });
 
 test('what a dead agent left is removed after a week or with its recording, what is in use stays', (t) => {
-  const place = folder(t);
+  const recordsRoot = folder(t);
   const uid = process.getuid!();
   const old = new Date(Date.now() - 8 * 24 * 3600 * 1000);
   const make = (name: string, agent: object, time: Date): string => {
-    const made = path.join(place, name);
+    const made = path.join(recordsRoot, name);
     fs.mkdirSync(made);
     fs.writeFileSync(path.join(made, 'agent'), JSON.stringify(agent));
     fs.writeFileSync(path.join(made, 'events'), '');
     fs.utimesSync(path.join(made, 'events'), time, time);
     return made;
   };
-  const dead = { pid: 999_999, started: '1', host: os.hostname(), recording: place };
+  const dead = { pid: 999_999, started: '1', host: os.hostname(), recording: recordsRoot };
   const gone = make(`tacho-${uid}-a`, dead, old);
   const fresh = make(`tacho-${uid}-b`, dead, new Date());
   const elsewhere = make(`tacho-${uid}-c`, { ...dead, host: 'another-node' }, old);
@@ -97,9 +97,9 @@ test('what a dead agent left is removed after a week or with its recording, what
   // only root can make something that is not its own
   if (uid === 0) fs.chownSync(others, 1, 1);
   const ofJob = make(`tacho-${uid + 1}-f`, dead, old);
-  const removed = make(`tacho-${uid}-e`, { ...dead, recording: path.join(place, 'gone') }, new Date());
-  const unseen = make(`tacho-${uid}-g`, { ...dead, recording: path.join(place, 'not/mounted/here') }, new Date());
-  removeAbandoned(place);
+  const removed = make(`tacho-${uid}-e`, { ...dead, recording: path.join(recordsRoot, 'gone') }, new Date());
+  const unseen = make(`tacho-${uid}-g`, { ...dead, recording: path.join(recordsRoot, 'not/mounted/here') }, new Date());
+  removeAbandoned(recordsRoot);
   assert.deepEqual(
     [gone, fresh, elsewhere, others, removed, ofJob, unseen].map((each) => fs.existsSync(each)),
     [false, true, true, uid === 0, false, false, true],

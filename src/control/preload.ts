@@ -31,13 +31,13 @@ const UNSEEN_MS = 24 * 3600 * 1000;
 
 /** The file that the job's processes write to: on every node another one, of the same name. Nothing is made yet. */
 export function planRecords(env: Environment): Records {
-  const place = RECORD_FOLDERS.find(isWritable) ?? RECORD_FOLDERS[0]!;
+  const recordsRoot = RECORD_FOLDERS.find(isWritable) ?? RECORD_FOLDERS[0]!;
   // everybody can list that place: the name tells neither job nor, of a node's own agent, the job's user
   const name = `tacho-${process.getuid!()}-${randomHex(8)}`;
   const named = splitEvents(env.TACHO_RECORD_EVENTS);
   // what cannot be counted stays on the list: the agent says so
   const events = [...new Set([...eventsNamed(named), ...eventsNotCounted(named).map((one) => one.name)])];
-  return { file: path.join(place, name, 'events'), events };
+  return { file: path.join(recordsRoot, name, 'events'), events };
 }
 
 /** Makes the file on this node and tries the library. Undefined: processes can be recorded; otherwise what to say. */
@@ -90,10 +90,10 @@ export function readsFor(folder: string): string | undefined {
 }
 
 /** Agents that were killed leave their file behind, and it lies in memory. */
-export function removeAbandoned(place: string): void {
-  for (const name of fs.readdirSync(place)) {
+export function removeAbandoned(recordsRoot: string): void {
+  for (const name of fs.readdirSync(recordsRoot)) {
     if (!/^tacho-\d+-/.test(name)) continue;
-    const folder = path.join(place, name);
+    const folder = path.join(recordsRoot, name);
     try {
       // whoever made the folder is who may say so
       if (fs.lstatSync(folder).uid !== process.getuid!()) continue;

@@ -20,8 +20,8 @@ const FORMS = 'write it like tcp://HOST:8786, tls://HOST:8786, http://HOST:8787 
 
 /** tcp://host:port or tls://host:port; other protocols of Dask are refused. */
 export function parseScheduler(text: string): SchedulerAddress {
-  const parts = /^(?:(tcp|tls):\/\/)?(\[[^\]]+\]|[^:/[\]]+):(\d{1,5})\/?$/.exec(text);
-  if (parts === null) {
+  const addressMatch = /^(?:(tcp|tls):\/\/)?(\[[^\]]+\]|[^:/[\]]+):(\d{1,5})\/?$/.exec(text);
+  if (addressMatch === null) {
     const protocol = /^([a-z]+):\/\//.exec(text)?.[1];
     if (protocol === 'inproc')
       throw new Fault(`${text} is inside one Python process: nobody else can connect to it`, {
@@ -31,7 +31,7 @@ export function parseScheduler(text: string): SchedulerAddress {
       throw new Fault(`${text}: Tacho does not speak Dask over ${protocol}`, { hint: FORMS });
     throw usage(`"${text}" is no address of a Dask scheduler`, FORMS);
   }
-  const [, protocol = 'tcp', host, port] = parts;
+  const [, protocol = 'tcp', host, port] = addressMatch;
   if (Number(port) < 1 || Number(port) > 65535) throw usage(`"${text}" has no usable port`, FORMS);
   return {
     text: `${protocol}://${host}:${port}`,

@@ -83,16 +83,16 @@ export async function attach(options: AttachOptions): Promise<Attached> {
   };
   if (options.into !== undefined) refuseSecond(options.into);
   let opened = await openWay(options.given, wayOptions, monitor);
-  const place = await openSource(options, opened).catch(async (error: unknown) => {
+  const recordingPlace = await openSource(options, opened).catch(async (error: unknown) => {
     await opened.way.close();
     throw error;
   });
-  const writer = new DaskWriter(place.folder, options.writer);
+  const writer = new DaskWriter(recordingPlace.folder, options.writer);
   if (!options.paused) monitor.isRecording = true;
   monitor.writeTo(writer);
   if (!options.paused) {
     monitor.isRecording = false;
-    monitor.start(place.start);
+    monitor.start(recordingPlace.start);
   }
   const flushing = setInterval(() => writer.flush(), FLUSH_MS);
   const outcome = Promise.withResolvers<string>();
@@ -115,7 +115,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
     return {
       ok: true,
       ...monitor.status(),
-      recording_folder: place.recording,
+      recording_folder: recordingPlace.recording,
       way: way.name,
       missing: way.missing,
       passed,
@@ -124,7 +124,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
     };
   }
   const unlisten = await listenForControl(
-    place.recording,
+    recordingPlace.recording,
     { scheduler: opened.cluster.scheduler?.text ?? opened.cluster.dashboard ?? options.given, way: opened.way.name },
     answer,
   );
@@ -172,12 +172,12 @@ export async function attach(options: AttachOptions): Promise<Attached> {
     for (const { table, trouble } of writer.troubles())
       if (trouble.lostRows > 0) say(`${trouble.lostRows} rows of ${table} are lost: ${trouble.why}`);
     unlisten();
-    await place.finish(why);
+    await recordingPlace.finish(why);
     done.resolve();
     return why;
   }
   return {
-    recording: place.recording,
+    recording: recordingPlace.recording,
     get opened() {
       return opened;
     },

@@ -49,8 +49,8 @@ function serve(connection: net.Socket, answer: (request: ControlRequest) => Prom
   let text = '';
   connection.setEncoding('utf8');
   connection.on('error', () => {});
-  connection.on('data', (part: string) => {
-    text += part;
+  connection.on('data', (chunk: string) => {
+    text += chunk;
     if (text.length > LONGEST_REQUEST) connection.destroy();
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
       const line = text.slice(0, end);
@@ -106,8 +106,8 @@ export function askMonitor({ socket, pid }: ControlFacts, request: ControlReques
       reject(new Fault(`the monitor (process ${pid}) cannot be asked: ${reason(error)}`, { cause: error })),
     );
     connection.once('close', () => reject(new Fault(`the monitor (process ${pid}) has ended without an answer`)));
-    connection.on('data', (part: string) => {
-      text += part;
+    connection.on('data', (chunk: string) => {
+      text += chunk;
       if (!text.includes('\n')) return;
       connection.end();
       const answer = JSON.parse(text) as ControlAnswer;

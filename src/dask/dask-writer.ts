@@ -48,7 +48,7 @@ export class DaskWriter {
     this.writers = this.tables.map(({ table }) => new TableWriter(folder, table, options));
   }
 
-  task(task: TaskEnded, place: JobAndGraph | undefined): void {
+  task(task: TaskEnded, jobAndGraph: JobAndGraph | undefined): void {
     const [frame] = this.tables;
     frame.time = micro(task.stop);
     const row = frame.row();
@@ -64,15 +64,15 @@ export class DaskWriter {
     if (task.transferSeconds !== undefined) frame.numbers[numbers + TASK.transfer_us] = micro(task.transferSeconds);
     if (task.diskSeconds !== undefined) frame.numbers[numbers + TASK.disk_us] = micro(task.diskSeconds);
     if (task.bytes !== undefined) frame.numbers[numbers + TASK.bytes] = task.bytes;
-    if (place !== undefined) {
-      frame.numbers[numbers + TASK.dask_job] = place.job;
-      frame.numbers[numbers + TASK.dag] = place.dag;
+    if (jobAndGraph !== undefined) {
+      frame.numbers[numbers + TASK.dask_job] = jobAndGraph.job;
+      frame.numbers[numbers + TASK.dag] = jobAndGraph.dag;
     }
     this.rows.tasks++;
     if (frame.rows >= 1000) this.flush();
   }
 
-  sample(sample: WorkerSample, place: JobAndGraph): void {
+  sample(sample: WorkerSample, jobAndGraph: JobAndGraph): void {
     const [, workers, gpus, metrics] = this.tables;
     const time = micro(sample.time);
     for (const frame of [workers, gpus, metrics]) frame.time = time;
@@ -97,8 +97,8 @@ export class DaskWriter {
       [WORKER.cpu_us, sample.cpuMicroseconds],
       [WORKER.received_bytes, sample.received],
       [WORKER.sent_bytes, sample.sent],
-      [WORKER.dask_job, place.job],
-      [WORKER.dag, place.dag],
+      [WORKER.dask_job, jobAndGraph.job],
+      [WORKER.dag, jobAndGraph.dag],
       [WORKER.sample_us, sample.sampleMicroseconds],
     ];
     for (const [at, value] of values) if (value !== undefined) workers.numbers[numbers + at] = value;
@@ -122,7 +122,7 @@ export class DaskWriter {
     this.rows.samples++;
   }
 
-  event({ time, event, client = '', worker = '', name = '', wanted, tasks, place }: ClusterEvent): void {
+  event({ time, event, client = '', worker = '', name = '', wanted, tasks, place: jobAndGraph }: ClusterEvent): void {
     const [, , , , frame] = this.tables;
     // rows of one moment would be taken for one row
     this.lastTime = Math.max(micro(time), this.lastTime + 1);
@@ -136,9 +136,9 @@ export class DaskWriter {
     frame.texts[texts + GRAPH.name] = name;
     if (wanted !== undefined) frame.numbers[numbers + GRAPH.wanted] = wanted;
     if (tasks !== undefined) frame.numbers[numbers + GRAPH.tasks] = tasks;
-    if (place !== undefined) {
-      frame.numbers[numbers + GRAPH.dask_job] = place.job;
-      frame.numbers[numbers + GRAPH.dag] = place.dag;
+    if (jobAndGraph !== undefined) {
+      frame.numbers[numbers + GRAPH.dask_job] = jobAndGraph.job;
+      frame.numbers[numbers + GRAPH.dag] = jobAndGraph.dag;
     }
     if (event === 'graph') this.rows.graphs++;
   }

@@ -57,13 +57,13 @@ export class JobNumbers {
     const { job, dag } = this.current;
     if (isTask(client)) return this.current;
     if (this.type === 'manual') {
-      const place = { job, dag: this.begun ? dag + 1 : 0 };
+      const jobAndGraph = { job, dag: this.begun ? dag + 1 : 0 };
       this.begun = true;
-      return place;
+      return jobAndGraph;
     }
     const before = this.clients.get(client);
-    const place = before === undefined ? { job: ++this.last, dag: 0 } : { job: before.job, dag: before.dag + 1 };
-    this.clients.set(client, place);
-    return place;
+    const jobAndGraph = before === undefined ? { job: ++this.last, dag: 0 } : { job: before.job, dag: before.dag + 1 };
+    this.clients.set(client, jobAndGraph);
+    return jobAndGraph;
   }
 }

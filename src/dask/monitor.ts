@@ -112,11 +112,11 @@ export class Monitor implements Listener {
 
   graph(graph: GraphCame): void {
     this.soon((writer) => {
-      const place = this.numbers.graph(graph);
+      const jobAndGraph = this.numbers.graph(graph);
       if (!this.isRecording) return;
       const { time, client, wanted, tasks } = graph;
       const counts = { ...(wanted !== undefined && { wanted }), ...(tasks !== undefined && { tasks }) };
-      writer.event({ time, event: 'graph', client, name: graphName(graph.wantedKeys), ...counts, place });
+      writer.event({ time, event: 'graph', client, name: graphName(graph.wantedKeys), ...counts, place: jobAndGraph });
     });
   }
 

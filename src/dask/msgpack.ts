@@ -175,28 +175,28 @@ function tighten(key: string): string {
 
 /** What the monitor sends is small: it is put together from parts. */
 export function pack(value: Packed): Buffer {
-  const parts: Buffer[] = [];
-  put(value, parts);
-  return Buffer.concat(parts);
+  const chunks: Buffer[] = [];
+  put(value, chunks);
+  return Buffer.concat(chunks);
 }
 
-function put(value: Packed, parts: Buffer[]): void {
-  if (value === null) parts.push(Buffer.of(0xc0));
-  else if (typeof value === 'boolean') parts.push(Buffer.of(value ? 0xc3 : 0xc2));
-  else if (typeof value === 'number') parts.push(numberBytes(value));
+function put(value: Packed, chunks: Buffer[]): void {
+  if (value === null) chunks.push(Buffer.of(0xc0));
+  else if (typeof value === 'boolean') chunks.push(Buffer.of(value ? 0xc3 : 0xc2));
+  else if (typeof value === 'number') chunks.push(numberBytes(value));
   else if (typeof value === 'string') {
     const bytes = Buffer.from(value);
-    parts.push(head(0xdb, bytes.length), bytes);
-  } else if (value instanceof Uint8Array) parts.push(head(0xc6, value.length), Buffer.from(value));
+    chunks.push(head(0xdb, bytes.length), bytes);
+  } else if (value instanceof Uint8Array) chunks.push(head(0xc6, value.length), Buffer.from(value));
   else if (Array.isArray(value)) {
-    parts.push(head(0xdd, value.length));
-    for (const item of value) put(item, parts);
+    chunks.push(head(0xdd, value.length));
+    for (const item of value) put(item, chunks);
   } else {
     const entries = Object.entries(value);
-    parts.push(head(0xdf, entries.length));
+    chunks.push(head(0xdf, entries.length));
     for (const [key, item] of entries) {
-      put(key, parts);
-      put(item, parts);
+      put(key, chunks);
+      put(item, chunks);
     }
   }
 }

@@ -59,25 +59,25 @@ export interface JobFilter {
 /** Jobs in the database, oldest first; with a limit the newest ones. */
 export async function findJobs(database: Database, filter: JobFilter = {}): Promise<StoredJob[]> {
   const values: unknown[] = [];
-  const place = (value: unknown): string => `$${values.push(value)}`;
+  const parameter = (value: unknown): string => `$${values.push(value)}`;
   const moment = (value: number): string =>
-    `(timestamptz 'epoch' + ${place(Math.round(value))}::bigint * interval '1 microsecond')`;
+    `(timestamptz 'epoch' + ${parameter(Math.round(value))}::bigint * interval '1 microsecond')`;
   const where = ['true'];
-  if (filter.jobs !== undefined) where.push(`job = any(${place(filter.jobs)}::bigint[])`);
-  if (filter.user !== undefined) where.push(`user_name = ${place(filter.user)}`);
-  if (filter.name !== undefined) where.push(`name = ${place(filter.name)}`);
-  if (filter.state !== undefined) where.push(`state = ${place(filter.state)}`);
-  if (filter.tags !== undefined) where.push(`tags @> ${place(JSON.stringify(filter.tags))}::jsonb`);
+  if (filter.jobs !== undefined) where.push(`job = any(${parameter(filter.jobs)}::bigint[])`);
+  if (filter.user !== undefined) where.push(`user_name = ${parameter(filter.user)}`);
+  if (filter.name !== undefined) where.push(`name = ${parameter(filter.name)}`);
+  if (filter.state !== undefined) where.push(`state = ${parameter(filter.state)}`);
+  if (filter.tags !== undefined) where.push(`tags @> ${parameter(JSON.stringify(filter.tags))}::jsonb`);
   if (filter.host !== undefined)
-    where.push(`exists (select from tacho.job_hosts h where h.job = jobs.job and h.host = ${place(filter.host)})`);
-  if (filter.note !== undefined) where.push(noteCondition(filter.note, place));
+    where.push(`exists (select from tacho.job_hosts h where h.job = jobs.job and h.host = ${parameter(filter.host)})`);
+  if (filter.note !== undefined) where.push(noteCondition(filter.note, parameter));
   if (filter.at !== undefined) {
     const at = moment(filter.at);
     where.push(`start_time <= ${at} and (end_time >= ${at} or end_time is null and state = 'running')`);
   }
   if (filter.since !== undefined) where.push(`start_time >= ${moment(filter.since)}`);
   if (filter.until !== undefined) where.push(`start_time < ${moment(filter.until)}`);
-  const limit = filter.limit === undefined ? '' : `limit ${place(filter.limit)}`;
+  const limit = filter.limit === undefined ? '' : `limit ${parameter(filter.limit)}`;
   const { rows } = await database.query<JobRow>(
     `select job, cluster, id, restart, name, user_name, nodes, ${microseconds('start_time')} as start_us,
         ${microseconds('end_time')} as end_us, state, exit_code, facts->'tags' as tags, annotations, processes, threads, cpu_time,
@@ -88,11 +88,11 @@ export async function findJobs(database: Database, filter: JobFilter = {}): Prom
   return rows.reverse().map((row) => storedJob(row, database.address));
 }
 
-function noteCondition(note: string, place: (value: unknown) => string): string {
+function noteCondition(note: string, parameter: (value: unknown) => string): string {
   const [, key, value] = /^([^=\s]+)=(.*)$/s.exec(note) ?? [];
-  if (key !== undefined) return `annotations @> ${place(JSON.stringify({ [key]: value }))}::jsonb`;
+  if (key !== undefined) return `annotations @> ${parameter(JSON.stringify({ [key]: value }))}::jsonb`;
   const text = `%${note.replaceAll(/[\\%_]/g, '\\$&')}%`;
-  return `exists (select from jsonb_each_text(annotations) n where n.value ilike ${place(text)})`;
+  return `exists (select from jsonb_each_text(annotations) n where n.value ilike ${parameter(text)})`;
 }
 
 /** As every other source of processes tells of a job. */

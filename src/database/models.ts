@@ -14,13 +14,13 @@ const SELECT = 'select name, enabled, model::text from tacho.models';
 
 /** Models in the database: all its users share them. */
 export function databaseModels(database: Database): ModelStore {
-  const place = `the database ${shownAddress(database.address)}`;
+  const databaseText = `the database ${shownAddress(database.address)}`;
   const modelOf = ({ name, enabled, model }: ModelRow): Model => ({
-    ...parseModel(`the model "${name}" in ${place}`, model),
+    ...parseModel(`the model "${name}" in ${databaseText}`, model),
     enabled,
   });
   return {
-    place,
+    place: databaseText,
     async list(unreadable) {
       const { rows } = await database.query<ModelRow>(`${SELECT} order by name collate "C"`);
       const models = await Promise.all(rows.map((row) => readable(async () => modelOf(row), unreadable)));
@@ -42,7 +42,7 @@ export function databaseModels(database: Database): ModelStore {
         'insert into tacho.models (name, enabled, model) values ($1, $2, $3) on conflict do nothing',
         [model.name, model.enabled, storableJson(model)],
       );
-      if (rowCount === 0) throw existsAlready(model.name, place);
+      if (rowCount === 0) throw existsAlready(model.name, databaseText);
     },
     async save(model) {
       await database.query('update tacho.models set enabled = $2, model = $3 where name = $1', [

@@ -15,7 +15,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
 export function moveInto(
   folder: string,
   watched: string,
-  place: string,
+  targetFolder: string,
   why?: (moved: string) => string,
 ): string | undefined {
   if (!fs.existsSync(folder)) return undefined;
@@ -23,7 +23,7 @@ export function moveInto(
   const name = path.basename(path.resolve(folder));
   try {
     const from = enter(watched, path.relative(watched, path.dirname(path.resolve(folder))), open);
-    const into = ownFolder(place, open);
+    const into = ownFolder(targetFolder, open);
     for (let n = 1; ; n++) {
       const as = name + (n === 1 ? '' : `-${n}`);
       const to = path.join(into, as);
@@ -31,13 +31,13 @@ export function moveInto(
       const stat = fs.lstatSync(path.join(from, name));
       if (isArchive(name) ? !stat.isFile() : !stat.isDirectory()) throw new Error('it is not what it was any more');
       fs.renameSync(path.join(from, name), to);
-      const moved = path.join(place, as);
+      const moved = path.join(targetFolder, as);
       if (why !== undefined) write(`${to}.reason.txt`, why(moved));
       return moved;
     }
   } catch (error) {
     if (!fs.existsSync(folder)) return undefined;
-    throw new Fault(`cannot move ${folder} to ${place}: ${reason(error)}`, { cause: error });
+    throw new Fault(`cannot move ${folder} to ${targetFolder}: ${reason(error)}`, { cause: error });
   } finally {
     for (const fd of open) fs.closeSync(fd);
   }
@@ -69,14 +69,14 @@ function hold(folder: string, flags: number, open: number[]): string {
 }
 
 /** Where recordings go must be our own or root's: whoever else owns it could have it lead anywhere. */
-function ownFolder(place: string, open: number[]): string {
-  makeFolder(path.dirname(path.resolve(place)), 0o700);
-  if (fs.lstatSync(place, { throwIfNoEntry: false }) === undefined) makeFolder(place, 0o700);
-  if (isForeignLink(place)) throw new Error(`somebody else has made a link of ${path.basename(place)}`);
-  const held = hold(place, O_RDONLY | O_DIRECTORY, open);
+function ownFolder(targetFolder: string, open: number[]): string {
+  makeFolder(path.dirname(path.resolve(targetFolder)), 0o700);
+  if (fs.lstatSync(targetFolder, { throwIfNoEntry: false }) === undefined) makeFolder(targetFolder, 0o700);
+  if (isForeignLink(targetFolder)) throw new Error(`somebody else has made a link of ${path.basename(targetFolder)}`);
+  const held = hold(targetFolder, O_RDONLY | O_DIRECTORY, open);
   const { uid } = fs.statSync(held);
   if (uid === 0 || uid === process.geteuid!()) return held;
-  throw new Error(`${path.basename(place)} belongs to user number ${uid}`);
+  throw new Error(`${path.basename(targetFolder)} belongs to user number ${uid}`);
 }
 
 function write(file: string, text: string): void {

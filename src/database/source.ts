@@ -24,9 +24,9 @@ export async function databaseSource(database: Database, names: readonly string[
 export function jobsSource(database: Database, jobs: readonly StoredJob[]): ProcessSource {
   return {
     async processes(wanted) {
-      const parts: ProcessColumns[] = [];
-      for (const job of jobs) parts.push(await readProcesses(database, job, wanted));
-      return joinColumns(parts);
+      const columnsOfJobs: ProcessColumns[] = [];
+      for (const job of jobs) columnsOfJobs.push(await readProcesses(database, job, wanted));
+      return joinColumns(columnsOfJobs);
     },
     threads: (process) => readThreads(database, jobs[process.job]!, process),
   };

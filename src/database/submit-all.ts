@@ -26,10 +26,10 @@ export async function submitAll(
   let next = 0;
   const work = async (database: Database): Promise<void> => {
     while (next < folders.length) {
-      const place = next++;
-      if (place === FEW) longRun();
-      results[place] = await submitOne(database, folders[place]!);
-      options.tell?.(results[place]);
+      const recordingIndex = next++;
+      if (recordingIndex === FEW) longRun();
+      results[recordingIndex] = await submitOne(database, folders[recordingIndex]!);
+      options.tell?.(results[recordingIndex]);
     }
   };
   const opening = connect(address);

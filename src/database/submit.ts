@@ -320,9 +320,9 @@ async function storeJob(database: Database, recording: Recording, set: ProcessSe
     ['troubles', []],
     ['recording', storable(origin)],
   ];
-  const places = columns.map(([, , as], i) => (as === 'moment' ? moment(`$${i + 1}`) : `$${i + 1}`));
+  const placeholders = columns.map(([, , as], i) => (as === 'moment' ? moment(`$${i + 1}`) : `$${i + 1}`));
   const { rows } = await database.query<{ job: string }>(
-    `insert into tacho.jobs (${columns.map(([column]) => column).join(', ')}) values (${places.join(', ')}) returning job`,
+    `insert into tacho.jobs (${columns.map(([column]) => column).join(', ')}) values (${placeholders.join(', ')}) returning job`,
     columns.map(([, value]) => value),
   );
   return Number(rows[0]!.job);

@@ -185,14 +185,14 @@ test('a size that makes no sense is refused, and what exists is not touched', as
 });
 
 test('one that is stopped leaves nothing behind', async (t) => {
-  const place = folder(t);
+  const demoFolder = folder(t);
   const stop = new AbortController();
   const progress = (): void => stop.abort(new Error('enough'));
   await assert.rejects(
-    writeDemo({ folder: place, nodes: 2, gpus: 1, seconds: 1000, progress, signal: stop.signal }),
+    writeDemo({ folder: demoFolder, nodes: 2, gpus: 1, seconds: 1000, progress, signal: stop.signal }),
     /enough/,
   );
-  assert.ok(!fs.existsSync(place));
+  assert.ok(!fs.existsSync(demoFolder));
 });
 
 test('noise is even between 0 and 1, and normal around 0', () => {

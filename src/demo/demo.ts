@@ -87,17 +87,17 @@ export async function writeDemo(options: DemoOptions): Promise<string> {
   const recording = createRecording(folder, jobFacts(size, run, ranksOf(size, story)));
   try {
     // sealing takes about as long as writing
-    const part = live === true ? 1 : 0.5;
+    const shareOfWork = live === true ? 1 : 0.5;
     const nodeValues = valuesOf({ ...size, nodes: 1 });
     for (let node = 0; node < size.nodes; node++) {
       await writeNode(recording, { story, run, seed: runSeed, size, live: live === true, records }, node, (values) => {
         signal?.throwIfAborted();
-        progress?.(values * part);
+        progress?.(values * shareOfWork);
       });
       if (live === true) continue;
       const opened = openRecording(recording);
       sealRecording({ ...opened, nodes: opened.nodes.filter(({ name }) => name === nodeName(node)) });
-      progress?.(nodeValues * (1 - part));
+      progress?.(nodeValues * (1 - shareOfWork));
     }
     if (live !== true) keepResults(openRecording(recording));
   } catch (error) {
@@ -118,9 +118,9 @@ interface Stream extends Filler {
 
 /** The largest part of `whole` that it is a multiple of, and that is not above `most`. */
 function partOf(whole: number, most: number): number {
-  let part = Math.min(whole, Math.max(1, Math.round(most)));
-  while (whole % part !== 0) part--;
-  return part;
+  let divisor = Math.min(whole, Math.max(1, Math.round(most)));
+  while (whole % divisor !== 0) divisor--;
+  return divisor;
 }
 
 interface RunOptions {

@@ -162,10 +162,10 @@ function sharesOf({ threads, card }: Process, cpus: number): number[] {
 }
 
 function partOf(counted: Counted, share: number): Counted {
-  const part = (value: number): number => Math.round(value * share);
+  const scaled = (value: number): number => Math.round(value * share);
   const { rssmax, starttime, processor, num_threads, ...others } = counted;
-  const parts = Object.fromEntries(Object.entries(others).map(([name, value]) => [name, part(value)]));
-  return { ...(parts as unknown as Counted), rssmax, starttime, processor, num_threads };
+  const scaledCounts = Object.fromEntries(Object.entries(others).map(([name, value]) => [name, scaled(value)]));
+  return { ...(scaledCounts as unknown as Counted), rssmax, starttime, processor, num_threads };
 }
 
 /** A short program: which, of what operation, how long it takes and how much of a CPU it uses. */
@@ -265,8 +265,8 @@ function addNamed(frame: Frame, time: number, values: Readonly<Record<string, nu
     frame.texts[row * frame.textWidth + i] = String(values[name]);
   });
   columns.forEach(({ name }, i) => {
-    const place = frame.place[i]!;
-    if (place < 0) frame.texts[row * frame.textWidth - 1 - place] = String(values[name] ?? '');
-    else frame.numbers[row * frame.numberWidth + place] = Number(values[name] ?? Number.NaN);
+    const columnPlace = frame.place[i]!;
+    if (columnPlace < 0) frame.texts[row * frame.textWidth - 1 - columnPlace] = String(values[name] ?? '');
+    else frame.numbers[row * frame.numberWidth + columnPlace] = Number(values[name] ?? Number.NaN);
   });
 }

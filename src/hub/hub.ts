@@ -110,15 +110,15 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const archive = prepareArchive(options.archive);
   const unlock = await takeLock(archive);
   const owners = process.getuid?.() === 0 ? await separateOwners() : ONE_OWNER;
-  const places = new ArchiveFolders(archive, owners);
+  const archiveFolders = new ArchiveFolders(archive, owners);
   const room = descriptorLimit() - OTHER_DESCRIPTORS;
   const connections = Math.min(MOST_CONNECTIONS, Math.max(16, Math.floor(room / 3)));
   const descriptors = new Descriptors(Math.max(16, room - connections));
-  const compressor = new Compressor(places);
+  const compressor = new Compressor(archiveFolders);
   const pace = new Pace(options.batches);
   const flock = await loadFlock();
   const filing = new Filing(
-    { places, descriptors, rolled: (node, file) => compressor.add(node, file) },
+    { places: archiveFolders, descriptors, rolled: (node, file) => compressor.add(node, file) },
     {
       done: (recording) => finisher.consider(recording),
       tell: log,
@@ -189,7 +189,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
       await compressor.close();
       syncer.close();
       descriptors.closeAll();
-      places.close();
+      archiveFolders.close();
       unlock();
     },
   };

@@ -162,7 +162,7 @@ export class HubMirror {
 
 /** A hub names files of a recording, and nothing outside of it. */
 function checkedName(name: string): string {
-  if (!/^(?:node=[^/]+\/)?[^/]+$/.test(name) || name.split('/').some((part) => /^\.|\0/.test(part)))
+  if (!/^(?:node=[^/]+\/)?[^/]+$/.test(name) || name.split('/').some((segment) => /^\.|\0/.test(segment)))
     throw new Fault(`the hub names a file that cannot be one of a recording: ${JSON.stringify(name)}`);
   return name;
 }

@@ -112,10 +112,10 @@ function measuredPhases(material: Material): PhaseReport[] {
     const several = intervals.length > 1 ? { intervals } : {};
     const own = step === undefined ? {} : { step: { ...step, whole: false } };
     const range = { what: phase.name, from, to, ...several, ...own };
-    const part: Material = { ...material, nodes, range, whole: wholeOf(material) };
-    const gpus = gpusOf(part);
-    const recordedNodes = nodesOf(part, gpus, true);
-    const used = useOf(part, recordedNodes, gpus);
+    const phaseMaterial: Material = { ...material, nodes, range, whole: wholeOf(material) };
+    const gpus = gpusOf(phaseMaterial);
+    const recordedNodes = nodesOf(phaseMaterial, gpus, true);
+    const used = useOf(phaseMaterial, recordedNodes, gpus);
     if (used.cpu_utilization !== undefined) phase.cpu_utilization = used.cpu_utilization;
     if (used.cpu_utilization !== undefined && used.cpu_source !== undefined) phase.cpu_source = used.cpu_source;
     if (used.gpu_utilization !== undefined) phase.gpu_utilization = used.gpu_utilization;

@@ -107,10 +107,10 @@ export const TOOLS: readonly Tool[] = [
     async (jobs, { jobs: list, by }) => {
       const opened = [];
       for (const name of list) opened.push(await jobs.open(name));
-      const parts = opened.map(({ material, recording }) => material.processes ?? readColumns([recording]));
+      const columnsOfJobs = opened.map(({ material, recording }) => material.processes ?? readColumns([recording]));
       return compare(
         opened.map(({ report }) => report),
-        linkProcesses(joinColumns(parts)),
+        linkProcesses(joinColumns(columnsOfJobs)),
         by,
       );
     },

@@ -36,11 +36,11 @@ interface Cost {
 
 /** What jobs cost: '320 core-hours, of which 300 were not used'. */
 export function costText(totals: Cost): string {
-  const parts = [
+  const costTexts = [
     spent(totals.core_hours, totals.core_hours_wasted, 'core-hours'),
     spent(totals.gpu_hours, totals.gpu_hours_wasted, 'GPU-hours'),
   ].filter((part) => part !== undefined);
-  return parts.length === 0 ? 'what they cost was not measured' : listed(parts);
+  return costTexts.length === 0 ? 'what they cost was not measured' : listed(costTexts);
 }
 
 function spent(held: number | undefined, wasted: number | undefined, unit: string): string | undefined {

@@ -64,10 +64,10 @@ async function mailServer(t: TestContext, hooks: Hooks = {}, options: SMTPServer
       ...options,
       ...hooks,
       onData(stream, session, done) {
-        const parts: Buffer[] = [];
-        stream.on('data', (part: Buffer) => parts.push(part));
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
         stream.on('end', () => {
-          const text = Buffer.concat(parts).toString('utf8');
+          const text = Buffer.concat(chunks).toString('utf8');
           const take = (error?: Error | null): void => {
             if (!error) {
               const { mailFrom, rcptTo } = session.envelope;
@@ -168,7 +168,7 @@ test('a mail: who, which jobs, what they cost, what to do; once per user and per
     ],
   );
   const text = mails[0]!.text.replaceAll('=\r\n', '').replaceAll('=3D', '=');
-  for (const part of [
+  for (const expectedText of [
     /^Subject: Cores were idle: 2 jobs\r$/m,
     /^Reply-To: help@site\.test\r$/m,
     /^Auto-Submitted: auto-generated\r$/m,
@@ -179,7 +179,7 @@ test('a mail: who, which jobs, what they cost, what to do; once per user and per
     /What to ask for next time, from 2 runs of train:\r\n\r\n {2}#SBATCH --nodes=1\r\n/,
     /#SBATCH --cpus-per-task=1\r/,
   ])
-    assert.match(text, part);
+    assert.match(text, expectedText);
   // an hour later: nothing new; a day later: a new job, but the period is not over
   assert.deepEqual(
     (await runAt(state, config, policy, START + HOUR, jobs)).map(({ plan }) => plan),
@@ -384,13 +384,13 @@ test('a webhook: JSON, signed; an answer of 5xx waits, one of 422 is final, a cu
   const posts: { headers: http.IncomingHttpHeaders; body: Buffer }[] = [];
   let answer: number | 'cut' = 503;
   const server = http.createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
     if (answer === 'cut') {
       request.socket.destroy();
       return;
     }
-    if (answer === 200) posts.push({ headers: request.headers, body: Buffer.concat(parts) });
+    if (answer === 200) posts.push({ headers: request.headers, body: Buffer.concat(chunks) });
     response.writeHead(answer).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -40,8 +40,8 @@ export interface TextFigure {
 
 type Total = 'sum' | 'most' | 'mean' | 'by core-hours' | 'by GPU-hours' | 'by memory-hours';
 
-const over = (part: number | undefined, whole: number | undefined): number | undefined =>
-  part === undefined || whole === undefined || whole === 0 ? undefined : part / whole;
+const over = (amount: number | undefined, whole: number | undefined): number | undefined =>
+  amount === undefined || whole === undefined || whole === 0 ? undefined : amount / whole;
 
 const times = (...values: (number | undefined)[]): number | undefined =>
   values.includes(undefined) ? undefined : values.reduce<number>((product, value) => product * value!, 1);

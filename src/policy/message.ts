@@ -120,11 +120,11 @@ function warningLines({ cancel, period_seconds: period }: Policy, { cancelled, w
 }
 
 function jobLine({ summary: job, figures }: CaseJob): string {
-  const parts = [
+  const jobTexts = [
     job.name ?? '',
     formatMoment(job.time),
     ...('wall_seconds' in figures || job.wall_seconds === undefined ? [] : [formatDuration(job.wall_seconds)]),
     ...Object.entries(figures).map(([name, value]) => `${name} ${conditionFigure(name, value)}`),
-  ].filter((part) => part !== '');
-  return hang(printable(`  ${job.job}  ${parts.join(', ')}`), WIDTH, 4);
+  ].filter((jobText) => jobText !== '');
+  return hang(printable(`  ${job.job}  ${jobTexts.join(', ')}`), WIDTH, 4);
 }

@@ -24,20 +24,22 @@ export async function surroundingsOf(
 ): Promise<AroundJob> {
   if (jobs.length === 0 || needs.size === 0) return () => ({});
   const from = jobs.reduce((first, { time }) => Math.min(first, time), now);
-  const parts: AroundJob[] = [];
+  const aroundJobs: AroundJob[] = [];
   if (['node_busy', 'node_cpus', 'node_gpus'].some((need) => needs.has(need as keyof JobSurroundings)))
-    parts.push(onNodes(await history.load({ from, to: Math.max(now, from + 1), every: 'hour', zone: 'UTC' }), now));
+    aroundJobs.push(
+      onNodes(await history.load({ from, to: Math.max(now, from + 1), every: 'hour', zone: 'UTC' }), now),
+    );
   if (needs.has('jobs_waiting') || needs.has('gpu_jobs_waiting'))
-    parts.push(waitingAround(await waitingJobs(history, from), now));
+    aroundJobs.push(waitingAround(await waitingJobs(history, from), now));
   if (needs.has('gpu_idle_share')) {
     const found = await history.selectFindings({ findings: ['gpu-idle-after-use'], from });
     const shares = new Map(found.map((one) => [keyOf(one), one.value]));
-    parts.push((job) => {
+    aroundJobs.push((job) => {
       const share = shares.get(keyOf(job));
       return share === undefined ? {} : { gpu_idle_share: share };
     });
   }
-  return (job) => Object.assign({}, ...parts.map((part) => part(job)));
+  return (job) => Object.assign({}, ...aroundJobs.map((aroundJob) => aroundJob(job)));
 }
 
 const keyOf = ({ cluster, job, time }: { cluster: string; job: string; time: number }): string =>

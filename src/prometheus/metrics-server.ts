@@ -169,8 +169,8 @@ function keepRoom(server: Server): void {
 export function prefersOpenMetrics(accept = ''): boolean {
   let open = 0;
   let text = 0;
-  for (const part of accept.split(',')) {
-    const [type, ...parameters] = part.split(';').map((word) => word.trim().toLowerCase());
+  for (const mediaRange of accept.split(',')) {
+    const [type, ...parameters] = mediaRange.split(';').map((word) => word.trim().toLowerCase());
     const q = Number(parameters.find((word) => word.startsWith('q='))?.slice(2) ?? 1);
     if (type === 'application/openmetrics-text') open = Math.max(open, q);
     if (type === 'text/plain') text = Math.max(text, q);

@@ -21,9 +21,9 @@ const MOST_NAMES = 500;
 /** Some columns of a table in the jobs that ended before this one began, recorded into the same folder; the last one first. */
 export function pastSeries(folder: string, start: number, table: string, columns: readonly string[]): PastSeries[] {
   const wanted = new Map([[table, columns]]);
-  return earlier(folder, start).flatMap(({ place, id }) => {
+  return earlier(folder, start).flatMap(({ place: recordingPath, id }) => {
     try {
-      const nodes: Material['nodes'] = openRecording(place).nodes.map((node) => ({
+      const nodes: Material['nodes'] = openRecording(recordingPath).nodes.map((node) => ({
         node: node.name,
         tables: summariseParts(node, [{}], wanted, new Map())[0]!.tables,
       }));
@@ -37,14 +37,14 @@ export function pastSeries(folder: string, start: number, table: string, columns
 
 function earlier(folder: string, start: number): { place: string; id: string }[] {
   const [own, beside] = [path.resolve(folder), path.dirname(path.resolve(folder))];
-  const places = namesIn(beside)
+  const recordingPaths = namesIn(beside)
     .map((name) => path.join(beside, name))
-    .filter((place) => place !== own);
-  return places
+    .filter((recordingPath) => recordingPath !== own);
+  return recordingPaths
     .slice(-MOST_NAMES)
-    .flatMap((place) => {
-      const job = readJob(place);
-      return job?.end !== undefined && job.end <= start ? [{ place, id: job.id, end: job.end }] : [];
+    .flatMap((recordingPath) => {
+      const job = readJob(recordingPath);
+      return job?.end !== undefined && job.end <= start ? [{ place: recordingPath, id: job.id, end: job.end }] : [];
     })
     .sort((a, b) => b.end - a.end)
     .slice(0, MOST);

@@ -64,14 +64,14 @@ export function summariseNode(node: NodeRecording, { tables, ...part }: Summaris
  */
 export function summariseParts(
   node: NodeRecording,
-  parts: readonly SampledTimes[],
+  sampledTimes: readonly SampledTimes[],
   tables?: readonly string[] | WantedColumns,
   spread?: WantedColumns,
   atHand?: (table: string) => ReadBatch | undefined,
 ): NodeSummary[] {
   const wanted = tables === undefined ? undefined : new Set(tables instanceof Map ? tables.keys() : tables);
-  const summaries = parts.map((): NodeSummary => ({ node, tables: new Map(), damage: [] }));
-  const isWhole = parts.map((part) => Object.keys(part).length === 0);
+  const summaries = sampledTimes.map((): NodeSummary => ({ node, tables: new Map(), damage: [] }));
+  const isWhole = sampledTimes.map((part) => Object.keys(part).length === 0);
   for (const [name, files] of node.tables) {
     if (wanted?.has(name) === false) continue;
     const columns = tables instanceof Map ? { columns: tables.get(name)! as readonly string[] } : {};
@@ -89,11 +89,11 @@ export function summariseParts(
         append(damage, sealed.damage);
         return;
       }
-      const isClipped = atHand === undefined && parts.length === 1;
+      const isClipped = atHand === undefined && sampledTimes.length === 1;
       batch ??=
         withColumns(atHand?.(name), figures.columns) ??
-        readTable(node, name, isClipped ? { ...KEPT, ...parts[0], ...columns } : columns);
-      tables.set(name, measure(isClipped ? batch : clip(batch, { ...KEPT, ...parts[i] }), figures.spread));
+        readTable(node, name, isClipped ? { ...KEPT, ...sampledTimes[0], ...columns } : columns);
+      tables.set(name, measure(isClipped ? batch : clip(batch, { ...KEPT, ...sampledTimes[i] }), figures.spread));
       append(
         damage,
         batch.damage.map((each) => ({ ...each, table: name })),

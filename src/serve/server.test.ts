@@ -119,8 +119,8 @@ test('every answer forbids the browser to fetch anything from elsewhere', async 
 async function gpuJob() {
   const folder = temporary();
   const recording = path.join(folder, 'tacho-19');
-  const place = path.join(recording, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(recording, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const steps = [{ id: '19.0', name: 'train', start: START + 5e6, end: START + 50e6 }];
   const job = jobOf({ nodes: ['c1'], start: START, end: START + 60e6, interval_seconds: 1, id: '19', steps });
   fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(job));
@@ -132,13 +132,13 @@ async function gpuJob() {
       power_watts: 300,
     })),
   );
-  await appendRows(place, gpuTable, rows.flat());
-  await appendRows(place, markerTable, [
+  await appendRows(nodePath, gpuTable, rows.flat());
+  await appendRows(nodePath, markerTable, [
     { time: START + 10e6, action: 'begin', name: '<b>load</b>' },
     { time: START + 20e6, action: 'end', name: '<b>load</b>' },
     { time: START + 30e6, action: 'fom', name: 'loss', value: 0.25 },
   ]);
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, markerTable])));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, markerTable])));
   const { app, get } = await serving(folder);
   const { id } = (await get('/api/jobs')).json().jobs[0];
   return { app, get: (url: string) => get(`/api/jobs/${id}${url}`), url: `/api/jobs/${id}`, recording };

@@ -30,7 +30,7 @@ test('for who has gone nothing is worked out, and others get their answers in or
     const answers = await Promise.all(
       ['first', 'second'].map(async (name, i) => {
         let text = '';
-        for await (const part of ask(sockets[2 + i]!, name).setEncoding('utf8')) text += part;
+        for await (const chunk of ask(sockets[2 + i]!, name).setEncoding('utf8')) text += chunk;
         return text.split('\r\n\r\n')[1];
       }),
     );

@@ -104,7 +104,7 @@ function tailWords(resource: ResourceAdvice): string[] {
 }
 
 function savedWords({ runs, core_hours, gpu_hours, memory_byte_hours, ...shares }: Savings): string | undefined {
-  const parts = [
+  const savedTexts = [
     core_hours === undefined || core_hours === 0
       ? ''
       : `${count(core_hours, 'core-hour')} (${percent(shares.core_share)})`,
@@ -112,9 +112,9 @@ function savedWords({ runs, core_hours, gpu_hours, memory_byte_hours, ...shares 
     memory_byte_hours === undefined || memory_byte_hours === 0
       ? ''
       : `${formatBytes(memory_byte_hours).replace(/B$/, 'B-hours')} of memory (${percent(shares.memory_share)})`,
-  ].filter((part) => part !== '');
-  if (parts.length === 0) return undefined;
-  return `In ${count(runs, 'completed run')} it would have saved ${listed(parts)}.`;
+  ].filter((savedText) => savedText !== '');
+  if (savedTexts.length === 0) return undefined;
+  return `In ${count(runs, 'completed run')} it would have saved ${listed(savedTexts)}.`;
 }
 
 export const adviseJson = (all: readonly Advice[]): string => `${JSON.stringify(all, null, 1)}\n`;

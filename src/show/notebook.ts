@@ -55,11 +55,11 @@ function aboutDatabase({ database, jobs }: { database: string; jobs: readonly st
   });
 }
 
-function filled(name: string, places: Readonly<Record<string, string>>): string {
+function filled(name: string, replacements: Readonly<Record<string, string>>): string {
   let script = fs.readFileSync(ours(`python/notebook/${name}`), 'utf8');
-  for (const [place, text] of Object.entries(places)) {
-    if (!script.includes(place)) throw new Error(`python/notebook/${name} lacks ${place}`);
-    script = script.replace(place, () => text);
+  for (const [placeholder, text] of Object.entries(replacements)) {
+    if (!script.includes(placeholder)) throw new Error(`python/notebook/${name} lacks ${placeholder}`);
+    script = script.replace(placeholder, () => text);
   }
   return script;
 }
@@ -69,8 +69,8 @@ function cellsOf(script: string): Cell[] {
   return script
     .split(/^# %%/m)
     .slice(1)
-    .map((part) => {
-      const [head, ...lines] = part.trimEnd().split('\n');
+    .map((cellText) => {
+      const [head, ...lines] = cellText.trimEnd().split('\n');
       if (head!.trim() !== '[markdown]') return { kind: 'code', text: lines.join('\n') };
       return { kind: 'markdown', text: lines.map((line) => line.replace(/^# ?/, '')).join('\n') };
     });

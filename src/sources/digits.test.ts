@@ -18,8 +18,8 @@ test('any whole number up to 2^53 comes back, whatever stands around it', () => 
 
 test('any decimal number comes back, with its sign', () => {
   fc.assert(
-    fc.property(fc.integer({ min: -(10 ** 9), max: 10 ** 9 }), fc.integer({ min: 0, max: 6 }), (digits, places) => {
-      const text = (digits / 10 ** places).toFixed(places);
+    fc.property(fc.integer({ min: -(10 ** 9), max: 10 ** 9 }), fc.integer({ min: 0, max: 6 }), (digits, decimals) => {
+      const text = (digits / 10 ** decimals).toFixed(decimals);
       const bytes = bytesOf(`avg=${text} rest`);
       const read = decimal(bytes, 3, bytes.length);
       assert.ok(Math.abs(read - Number(text)) <= Math.abs(Number(text)) * 1e-15, `${text} became ${read}`);

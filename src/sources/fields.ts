@@ -24,7 +24,7 @@ const NEWLINE = 10;
 const COLON = 58;
 
 /** `place` says where a name's number goes among the row's numbers; −1: nowhere. It is asked only when lines change. */
-export function fields(place: (name: string) => number, native = sampling()): TakeFields {
+export function fields(columnOf: (name: string) => number, native = sampling()): TakeFields {
   let lines: { length: number; first: number; last: number; place: number; factor: number; tail: number }[] = [];
   /** The same, six integers a line. */
   let flat = new Int32Array(0);
@@ -58,17 +58,17 @@ export function fields(place: (name: string) => number, native = sampling()): Ta
       const stop = lineEnd(bytes, p, end);
       // a line without its newline is torn
       if (stop === end) return;
-      const parts = /^([^\s:]+):? *\d+( kB)?$/.exec(bytes.toString('latin1', p, stop));
+      const lineMatch = /^([^\s:]+):? *\d+( kB)?$/.exec(bytes.toString('latin1', p, stop));
       // what does not look like a field ends the learning: the walk relies on every line before
-      if (parts === null) return;
-      const length = parts[1]!.length;
+      if (lineMatch === null) return;
+      const length = lineMatch[1]!.length;
       lines.push({
         length,
         first: bytes[p]!,
         last: bytes[p + length - 1]!,
-        place: place(parts[1]!),
-        factor: parts[2] === undefined ? 1 : 1024,
-        tail: parts[2] === undefined ? 1 : 4,
+        place: columnOf(lineMatch[1]!),
+        factor: lineMatch[2] === undefined ? 1 : 1024,
+        tail: lineMatch[2] === undefined ? 1 : 4,
       });
       p = stop + 1;
     }
@@ -107,8 +107,8 @@ export function fieldsKind(
       const found = fieldNames(host.text(path) ?? '');
       const file = host.tryKeep(path, options.single);
       if (file === undefined || found.length === 0) throw new Unavailable('denied', `${path} cannot be read`);
-      const places = new Map(found.map(({ name }, i) => [name, i]));
-      const take = fields((name) => places.get(name) ?? -1);
+      const indexOfField = new Map(found.map(({ name }, i) => [name, i]));
+      const take = fields((name) => indexOfField.get(name) ?? -1);
       return {
         table: { ...table, columns: found.map(columnOf) },
         read(frame) {
@@ -121,8 +121,8 @@ export function fieldsKind(
           if (end <= 0) return undefined;
           const form = formOf(file.bytes.toString('latin1', 0, end), ({ line, index, count }) => {
             const [field] = fieldNames(line);
-            const place = index === count - 1 && field !== undefined ? places.get(field.name) : undefined;
-            return place === undefined ? undefined : { place, factor: field!.kilobytes ? 1024 : 1 };
+            const columnIndex = index === count - 1 && field !== undefined ? indexOfField.get(field.name) : undefined;
+            return columnIndex === undefined ? undefined : { place: columnIndex, factor: field!.kilobytes ? 1024 : 1 };
           });
           return [{ fd: file.fd, single: options.single === true, form }];
         },

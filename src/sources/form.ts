@@ -47,8 +47,8 @@ export function formOf(text: string, targetOf: (found: NumberInLine) => Target |
 /** The sum that takeNumbers makes, too: one for each number, whatever its length; spaces in a row count once. */
 function lookOf(text: string): number {
   let sum = 0;
-  for (const [part] of text.matchAll(/\d+| +|[^\d ]/g)) {
-    const c = part.charCodeAt(0);
+  for (const [token] of text.matchAll(/\d+| +|[^\d ]/g)) {
+    const c = token.charCodeAt(0);
     sum = (Math.imul(sum, 31) + (c >= 48 && c <= 57 ? 48 : c)) >>> 0;
   }
   return sum;

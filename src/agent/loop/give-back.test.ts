@@ -22,7 +22,7 @@ test('only parts of the program itself that nobody has written to', () => {
 });
 
 test('this process has such parts', () => {
-  const parts = programParts(fs.readFileSync('/proc/self/smaps', 'latin1'), fs.realpathSync(process.execPath));
-  assert.ok(parts.length > 0);
-  for (const { from, to } of parts) assert.ok(from < to);
+  const programRanges = programParts(fs.readFileSync('/proc/self/smaps', 'latin1'), fs.realpathSync(process.execPath));
+  assert.ok(programRanges.length > 0);
+  for (const { from, to } of programRanges) assert.ok(from < to);
 });

@@ -64,15 +64,15 @@ async function giveBack(): Promise<void> {
 
 /** Where a program's file is mapped, read-only and as it is on disk: only there is nothing lost when it is dropped. */
 export function programParts(smaps: string, program: string): { from: number; to: number }[] {
-  const parts: { from: number; to: number }[] = [];
+  const ranges: { from: number; to: number }[] = [];
   for (const [, from, to, rights, file, facts] of smaps.matchAll(MAPPING)) {
     // the loader has written addresses into some parts before they were made read-only
     const untouched = /^Anonymous: +0 kB$/m.test(facts!) && /^Private_Dirty: +0 kB$/m.test(facts!);
     if (file === program && rights!.startsWith('r-') && untouched) {
-      parts.push({ from: Number.parseInt(from!, 16), to: Number.parseInt(to!, 16) });
+      ranges.push({ from: Number.parseInt(from!, 16), to: Number.parseInt(to!, 16) });
     }
   }
-  return parts;
+  return ranges;
 }
 
 /** A line with addresses, rights and file, then lines of facts about it. */

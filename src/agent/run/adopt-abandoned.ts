@@ -26,11 +26,11 @@ export async function adoptAbandoned(): Promise<void> {
 }
 
 /** Folders that `tacho run` or `start` of this user have made, and whose agent no longer runs. */
-function abandonedIn(place: string): { folder: string; recording: string }[] {
+function abandonedIn(abandonedFolder: string): { folder: string; recording: string }[] {
   const mine = `tacho-${process.getuid!()}-`;
-  return namesIn(place).flatMap((name) => {
+  return namesIn(abandonedFolder).flatMap((name) => {
     if (!name.startsWith(mine)) return [];
-    const folder = path.join(place, name);
+    const folder = path.join(abandonedFolder, name);
     try {
       const { uid, mode } = fs.lstatSync(folder);
       // those of a service are for its next agent

@@ -54,8 +54,8 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
 /** What processes said of themselves when nobody listened any more. */
 async function takeRecords(folder: string, job: Job, node: NodeRecording, { records, redact }: Common): Promise<void> {
   const name = `job-${jobName(job)}`;
-  const place = job.uid < 0 ? undefined : records?.left(name, job, folder);
-  if (place !== undefined) await takeOver(place, node, redact);
+  const recordsLeft = job.uid < 0 ? undefined : records?.left(name, job, folder);
+  if (recordsLeft !== undefined) await takeOver(recordsLeft, node, redact);
   records?.forget(name);
 }
 

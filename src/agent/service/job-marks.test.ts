@@ -31,7 +31,7 @@ function setUp(t: TestContext, more: Partial<MarksOptions> = {}) {
     name,
     users,
     /** Where it lies: what a user is led to. */
-    get place() {
+    get marksPath() {
       return fs.realpathSync(name);
     },
     job,
@@ -53,17 +53,17 @@ test('marks that a job leaves are taken into its recording, each once, by the ne
   const set = setUp(t);
   const { open, taken, job, left, name } = set;
   const marks = open();
-  const { place } = set;
+  const { marksPath } = set;
   marks.takeMarks();
-  assert.equal(fs.statSync(place).mode & 0o777, 0o700);
-  writeMarks(place, ENV, [{ action: 'begin', name: 'epoch "3", é' }], NOW - 5e6);
+  assert.equal(fs.statSync(marksPath).mode & 0o777, 0o700);
+  writeMarks(marksPath, ENV, [{ action: 'begin', name: 'epoch "3", é' }], NOW - 5e6);
   marks.takeMarks();
-  writeMarks(place, ENV, [{ action: 'fom', name: 'loss', value: 2.31 }], NOW - 4e6);
+  writeMarks(marksPath, ENV, [{ action: 'fom', name: 'loss', value: 2.31 }], NOW - 4e6);
   marks.takeMarks();
   assert.deepEqual(taken(), ['begin epoch "3", é', 'fom loss 2.31']);
   // a kill, another agent, and what came in between
-  assert.equal(endPhase(place, ENV, undefined), 'epoch "3", é');
-  const file = path.join(place, 'node=c1/marker.csv');
+  assert.equal(endPhase(marksPath, ENV, undefined), 'epoch "3", é');
+  const file = path.join(marksPath, 'node=c1/marker.csv');
   fs.appendFileSync(file, `${NOW},begin,torn`);
   const next = open();
   next.takeMarks();
@@ -75,7 +75,7 @@ test('marks that a job leaves are taken into its recording, each once, by the ne
   left(job)!.takeMarks();
   assert.equal(taken().length, 3);
   await next.remove();
-  assert.ok(!fs.existsSync(place));
+  assert.ok(!fs.existsSync(marksPath));
   assert.throws(() => fs.lstatSync(name), { code: 'ENOENT' });
 });
 
@@ -85,7 +85,12 @@ test('the beginning and the end of a phase are told when they are taken, figures
   const marks = set.open();
   const said: number[] = [];
   for (const action of ['begin', 'fom', 'end'] as const) {
-    writeMarks(set.place, ENV, [{ action, name: 'x', ...(action === 'fom' ? { value: 1 } : {}) }], NOW + said.length);
+    writeMarks(
+      set.marksPath,
+      ENV,
+      [{ action, name: 'x', ...(action === 'fom' ? { value: 1 } : {}) }],
+      NOW + said.length,
+    );
     marks.takeMarks();
     said.push(phases);
   }
@@ -96,9 +101,9 @@ test('annotations and tags are taken when they change', (t) => {
   const set = setUp(t);
   const { open, job } = set;
   const marks = open();
-  const { place } = set;
+  const { marksPath } = set;
   assert.equal(marks.takeWords(), undefined);
-  const file = path.join(place, 'job.json');
+  const file = path.join(marksPath, 'job.json');
   fs.writeFileSync(file, JSON.stringify({ ...job, annotations: { note: 'slow', odd: 7 }, tags: { case: 'base' } }));
   assert.deepEqual(marks.takeWords(), { annotations: { note: 'slow' }, tags: { case: 'base' } });
   assert.equal(marks.takeWords(), undefined);
@@ -110,30 +115,30 @@ test('links lead nowhere, and what is removed is what is there', async (t) => {
   const set = setUp(t);
   const { open, folder, taken, name } = set;
   const marks = open();
-  const { place } = set;
+  const { marksPath } = set;
   const other = path.join(folder, 'other');
   fs.mkdirSync(other);
   fs.writeFileSync(path.join(other, 'marker.csv'), `time,action,name,value\n${NOW},begin,secret,\n`);
   // root reads what the job's user owns, and nothing else
   if (process.getuid!() === 0) fs.lchownSync(path.join(other, 'marker.csv'), 65534, 65534);
   else fs.rmSync(path.join(other, 'marker.csv'));
-  fs.rmSync(path.join(place, 'node=c1'), { recursive: true });
-  fs.symlinkSync(other, path.join(place, 'node=c1'));
+  fs.rmSync(path.join(marksPath, 'node=c1'), { recursive: true });
+  fs.symlinkSync(other, path.join(marksPath, 'node=c1'));
   marks.takeMarks();
   assert.deepEqual(taken(), []);
   const before = fs.readdirSync(other);
   await tidyMarksFolders(path.dirname(name), set.users, () => false, assert.fail);
   assert.deepEqual(fs.readdirSync(path.dirname(name)), []);
-  assert.ok(!fs.existsSync(path.dirname(place)));
+  assert.ok(!fs.existsSync(path.dirname(marksPath)));
   assert.deepEqual(fs.readdirSync(other), before);
 });
 
 test("what Tacho's own commands used in a job is told, and nothing by way of a link", (t) => {
   const set = setUp(t);
   const marks = set.open();
-  const { place } = set;
+  const { marksPath } = set;
   assert.equal(marks.ownUse(), undefined);
-  const notes = path.join(place, 'own.log');
+  const notes = path.join(marksPath, 'own.log');
   fs.writeFileSync(notes, 'c1\t0.25\t1000\nc1\t0.5\t3000\nrubbish\n');
   assert.deepEqual(marks.ownUse(), { c1: { commands: 2, cpu_seconds: 0.75, max_rss_bytes: 3000 } });
   fs.renameSync(notes, `${notes}.real`);
@@ -144,7 +149,7 @@ test("what Tacho's own commands used in a job is told, and nothing by way of a l
 test('a job that writes very many marks keeps the agent for a moment at a time, and what is too many is counted', (t) => {
   const set = setUp(t);
   const marks = set.open();
-  const file = path.join(set.place, 'node=c1/marker.csv');
+  const file = path.join(set.marksPath, 'node=c1/marker.csv');
   const line = (i: number): string => `${NOW - 1e6 + i},begin,phase ${i},\n`;
   fs.writeFileSync(file, `time,action,name,value\n${Array.from({ length: 30_000 }, (_, i) => line(i)).join('')}`);
   let turns = 1;
@@ -163,12 +168,12 @@ test('a job that writes very many marks keeps the agent for a moment at a time, 
 test('what a user leaves, however deep, is removed, and nothing else', async (t) => {
   const set = setUp(t);
   set.open();
-  const { place, name } = set;
+  const { marksPath, name } = set;
   // deeper than any path may be long: made as a program would, from inside
   const deep = 'd'.repeat(200);
   const script = 'i=0; while [ $i -lt 60 ]; do mkdir $1 && cd -P $1 && : >f && chmod 500 . ; i=$((i+1)); done';
-  execFileSync('bash', ['-c', `umask 0; cd ${place}; ${script.replace('chmod 500 . ;', '')}`, 'x', deep]);
-  fs.chmodSync(path.join(place, deep), 0o500);
+  execFileSync('bash', ['-c', `umask 0; cd ${marksPath}; ${script.replace('chmod 500 . ;', '')}`, 'x', deep]);
+  fs.chmodSync(path.join(marksPath, deep), 0o500);
   const parent = path.dirname(name);
   const failed: string[] = [];
   // one of these is no place at all
@@ -180,7 +185,7 @@ test('what a user leaves, however deep, is removed, and nothing else', async (t)
     (which) => failed.push(which),
   );
   assert.deepEqual(failed, []);
-  assert.ok(!fs.existsSync(path.dirname(place)));
+  assert.ok(!fs.existsSync(path.dirname(marksPath)));
   assert.ok(fs.existsSync('/etc/passwd'));
   assert.deepEqual(fs.readdirSync(parent), []);
 });
@@ -188,9 +193,9 @@ test('what a user leaves, however deep, is removed, and nothing else', async (t)
 test('the place does not lie where job files come in, and of an agent that was killed nothing stays', async (t) => {
   const set = setUp(t);
   const marks = set.open();
-  const { place, name } = set;
-  assert.match(place, /^\/dev\/shm\/tacho-marks-/);
-  const around = path.dirname(place);
+  const { marksPath, name } = set;
+  assert.match(marksPath, /^\/dev\/shm\/tacho-marks-/);
+  const around = path.dirname(marksPath);
   assert.equal(fs.statSync(around).mode & 0o777, 0o711);
   fs.unlinkSync(name);
   await tidyMarksFolders(path.dirname(name), set.users, () => true, assert.fail);

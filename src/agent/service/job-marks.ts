@@ -45,9 +45,9 @@ export function jobMarks(options: MarksOptions): JobMarks {
   const there = marksFolder(name);
   // an agent that was killed has left it, for this run of the id or for another one
   const left = there !== undefined && isOf(there, job) ? there : undefined;
-  const place = left ?? makeMarksFolder(name, job.uid, (folder) => fill(folder, options));
-  users.show(job.uid, shownName(name), (link) => fs.symlinkSync(place, link));
-  return new JobMarks(place, options);
+  const marksPath = left ?? makeMarksFolder(name, job.uid, (folder) => fill(folder, options));
+  users.show(job.uid, shownName(name), (link) => fs.symlinkSync(marksPath, link));
+  return new JobMarks(marksPath, options);
 }
 
 /** What a job left for an agent that was killed; undefined: nothing, or it is another run's. */

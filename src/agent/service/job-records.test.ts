@@ -99,7 +99,7 @@ test('nobody else learns whose jobs are here, by listing or by asking for one id
     ...{ node: 'c1', now: () => 1 },
   });
   t.after(() => marks.remove());
-  const places = [
+  const recordFolders = [
     ...['17', '18'].map((id) => path.dirname(shown(`job-${id}`, ada)!)),
     path.dirname(fs.realpathSync(name)),
   ];
@@ -108,12 +108,14 @@ test('nobody else learns whose jobs are here, by listing or by asking for one id
     ...['job-17.records', 'job-18.records', 'job-17.marks'].map((each) => `users/${ada}/jobs/${each}`),
     `users/${ada}/jobs`,
   ].map((each) => path.join(folder, each));
-  const guessed = places.flatMap((place) => ['events', 'marks', 'job.json'].map((each) => path.join(place, each)));
+  const guessed = recordFolders.flatMap((recordFolder) =>
+    ['events', 'marks', 'job.json'].map((each) => path.join(recordFolder, each)),
+  );
   const as = (who: number, ...command: string[]) =>
     spawnSync('setpriv', [`--reuid=${who}`, '--clear-groups', ...command], { encoding: 'utf8' });
   for (const each of [...asked, ...guessed]) assert.notEqual(as(bob, 'stat', each).status, 0, each);
-  for (const each of [...places, users, jobs]) assert.notEqual(as(bob, 'ls', each).status, 0, each);
-  assert.ok(places.every((place) => fs.statSync(place).uid === 0));
+  for (const each of [...recordFolders, users, jobs]) assert.notEqual(as(bob, 'ls', each).status, 0, each);
+  assert.ok(recordFolders.every((recordFolder) => fs.statSync(recordFolder).uid === 0));
   // and ada finds and uses what is hers
   const here = `${users}/${ada}/jobs`;
   for (const id of ['17', '18'])
@@ -122,7 +124,7 @@ test('nobody else learns whose jobs are here, by listing or by asking for one id
   for (const id of ['17', '18']) records.forget(`job-${id}`);
   await marks.remove();
   assert.deepEqual(fs.readdirSync(here), []);
-  for (const place of places) fs.rmSync(place, { recursive: true, force: true });
+  for (const recordFolder of recordFolders) fs.rmSync(recordFolder, { recursive: true, force: true });
   records.close();
 });
 
@@ -133,8 +135,8 @@ test('whatever a user puts in the place of the own folder, neither agent nor pro
   const records = jobRecords();
   const ada = 61_001;
   prolog('17', ada);
-  const place = path.dirname(pointed('job-17')!);
-  t.after(() => fs.rmSync(place, { recursive: true }));
+  const recordFolder = path.dirname(pointed('job-17')!);
+  t.after(() => fs.rmSync(recordFolder, { recursive: true }));
   const own = path.join(users, String(ada));
   const elsewhere = path.join(folder, 'elsewhere');
   fs.mkdirSync(elsewhere);

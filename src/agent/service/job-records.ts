@@ -80,7 +80,7 @@ export function jobRecords(pointers: string, users: UserFolders) {
         if (file !== undefined) fs.rmSync(path.dirname(file), { recursive: true, force: true });
         forget(name);
       }
-      for (const place of ['/dev/shm', '/tmp']) if (fs.existsSync(place)) removeAbandoned(place);
+      for (const sharedFolder of ['/dev/shm', '/tmp']) if (fs.existsSync(sharedFolder)) removeAbandoned(sharedFolder);
     },
     /** The agent ends: prologs make no places any more. */
     close: (): void => fs.rmSync(agent, { force: true }),

@@ -30,13 +30,13 @@ const SINKS: readonly MakeSink[] = [hub, kafka, victoria];
 
 /** What takes samples out of the spool, as the configuration has it; undefined: nothing does, and recordings stay. */
 export async function makeOutlet(
-  place: Omit<SinkContext, 'streams'>,
+  sinkContext: Omit<SinkContext, 'streams'>,
   roll: () => void,
 ): Promise<(Outlet & { readonly sinks: readonly Sink[] }) | undefined> {
-  const { config, spool, say } = place;
+  const { config, spool, say } = sinkContext;
   const { spoolStreams } = await import('../../sinks/spool/streams.ts');
   const streams = spoolStreams(spool);
-  const made = await Promise.all(SINKS.map((make) => make({ ...place, streams })));
+  const made = await Promise.all(SINKS.map((make) => make({ ...sinkContext, streams })));
   const sinks = made.filter((sink) => sink !== undefined);
   if (sinks.length === 0) return undefined;
   const { Spool } = await import('../../sinks/spool/spool.ts');

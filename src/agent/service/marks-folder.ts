@@ -38,8 +38,8 @@ export function makeMarksFolder(name: string, uid: number, fill: (folder: string
   makeFolder(above(name), 0o711);
   fs.chmodSync(above(name), 0o711);
   makeFolder(path.dirname(name), 0o700);
-  const places = !isOwnFileSystem(above(name)) && isWritable(PLACES) ? PLACES : above(name);
-  const around = path.join(places, `tacho-marks-${randomBytes(8).toString('hex')}`);
+  const parentFolder = !isOwnFileSystem(above(name)) && isWritable(PLACES) ? PLACES : above(name);
+  const around = path.join(parentFolder, `tacho-marks-${randomBytes(8).toString('hex')}`);
   const old = fs.lstatSync(name, { throwIfNoEntry: false });
   const before = old === undefined ? undefined : `${name}.${randomBytes(4).toString('hex')}.old`;
   if (before !== undefined) fs.renameSync(name, before);
@@ -86,9 +86,9 @@ export async function tidyMarksFolders(
     users.hide(shownName(name));
     await attempt(name, removeMarksFolder(path.join(parent, name)));
   }
-  for (const places of [PLACES, path.dirname(path.resolve(parent))]) {
-    for (const name of namesIn(places)) {
-      const around = path.join(places, name);
+  for (const parentFolder of [PLACES, path.dirname(path.resolve(parent))]) {
+    for (const name of namesIn(parentFolder)) {
+      const around = path.join(parentFolder, name);
       if (AROUND.test(name) && isNameless(around)) await attempt(around, removeAround(around));
     }
   }
@@ -100,8 +100,8 @@ export const shownName = (name: string): string => `${path.basename(name)}.marks
 function isNameless(around: string): boolean {
   try {
     if (fs.lstatSync(around).uid !== process.getuid!()) return false;
-    const place = marksFolder(fs.readFileSync(path.join(around, NAME), 'utf8'));
-    return place === undefined || path.dirname(place) !== around;
+    const markedFolder = marksFolder(fs.readFileSync(path.join(around, NAME), 'utf8'));
+    return markedFolder === undefined || path.dirname(markedFolder) !== around;
   } catch {
     // somebody else's, or just being made
     return false;

@@ -8,41 +8,41 @@ import { code } from '../../base/fault.ts';
  * then nobody puts a link into our way. Those that are nested are moved up first, so that no path is too long for the
  * system. The work is done by others' threads: however much is in it, the caller goes on meanwhile.
  */
-export async function removeForeign(place: string): Promise<void> {
+export async function removeForeign(foreignFolder: string): Promise<void> {
   try {
-    if (!(await fs.promises.lstat(place)).isDirectory()) {
-      await fs.promises.unlink(place);
+    if (!(await fs.promises.lstat(foreignFolder)).isDirectory()) {
+      await fs.promises.unlink(foreignFolder);
       return;
     }
-    await takeOver(place);
+    await takeOver(foreignFolder);
     const mark = randomBytes(4).toString('hex');
     let moved = 0;
     for (;;) {
       let found = false;
-      for await (const entry of await fs.promises.opendir(place)) {
+      for await (const entry of await fs.promises.opendir(foreignFolder)) {
         found = true;
-        const child = path.join(place, entry.name);
+        const child = path.join(foreignFolder, entry.name);
         if (!entry.isDirectory()) await fs.promises.unlink(child);
-        else moved = await flatten(place, child, mark, moved);
+        else moved = await flatten(foreignFolder, child, mark, moved);
       }
       // what was moved up may have come too late to be seen
       if (!found) break;
     }
-    await fs.promises.rmdir(place);
+    await fs.promises.rmdir(foreignFolder);
   } catch (error) {
     if (code(error) !== 'ENOENT') throw error;
   }
 }
 
 /** Removes a folder, and moves those that are in it up into `place`. Returns how many were moved so far. */
-async function flatten(place: string, folder: string, mark: string, moved: number): Promise<number> {
+async function flatten(foreignFolder: string, folder: string, mark: string, moved: number): Promise<number> {
   await takeOver(folder);
   for await (const entry of await fs.promises.opendir(folder)) {
     const child = path.join(folder, entry.name);
     if (!entry.isDirectory()) await fs.promises.unlink(child);
     else {
       await takeOver(child);
-      await fs.promises.rename(child, path.join(place, `.${mark}-${++moved}`));
+      await fs.promises.rename(child, path.join(foreignFolder, `.${mark}-${++moved}`));
     }
   }
   await fs.promises.rmdir(folder);

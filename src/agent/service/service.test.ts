@@ -392,15 +392,15 @@ test('a phase that a job marks begins and ends with a sample, however long the i
   const uid = process.getuid!();
   fs.writeFileSync(path.join(jobs, '17'), `SLURM_JOB_ID=17\nSLURM_JOB_UID=${uid}\n`);
   service.look();
-  const place = path.join(path.dirname(jobs), `users/${uid}/jobs/job-17.marks`);
-  await eventually('the place of marks', () => fs.existsSync(place));
-  const around = path.dirname(fs.realpathSync(place));
+  const marksLink = path.join(path.dirname(jobs), `users/${uid}/jobs/job-17.marks`);
+  await eventually('the place of marks', () => fs.existsSync(marksLink));
+  const around = path.dirname(fs.realpathSync(marksLink));
   t.after(() => fs.rmSync(around, { recursive: true }));
   const rounds = (): number => new Set(times(recording('job-17'), 'process')).size;
   const before = rounds();
   for (const action of ['begin', 'end'] as const) {
     const had = rounds();
-    writeMarks(fs.realpathSync(place), { SLURMD_NODENAME: 'c1' }, [{ action, name: 'phase' }]);
+    writeMarks(fs.realpathSync(marksLink), { SLURMD_NODENAME: 'c1' }, [{ action, name: 'phase' }]);
     await eventually(
       'a mark and a sample',
       () => fs.existsSync(path.join(spool, 'job-17/node=c1/marker.csv')) && rounds() > had,

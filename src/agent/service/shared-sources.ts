@@ -185,7 +185,7 @@ function sharedIsolated({ host, isWanted, custom }: SharedOptions): Pick<SharedS
 /** Which of the node's GPUs are the job's: the reader sees them all and knows of no job. */
 function markMine(frame: Frame, environment: Readonly<Record<string, string>> | undefined): void {
   if (frame.table.name !== gpuTable.name) return;
-  const { gpu, uuid, vendor, mine: place } = gpuTable.at;
+  const { gpu, uuid, vendor, mine: mineColumn } = gpuTable.at;
   const text = (row: number, at: number): string => frame.texts[row * frame.textWidth + at]!;
   const cards = Array.from({ length: frame.rows }, (_, row) => ({
     gpu: text(row, gpu),
@@ -193,5 +193,5 @@ function markMine(frame: Frame, environment: Readonly<Record<string, string>> | 
     vendor: text(row, vendor),
   }));
   const answers = environment === undefined ? cards.map(() => '') : mine(cards, environment);
-  for (const [row, answer] of answers.entries()) frame.texts[row * frame.textWidth + place] = answer;
+  for (const [row, answer] of answers.entries()) frame.texts[row * frame.textWidth + mineColumn] = answer;
 }

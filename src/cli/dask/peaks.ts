@@ -13,7 +13,7 @@ interface Options {
   format: 'text' | 'json' | 'csv';
 }
 
-function places(text: string): number[] {
+function workerIndexes(text: string): number[] {
   if (!/^\d{1,6}(,\d{1,6})*$/.test(text)) throw usage(`"${text}" names no workers`, 'write it like --workers 0,8');
   return text.split(',').map(Number);
 }
@@ -22,7 +22,7 @@ export function definePeaks(command: Command): void {
   samplesArgument(command)
     .description('print the highest value of a metric, per worker and GPU')
     .requiredOption('--metric <name>', 'total-mem, mem-util, compute-util or a custom metric')
-    .option('--workers <places>', 'only these, counted from 0 in the order of their names', places, [])
+    .option('--workers <places>', 'only these, counted from 0 in the order of their names', workerIndexes, [])
     .option('--per-job', 'one value per job')
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
@@ -48,16 +48,16 @@ function* peaksOf(
 ): Generator<[place: number, worker: string, job: string, devices: DevicePeaks]> {
   const order = chosen.length === 0 ? all.map((_, i) => i) : chosen;
   for (const [i, entry] of peaks.entries()) {
-    const place = order[i]!;
+    const workerIndex = order[i]!;
     const jobs = perJob ? Object.entries(entry as Record<number, DevicePeaks>) : [['', entry as DevicePeaks] as const];
-    for (const [job, devices] of jobs) yield [place, all[place]!.name, job, devices];
+    for (const [job, devices] of jobs) yield [workerIndex, all[workerIndex]!.name, job, devices];
   }
 }
 
 function peaksCsv(...asked: Parameters<typeof peaksOf>): string {
   const [, , , perJob] = asked;
-  const rows = [...peaksOf(...asked)].flatMap(([place, worker, job, devices]) =>
-    devices.map((value, device) => [place, worker, ...(perJob ? [job] : []), device, value ?? '']),
+  const rows = [...peaksOf(...asked)].flatMap(([workerIndex, worker, job, devices]) =>
+    devices.map((value, device) => [workerIndex, worker, ...(perJob ? [job] : []), device, value ?? '']),
   );
   const heads = ['place', 'worker', ...(perJob ? ['job'] : []), 'device', 'peak'];
   return [heads, ...rows].map((row) => line(row.map(String))).join('');
@@ -67,8 +67,8 @@ async function peaksText(...asked: Parameters<typeof peaksOf>): Promise<string> 
   const [, , , perJob] = asked;
   const { textTable } = await import('../../show/terminal/text-table.ts');
   const { paint } = await import('../../show/terminal/paint.ts');
-  const lines = [...peaksOf(...asked)].map(([place, worker, job, devices]) => [
-    String(place),
+  const lines = [...peaksOf(...asked)].map(([workerIndex, worker, job, devices]) => [
+    String(workerIndex),
     worker,
     ...(perJob ? [job] : []),
     devices.map((value) => value ?? '-').join(', '),

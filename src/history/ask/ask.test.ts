@@ -121,12 +121,12 @@ test('what a job used is spread over the hours in which it ran, and only what li
     ],
   );
   // two periods that meet have together what both have
-  const parts = [
+  const usageAnswers = [
     await usage('user', '2026-03-01T00:00:00Z', '2026-03-01T23:30:00Z'),
     await usage('user', '2026-03-01T23:30:00Z', '2026-03-05T00:00:00Z'),
   ];
-  assert.equal(parts[0]!.total.value, 12);
-  assert.equal(parts[0]!.total.value! + parts[1]!.total.value!, 44);
+  assert.equal(usageAnswers[0]!.total.value, 12);
+  assert.equal(usageAnswers[0]!.total.value! + usageAnswers[1]!.total.value!, 44);
   // in Kolkata, half an hour off, the job of 10:30 UTC is the hour from 16 to 17
   const kolkata = await usage('hour', '2026-03-02T06:00:00Z', '2026-03-02T20:00:00Z', 'Asia/Kolkata');
   assert.deepEqual(

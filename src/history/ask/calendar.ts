@@ -44,8 +44,10 @@ export class Calendar {
 
   private ask(milliseconds: number): number {
     const second = Math.floor(milliseconds / 1000) * 1000;
-    const parts = Object.fromEntries(this.format.formatToParts(second).map(({ type, value }) => [type, Number(value)]));
-    const { year, month, day, hour, minute, second: s } = parts as Record<string, number>;
+    const dateFields = Object.fromEntries(
+      this.format.formatToParts(second).map(({ type, value }) => [type, Number(value)]),
+    );
+    const { year, month, day, hour, minute, second: s } = dateFields as Record<string, number>;
     return Math.round((Date.UTC(year!, month! - 1, day!, hour! % 24, minute!, s!) - second) / 60_000);
   }
 

@@ -47,15 +47,15 @@ export function filesOf(
 ): string {
   const first = from === undefined ? '' : dayOf(from);
   const last = to === undefined ? '9' : dayOf(to);
-  const parts = Array.isArray(only)
+  const fileLists = Array.isArray(only)
     ? [{ days: only.filter((file) => !isMonth(file)), months: only.filter(isMonth) }]
     : indexes.map((index) => partsBetween(index, table, first, last));
-  const days = parts.flatMap((each) => each.days);
-  const months = parts.flatMap((each) => each.months);
+  const days = fileLists.flatMap((each) => each.days);
+  const months = fileLists.flatMap((each) => each.months);
   if (days.length + months.length === 0) return emptyTable(table, only !== undefined);
-  const places = only === undefined ? '' : ', filename = true, file_row_number = true';
+  const rowNumbers = only === undefined ? '' : ', filename = true, file_row_number = true';
   const read = (files: readonly string[], how: string): string =>
-    `read_parquet([${files.map(duckdb.text).join(', ')}], ${how}${places})`;
+    `read_parquet([${files.map(duckdb.text).join(', ')}], ${how}${rowNumbers})`;
   const byDay = read(days, 'hive_partitioning = true, hive_types = {day: date}');
   if (months.length === 0) return byDay;
   // of a month some days may be meant

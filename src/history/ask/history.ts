@@ -62,14 +62,16 @@ export const selectJobs = (source: History, filter: JobFilter = {}): Promise<Job
  *     const history = await openHistory({ archive: '/archive/tacho' });
  *     const jobs = await selectJobs(history, { users: ['ada'], from: parseMoment('-7d') });
  */
-export async function openHistory(place: HistoryPlace): Promise<History> {
-  const { archive, database, folders } = place;
+export async function openHistory(historyPlace: HistoryPlace): Promise<History> {
+  const { archive, database, folders } = historyPlace;
   if (database !== undefined) return engineHistory(async () => databaseEngine(database));
   if (archive !== undefined) return engineHistory(() => indexEngine([indexOf(archive) ?? archive]));
   const all = folders === undefined || folders.length === 0 ? ['.'] : folders;
   const indexed = all.flatMap((folder) => indexOf(folder) ?? []);
   const others = all.filter((folder) => indexOf(folder) === undefined);
-  return others.length === 0 ? engineHistory(() => indexEngine(indexed)) : summarisedHistory(others, indexed, place);
+  return others.length === 0
+    ? engineHistory(() => indexEngine(indexed))
+    : summarisedHistory(others, indexed, historyPlace);
 }
 
 /** The archive whose index we can read: that of all users, or in the archive of a hub our own. */
@@ -119,12 +121,16 @@ function engineHistory(open: () => Promise<Engine>): History {
 }
 
 /** Of recordings without an index: their rows are made first, once. */
-function summarisedHistory(folders: readonly string[], indexed: readonly string[], place: HistoryPlace): History {
+function summarisedHistory(
+  folders: readonly string[],
+  indexed: readonly string[],
+  historyPlace: HistoryPlace,
+): History {
   let made: Entry[] | undefined;
   let scratch: string | undefined;
   const entries = async (nodeHours: boolean): Promise<Entry[]> => {
     if (made === undefined || (nodeHours && !made.some(({ stamp }) => stamp === 'hours')))
-      made = await summarised(folders, nodeHours, place);
+      made = await summarised(folders, nodeHours, historyPlace);
     return made;
   };
   const asked = engineHistory(async () => {

@@ -30,12 +30,12 @@ export async function askJobs(engine: Engine, filter: JobFilter): Promise<JobSum
     return rows.map(summaryOf);
   };
   if (dialect.name !== 'duckdb' || needed !== undefined || limit === undefined || limit > FEW) return atOnce();
-  const places = await query(
+  const jobRows = await query(
     (table) =>
       `select j.filename as f, j.file_row_number as r from ${table('jobs', days, 'all')} j ${conditions} ${ordered} ${most}`,
   );
-  if (places.length === 0) return [];
-  const byFile = Map.groupBy(places, ({ f }) => String(f));
+  if (jobRows.length === 0) return [];
+  const byFile = Map.groupBy(jobRows, ({ f }) => String(f));
   const chosen = [...byFile].map(
     ([file, own]) =>
       `(j.filename = ${dialect.text(file)} and j.file_row_number in (${own.map(({ r }) => r).join(', ')}))`,
@@ -46,7 +46,7 @@ export async function askJobs(engine: Engine, filter: JobFilter): Promise<JobSum
     (table) =>
       `select ${columns} from ${table('jobs', {}, [...byFile.keys()])} j where ${chosen.join(' or ')} ${ordered}`,
   ).catch(() => undefined);
-  return rows === undefined || rows.length < places.length ? atOnce() : rows.map(summaryOf);
+  return rows === undefined || rows.length < jobRows.length ? atOnce() : rows.map(summaryOf);
 }
 
 const KEYS = new Set<string>(jobsTable.keys.map(({ name }) => name));

@@ -74,7 +74,7 @@ export async function askUsage(engine: Engine, question: UsageQuestion): Promise
       'give it with --co2 400 (g/kWh), --co2 FILE, or history.co2 in tacho.toml',
     );
   const calendar = new Calendar(question.zone);
-  const parts = isTime(by)
+  const groupRows = isTime(by)
     ? await byTime(engine, calendar, metric, question)
     : await byColumn(engine, calendar, metric, question);
   const { dialect } = engine;
@@ -82,7 +82,7 @@ export async function askUsage(engine: Engine, question: UsageQuestion): Promise
     (table) =>
       `select count(*) as jobs, sum(case when j.origin = 'accounting' then 1 else 0 end) as accounted from ${table('jobs', { from })} j ${where([...conditionsOf(dialect, filter), ...inPeriod(dialect, metric, from, to)])}`,
   );
-  const rows = parts.map(({ group, amount, weight, jobs, hours }) => ({
+  const rows = groupRows.map(({ group, amount, weight, jobs, hours }) => ({
     group,
     ...figureOf(metric, amount, weight),
     // a job that ran through several hours of a group is in it several times
@@ -90,7 +90,10 @@ export async function askUsage(engine: Engine, question: UsageQuestion): Promise
     ...(hours === undefined ? {} : { hours }),
   }));
   const sums = (pick: (part: Part) => number | null): number | null =>
-    parts.reduce<number | null>((sum, part) => (pick(part) === null ? sum : (sum ?? 0) + pick(part)!), null);
+    groupRows.reduce<number | null>(
+      (sum, groupRow) => (pick(groupRow) === null ? sum : (sum ?? 0) + pick(groupRow)!),
+      null,
+    );
   return {
     by,
     metric: name,
@@ -251,15 +254,15 @@ async function byTime(engine: Engine, calendar: Calendar, metric: Metric, questi
   const groups = new Map<string, Part>();
   for (const at of slotsOf(question, slot)) {
     const group = groupOf(calendar, by, Math.max(from, at * slot));
-    const part = groups.get(group) ?? { group, amount: null, weight: null, jobs: 0, hours: 0 };
-    groups.set(group, part);
-    part.hours! += (Math.min(to, (at + 1) * slot) - Math.max(from, at * slot)) / 3.6e9;
+    const groupRow = groups.get(group) ?? { group, amount: null, weight: null, jobs: 0, hours: 0 };
+    groups.set(group, groupRow);
+    groupRow.hours! += (Math.min(to, (at + 1) * slot) - Math.max(from, at * slot)) / 3.6e9;
     const row = bySlot.get(at);
     if (row === undefined) continue;
     const factor = metric.emits ? emissions!.at(at * slot) : 1;
-    if (row.amount !== null) part.amount = (part.amount ?? 0) + Number(row.amount) * factor;
-    if (row.weight !== null) part.weight = (part.weight ?? 0) + Number(row.weight);
-    part.jobs += Number(row.jobs);
+    if (row.amount !== null) groupRow.amount = (groupRow.amount ?? 0) + Number(row.amount) * factor;
+    if (row.weight !== null) groupRow.weight = (groupRow.weight ?? 0) + Number(row.weight);
+    groupRow.jobs += Number(row.jobs);
   }
   return [...groups.values()].sort(
     (a, b) => orderOf(by, a.group) - orderOf(by, b.group) || (a.group < b.group ? -1 : 1),

@@ -132,8 +132,8 @@ test('a change that was interrupted is made again', async () => {
   const archive = archiveOf(1);
   await buildIndex(archive);
   const index = indexFolder(archive);
-  const [part] = partsIn(path.join(index, 'jobs', `day=${dayOf(START + 60e6)}`));
-  const name = `jobs/day=${dayOf(START + 60e6)}/${part!.name}`;
+  const [dayFile] = partsIn(path.join(index, 'jobs', `day=${dayOf(START + 60e6)}`));
+  const name = `jobs/day=${dayOf(START + 60e6)}/${dayFile!.name}`;
   const moved = name.replace('part-1-', 'part-1-new');
   // the new file is there under its temporary name, the old one has not been removed
   fs.copyFileSync(path.join(index, name), path.join(index, `${moved}.tmp`));

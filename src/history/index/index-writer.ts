@@ -83,22 +83,22 @@ export class IndexWriter {
     replaced: ReadonlySet<string> | undefined,
   ): void {
     const where = dayFolder(table, day);
-    const parts = partsIn(path.join(this.folder, where)).sort((a, b) => a.rows - b.rows);
+    const partNames = partsIn(path.join(this.folder, where)).sort((a, b) => a.rows - b.rows);
     const rows = [...added];
-    const left: typeof parts = [];
-    for (const part of parts) {
-      const own = replaced === undefined ? undefined : this.read(table, where, part.name);
+    const left: typeof partNames = [];
+    for (const partName of partNames) {
+      const own = replaced === undefined ? undefined : this.read(table, where, partName.name);
       const kept = own?.filter((row) => !replaced!.has(entryOf(row)));
-      if (kept === undefined || kept.length === own!.length) left.push(part);
+      if (kept === undefined || kept.length === own!.length) left.push(partName);
       else {
         rows.push(...kept);
-        journal.remove.push(`${where}/${part.name}`);
+        journal.remove.push(`${where}/${partName.name}`);
       }
     }
     if (left.length >= MOST_PARTS)
-      for (const part of left.slice(0, MOST_PARTS)) {
-        rows.push(...this.read(table, where, part.name));
-        journal.remove.push(`${where}/${part.name}`);
+      for (const partName of left.slice(0, MOST_PARTS)) {
+        rows.push(...this.read(table, where, partName.name));
+        journal.remove.push(`${where}/${partName.name}`);
       }
     if (rows.length === 0) return;
     const name = `${where}/part-${rows.length}-${randomBytes(6).toString('hex')}.parquet`;
@@ -173,10 +173,10 @@ export class IndexWriter {
     for (const table of TABLE_NAMES)
       for (const day of daysOf(this.folder, table)) {
         const where = dayFolder(table, day);
-        const parts = partsIn(path.join(this.folder, where));
-        if (parts.length < 2) continue;
-        const journal: Journal = { add: [], remove: parts.map(({ name }) => `${where}/${name}`), lines: [] };
-        const rows = parts.flatMap(({ name }) => this.read(table, where, name));
+        const partNames = partsIn(path.join(this.folder, where));
+        if (partNames.length < 2) continue;
+        const journal: Journal = { add: [], remove: partNames.map(({ name }) => `${where}/${name}`), lines: [] };
+        const rows = partNames.flatMap(({ name }) => this.read(table, where, name));
         const name = `${where}/part-${rows.length}-${randomBytes(6).toString('hex')}.parquet`;
         writeRows(path.join(this.folder, `${name}.tmp`), SUMMARY_TABLES[table], rows);
         journal.add.push([`${name}.tmp`, name]);

@@ -61,7 +61,8 @@ const partsOf = (index: string, table: SummaryTableName, days: readonly string[]
       .sort();
   });
 
-const copyName = (month: string, parts: readonly string[]): string => `${month}-${quickMark(parts.join('\n'))}.parquet`;
+const copyName = (month: string, partFiles: readonly string[]): string =>
+  `${month}-${quickMark(partFiles.join('\n'))}.parquet`;
 
 const copyPath = (index: string, table: SummaryTableName, name: string): string =>
   path.join(index, MONTHS, table, name);
@@ -89,13 +90,13 @@ export async function joinMonths(index: string, now = Date.now() * 1000): Promis
     const months = Map.groupBy(daysOf(index, table), monthOf);
     const holding = new Set<string>();
     for (const [month, days] of months) {
-      const parts = partsOf(index, table, days);
-      if (month >= over || parts.length < LEAST_PARTS) continue;
-      const name = copyName(month, parts);
+      const partFiles = partsOf(index, table, days);
+      if (month >= over || partFiles.length < LEAST_PARTS) continue;
+      const name = copyName(month, partFiles);
       holding.add(name);
       if (copies.get(month)?.includes(name) === true) continue;
       await join(
-        parts.map((part) => path.join(index, table, part)),
+        partFiles.map((partFile) => path.join(index, table, partFile)),
         copyPath(index, table, name),
         ORDER[table],
       );
@@ -113,11 +114,11 @@ export async function joinMonths(index: string, now = Date.now() * 1000): Promis
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** DuckDB does that in a tenth of the time that rows take as objects. */
-async function join(parts: readonly string[], file: string, order: string): Promise<void> {
+async function join(partFiles: readonly string[], file: string, order: string): Promise<void> {
   makeFolder(path.dirname(file), 0o700);
   const connection = await connectDuckDb();
   try {
-    await connection.run(`copy (select * from read_parquet([${parts.map(quoted).join(', ')}], hive_partitioning = true,
+    await connection.run(`copy (select * from read_parquet([${partFiles.map(quoted).join(', ')}], hive_partitioning = true,
         hive_types = {day: date}) order by ${order})
       to ${quoted(`${file}.tmp`)} (format parquet, compression zstd, row_group_size ${GROUP_ROWS})`);
   } finally {

@@ -68,7 +68,7 @@ export async function summariseAll(
     });
     return file(entries);
   }
-  const waiting = lanes.flatMap((lane) => parts(lane, Math.max(1, Math.floor(workers / lanes.length))));
+  const waiting = lanes.flatMap((lane) => splitLane(lane, Math.max(1, Math.floor(workers / lanes.length))));
   const filed = new Filer(file);
   const run = async (): Promise<void> => {
     for (let lane = waiting.shift(); lane !== undefined; lane = waiting.shift()) {
@@ -108,7 +108,7 @@ function lanesOf(archive: string, found: readonly UnindexedRecording[]): Lane[] 
 }
 
 /** Several workers share a long lane; an index of the owner's has one writer at a time anyhow. */
-function parts(lane: Lane, workers: number): Lane[] {
+function splitLane(lane: Lane, workers: number): Lane[] {
   const each = Math.ceil(lane.found.length / workers);
   return Array.from({ length: Math.ceil(lane.found.length / each) }, (_, i) => ({
     ...lane,

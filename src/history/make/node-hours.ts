@@ -133,8 +133,8 @@ function hourOf(
   const least = curves.availableLeast(hour, isOne);
   const rate = curves.busyRate(hour)?.max;
   const cards = curves.gpus.flatMap(({ use }) => {
-    const part = use && over(use, [span]);
-    return part === undefined || part.seconds === 0 ? [] : part.amount / part.seconds / 100;
+    const usedInHour = use && over(use, [span]);
+    return usedInHour === undefined || usedInHour.seconds === 0 ? [] : usedInHour.amount / usedInHour.seconds / 100;
   });
   return {
     time: hour,

@@ -160,18 +160,18 @@ export class KafkaAside {
     const fd = fs.openSync(file, 'r');
     try {
       const { size } = fs.fstatSync(fd);
-      const part = Buffer.alloc(Math.min(size, LONGEST_LINE));
-      fs.readSync(fd, part, 0, part.length, 0);
-      const at = part.indexOf(NEWLINE) + 1;
+      const chunk = Buffer.alloc(Math.min(size, LONGEST_LINE));
+      fs.readSync(fd, chunk, 0, chunk.length, 0);
+      const at = chunk.indexOf(NEWLINE) + 1;
       if (at === 0) {
         fs.rmSync(file, { force: true });
         return;
       }
-      const { recording, user, job } = JSON.parse(part.toString('utf8', 0, at)) as Whose & { recording: string };
-      const from = size - part.length;
-      fs.readSync(fd, part, 0, part.length, from);
+      const { recording, user, job } = JSON.parse(chunk.toString('utf8', 0, at)) as Whose & { recording: string };
+      const from = size - chunk.length;
+      fs.readSync(fd, chunk, 0, chunk.length, from);
       // a torn last line was not confirmed to Kafka: it comes again
-      const bytes = Math.max(at, from + part.lastIndexOf(NEWLINE) + 1);
+      const bytes = Math.max(at, from + chunk.lastIndexOf(NEWLINE) + 1);
       this.kept.set(recording, { user, job, file, bytes, at, givenUp: 0, failures: 0, again: 0 });
     } finally {
       fs.closeSync(fd);

@@ -298,13 +298,13 @@ export class Filer {
   private read(message: TextMessage): Row {
     const { topic, value } = message;
     const version = message.headers.get('table');
-    const [part, end] = (message.headers.get('position') ?? '').split(':').map(Number) as [number, number];
-    if (version === undefined || !(part > 0) || !(end > 0)) throw new Unusable(`a row in ${topic} has no position`);
+    const [filePart, end] = (message.headers.get('position') ?? '').split(':').map(Number) as [number, number];
+    if (version === undefined || !(filePart > 0) || !(end > 0)) throw new Unusable(`a row in ${topic} has no position`);
     const name = tableName(topic);
     const definition = this.tables.get(`${name} ${version}`);
     if (definition === undefined) throw new Later(`no definition of ${name} ${version} in the topic of tables`);
     try {
-      return { message, name, part, end, header: definition.lines.header, ...definition.lines.read(value) };
+      return { message, name, part: filePart, end, header: definition.lines.header, ...definition.lines.read(value) };
     } catch (error) {
       throw new Unusable(reason(error));
     }
@@ -336,18 +336,18 @@ export class Filer {
     }
   }
 
-  private row({ message, name, part, end, header, identity, line }: Row, runs: Map<string, Run>): void {
+  private row({ message, name, part: filePart, end, header, identity, line }: Row, runs: Map<string, Run>): void {
     const stream = this.streamOf(message.topic, identity, message.headers.get('run') ?? '');
     const bytes = Buffer.byteLength(line);
     const key = `${stream.id} ${name}`;
     let run = runs.get(key);
-    if (run !== undefined && (run.part !== part || run.end !== end - bytes || run.header !== header)) {
+    if (run !== undefined && (run.part !== filePart || run.end !== end - bytes || run.header !== header)) {
       this.write(run);
       runs.delete(key);
       run = undefined;
     }
     if (run === undefined) {
-      run = { stream, name, part, from: end - bytes, end, header, lines: [] };
+      run = { stream, name, part: filePart, from: end - bytes, end, header, lines: [] };
       runs.set(key, run);
     }
     run.lines.push({ line, end });
@@ -355,12 +355,12 @@ export class Filer {
   }
 
   private write(run: Run): void {
-    const { stream, name, part, header } = run;
+    const { stream, name, part: filePart, header } = run;
     if (stream.resting) throw new Held(`node ${stream.node} of ${stream.recording.key} is being sealed`);
     const table = () => stream.tables.get(name);
     const append = (from: number, text: string): void => {
       const bytes = Buffer.from(text);
-      const reply = this.filing.append([[stream.id, name, part, from, bytes.length]], [bytes], TRUSTED);
+      const reply = this.filing.append([[stream.id, name, filePart, from, bytes.length]], [bytes], TRUSTED);
       const { trouble, refused = [] } = JSON.parse(reply) as AppendReply;
       if (trouble !== undefined) throw new Blocked(trouble);
       for (const [, why] of refused) throw new Held(why);
@@ -368,26 +368,26 @@ export class Filer {
     const moveTo = (position: Position): void => orWait(() => this.filing.moveTo(stream, name, position));
     const here = table()?.position ?? { part: 1, bytes: 0 };
     // the archive has it: it was read before
-    const fresh = run.lines.filter(({ end }) => part > here.part || (part === here.part && end > here.bytes));
+    const fresh = run.lines.filter(({ end }) => filePart > here.part || (filePart === here.part && end > here.bytes));
     run.lines = [];
     if (fresh.length === 0) return;
-    if (part > here.part || here.bytes === 0) {
+    if (filePart > here.part || here.bytes === 0) {
       append(0, header);
-      if (table()!.part !== part) {
+      if (table()!.part !== filePart) {
         // parts before this one are not in the topic any more
-        moveTo({ part, bytes: 0 });
+        moveTo({ part: filePart, bytes: 0 });
         append(0, header);
       }
     }
     const text = fresh.map(({ line }) => line).join('');
     const { end } = fresh.at(-1)!;
     const from = end - Buffer.byteLength(text);
-    if (from > table()!.bytes) moveTo({ part, bytes: from });
+    if (from > table()!.bytes) moveTo({ part: filePart, bytes: from });
     const at = table()!.bytes;
     append(at, text);
     this.rows += fresh.length;
     // it was written in other words than ours: positions are those of its node
-    if (at !== from) moveTo({ part, bytes: end });
+    if (at !== from) moveTo({ part: filePart, bytes: end });
   }
 
   private streamOf(topic: string, identity: RowIdentity, run: string): FiledStream {

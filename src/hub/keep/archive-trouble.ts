@@ -45,22 +45,22 @@ export class ArchiveTrouble {
   }
 
   /** What could not be done at this place, as its agent hears it. */
-  failed(place: ArchivePath, error: unknown): Unwritable {
+  failed(archivePath: ArchivePath, error: unknown): Unwritable {
     const everybodys = this.everybodys(error);
     const kept = 'agents keep their samples until it can be written';
     if (everybodys !== undefined) {
       this.whole.wrong(`cannot write to ${this.root}: ${reason(everybodys)}; ${kept}`);
       return new Unwritable(`the hub cannot write to its archive: ${reason(everybodys)}`, true);
     }
-    const key = recordingKey(place);
+    const key = recordingKey(archivePath);
     this.troubleOf(key).wrong(`cannot write ${key}: ${reason(error)}; its ${kept}, and all others go on`);
     return new Unwritable(`cannot write ${key}: ${reason(error)}`, false);
   }
 
   /** Something was written there. */
-  wrote(place: ArchivePath): void {
+  wrote(archivePath: ArchivePath): void {
     if (this.recordings.size === 0) return;
-    const key = recordingKey(place);
+    const key = recordingKey(archivePath);
     const known = this.recordings.get(key);
     known?.right(`${key} can be written again`);
   }

@@ -16,9 +16,9 @@ test('a short time to seal after is kept to', () => {
 
 function caring(t: TestContext, options: Partial<CaretakerOptions>) {
   const root = temporaryFolder(t);
-  const places = new ArchiveFolders(root, ONE_OWNER);
-  t.after(() => places.close());
-  const filing = new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} });
+  const archiveFolders = new ArchiveFolders(root, ONE_OWNER);
+  t.after(() => archiveFolders.close());
+  const filing = new Filing({ places: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} });
   const waiting = new Set<FiledRecording>();
   // it never comes to sealing anything
   const finisher = {

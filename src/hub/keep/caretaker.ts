@@ -70,12 +70,12 @@ export class Caretaker {
   }
 
   private async once(): Promise<void> {
-    const { places } = this.filing.shelf;
+    const { places: archiveFolders } = this.filing.shelf;
     const silent = this.options.sealAfter * 1000;
     const holdings = new Map<string, Holding>();
     const read = this.stillWaiting();
     const seen = new Map<string, string>();
-    for await (const kept of keptRecordings(places.root, places.owners.separate, this.log)) {
+    for await (const kept of keptRecordings(archiveFolders.root, archiveFolders.owners.separate, this.log)) {
       if (this.closed) return;
       const [shelf] = kept.place.way as [string, string];
       const holding = holdings.get(shelf) ?? new Holding(kept.kind === 'fleet');
@@ -97,7 +97,7 @@ export class Caretaker {
       const isLong = (): boolean => this.closed || before + performance.now() - begun > REMOVE_MS;
       try {
         for (const stream of [...(this.filing.recordings.get(key)?.streams.values() ?? [])]) this.filing.forget(stream);
-        const gone = await removeRecording(places, kept.place, isLong);
+        const gone = await removeRecording(archiveFolders, kept.place, isLong);
         spent.set(shelf, before + performance.now() - begun);
         if (!gone) continue;
         this.log(`removed ${key} (${formatBytes(kept.bytes)}): ${why}`);

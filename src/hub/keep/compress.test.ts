@@ -11,16 +11,16 @@ import { Compressor } from './compress.ts';
 
 function compressing(t: TestContext) {
   const root = temporaryFolder(t);
-  const places = new ArchiveFolders(root, ONE_OWNER);
+  const archiveFolders = new ArchiveFolders(root, ONE_OWNER);
   const entered: string[] = [];
-  t.mock.method(places, 'in', ((place, made, work) => {
-    entered.push(archiveFolderKey(place));
-    return ArchiveFolders.prototype.in.call(places, place, made, work);
+  t.mock.method(archiveFolders, 'in', ((archivePath, made, work) => {
+    entered.push(archiveFolderKey(archivePath));
+    return ArchiveFolders.prototype.in.call(archiveFolders, archivePath, made, work);
   }) as ArchiveFolders['in']);
-  const compressor = new Compressor(places);
+  const compressor = new Compressor(archiveFolders);
   t.after(async () => {
     await compressor.close();
-    places.close();
+    archiveFolders.close();
   });
   const add = (user: string, job: string, text: string): string => {
     const node: ArchivePath = { way: [`user=${user}`, `job=${job}`, 'node=c1'], owner: undefined };

@@ -23,14 +23,14 @@ interface Task {
  * Whatever happens on the way, one of the two is whole.
  */
 export class Compressor {
-  private readonly places: ArchiveFolders;
+  private readonly archiveFolders: ArchiveFolders;
   /** By user; the one that comes next is the first. */
   private readonly waiting = new Map<string, Map<string, Task>>();
   private active: { key: string; done: Promise<void> } | undefined;
   private closed = false;
 
-  constructor(places: ArchiveFolders) {
-    this.places = places;
+  constructor(archiveFolders: ArchiveFolders) {
+    this.archiveFolders = archiveFolders;
   }
 
   add(node: ArchivePath, file: string): void {
@@ -40,9 +40,9 @@ export class Compressor {
   }
 
   /** Leaves what lies below a folder as it is, once what is being done there is done. */
-  async leave(place: ArchivePath): Promise<void> {
-    const prefix = `${archiveFolderKey(place)}/`;
-    const tasks = this.waiting.get(place.way[0]!);
+  async leave(archivePath: ArchivePath): Promise<void> {
+    const prefix = `${archiveFolderKey(archivePath)}/`;
+    const tasks = this.waiting.get(archivePath.way[0]!);
     for (const key of tasks?.keys() ?? []) if (key.startsWith(prefix)) tasks!.delete(key);
     if (this.active?.key.startsWith(prefix)) await this.active.done;
   }
@@ -78,7 +78,7 @@ export class Compressor {
   private async compress({ node, file }: Task): Promise<void> {
     const packed = `${file}.zst`;
     const temporary = `${packed}.tmp`;
-    const opened = this.places.in(node, false, (folder) => {
+    const opened = this.archiveFolders.in(node, false, (folder) => {
       if (fs.existsSync(path.join(folder, packed))) {
         // it is whole when it is there
         fs.rmSync(path.join(folder, file), { force: true });
@@ -105,13 +105,13 @@ export class Compressor {
       );
       await sync(target);
     } catch (error) {
-      this.places.in(node, false, (folder) => fs.rmSync(path.join(folder, temporary), { force: true }));
+      this.archiveFolders.in(node, false, (folder) => fs.rmSync(path.join(folder, temporary), { force: true }));
       throw error;
     } finally {
       fs.closeSync(source);
       fs.closeSync(target);
     }
-    this.places.in(node, false, (folder) => {
+    this.archiveFolders.in(node, false, (folder) => {
       fs.renameSync(path.join(folder, temporary), path.join(folder, packed));
       fs.rmSync(path.join(folder, file), { force: true });
     });

@@ -17,11 +17,11 @@ import { Finisher } from './finish.ts';
 function finisherOf(t: TestContext, holds: (folder: string) => boolean) {
   const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-finish-'));
   t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
-  const places = new ArchiveFolders(archive, ONE_OWNER);
-  t.after(() => places.close());
-  const filing = new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} });
+  const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
+  t.after(() => archiveFolders.close());
+  const filing = new Filing({ places: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} });
   const messages: string[] = [];
-  const finisher = new Finisher(filing, new Compressor(places), { tell: (text) => messages.push(text), holds });
+  const finisher = new Finisher(filing, new Compressor(archiveFolders), { tell: (text) => messages.push(text), holds });
   t.after(() => finisher.close());
   const recording = (user: string, id = '1') => {
     const shelf = path.join(archive, `user=${user}`);

@@ -214,7 +214,7 @@ export class Finisher {
 
   private async seal({ recording, all }: Task, active: Active): Promise<void> {
     const { filing } = this;
-    const { places } = filing.shelf;
+    const { places: archiveFolders } = filing.shelf;
     if (!all && !(await this.areDone(recording))) return;
     recording.finishing = true;
     const resting: FiledStream[] = [];
@@ -231,7 +231,7 @@ export class Finisher {
       complete(recording, await this.areDone(recording));
       filing.saveJob(recording);
       if (this.closed) return;
-      const folder = path.join(places.root, archiveFolderKey(recording.place));
+      const folder = path.join(archiveFolders.root, archiveFolderKey(recording.place));
       active.sealing = startSealing(
         folder,
         resting.map(({ node }) => node),
@@ -289,8 +289,8 @@ export class Finisher {
   private isDone(recording: FiledRecording, node: string): boolean {
     const stream = recording.streams.get(node);
     if (stream !== undefined) return stream.done;
-    const place = below(recording.place, nodeFolder(node));
-    return this.filing.shelf.places.in(place, false, (folder) => readReceived(folder).done === true) === true;
+    const archivePath = below(recording.place, nodeFolder(node));
+    return this.filing.shelf.places.in(archivePath, false, (folder) => readReceived(folder).done === true) === true;
   }
 
   private nodesOf(recording: FiledRecording): Set<string> {

@@ -100,14 +100,14 @@ test('a large recording is removed in turns, with all that its owner has put the
   const owner = isRoot ? { uid: 54321, gid: 54321 } : undefined;
   if (owner !== undefined) spawnSync('chown', ['-hR', '54321:54321', path.join(root, 'user=eve')]);
   for (const each of [deep, path.dirname(deep), path.join(recording, 'node=c1')]) fs.chmodSync(each, 0);
-  const places = new ArchiveFolders(root, isRoot ? await separateOwners() : ONE_OWNER);
-  t.after(() => places.close());
-  const place = { way: ['user=eve', 'job=1'], owner };
+  const archiveFolders = new ArchiveFolders(root, isRoot ? await separateOwners() : ONE_OWNER);
+  t.after(() => archiveFolders.close());
+  const archivePath = { way: ['user=eve', 'job=1'], owner };
   // others get their turns, and it can be stopped: until the last step it is a recording
   let turns = 0;
-  assert.equal(await removeRecording(places, place, () => ++turns === 2), false);
+  assert.equal(await removeRecording(archiveFolders, archivePath, () => ++turns === 2), false);
   assert.deepEqual([turns, fs.existsSync(path.join(recording, 'job.json'))], [2, true]);
-  assert.equal(await removeRecording(places, place, () => false), true);
+  assert.equal(await removeRecording(archiveFolders, archivePath, () => false), true);
   assert.deepEqual(fs.readdirSync(path.join(root, 'user=eve')), []);
   assert.equal(fs.readFileSync(path.join(other, 'file'), 'utf8'), 'stays');
 });

@@ -106,14 +106,14 @@ const PAUSE_MS = 8;
  * `stopped` before all of it was gone.
  */
 export async function removeRecording(
-  places: ArchiveFolders,
-  place: ArchivePath,
+  archiveFolders: ArchiveFolders,
+  archivePath: ArchivePath,
   stopped: () => boolean,
 ): Promise<boolean> {
-  const above: ArchivePath = { way: place.way.slice(0, -1), owner: place.owner };
-  const name = place.way.at(-1)!;
+  const above: ArchivePath = { way: archivePath.way.slice(0, -1), owner: archivePath.owner };
+  const name = archivePath.way.at(-1)!;
   for (;;) {
-    const done = places.in(above, false, (folder) => {
+    const done = archiveFolders.in(above, false, (folder) => {
       const until = performance.now() + TURN_MS;
       return removeSome(folder, name, () => performance.now() > until);
     });

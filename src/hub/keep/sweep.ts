@@ -55,9 +55,9 @@ export async function* keptRecordings(
     const user = kind === 'job' ? (nodeName(`node=${top.slice(USER.length)}`) ?? '') : '';
     for await (const { name, folder } of foldersIn(shelf, top, look)) {
       if (!name.startsWith(kind === 'job' ? 'job=' : 'day=')) continue;
-      const place: ArchivePath = { way: [top, name], owner };
-      const kept: Kept = { place, kind, user, bytes: 0, changed: 0, unsealed: false, records: 0 };
-      const where = archiveFolderKey(place);
+      const archivePath: ArchivePath = { way: [top, name], owner };
+      const kept: Kept = { place: archivePath, kind, user, bytes: 0, changed: 0, unsealed: false, records: 0 };
+      const where = archiveFolderKey(archivePath);
       await measure(folder, where, kept, look);
       for await (const node of foldersIn(folder, where, look)) {
         kept.records += MOST_BYTES.received;

@@ -22,18 +22,18 @@ export interface ArchivePath {
 export class ArchiveFolderError extends Error {
   readonly place: ArchivePath;
   readonly code: string;
-  constructor(place: ArchivePath, cause: Error & { code?: string }) {
+  constructor(archivePath: ArchivePath, cause: Error & { code?: string }) {
     super(cause.message, { cause });
-    this.place = place;
+    this.place = archivePath;
     this.code = cause.code ?? '';
   }
 }
 
-export const below = (place: ArchivePath, name: string): ArchivePath => ({
-  way: [...place.way, name],
-  owner: place.owner,
+export const below = (archivePath: ArchivePath, name: string): ArchivePath => ({
+  way: [...archivePath.way, name],
+  owner: archivePath.owner,
 });
-export const archiveFolderKey = (place: ArchivePath): string => place.way.join('/');
+export const archiveFolderKey = (archivePath: ArchivePath): string => archivePath.way.join('/');
 
 /**
  * The archive's folders, reached from one to the next by descriptors: a link that somebody has put in the way, or puts
@@ -54,21 +54,23 @@ export class ArchiveFolders {
    * Does `work` with the folder's path by descriptor (`/proc/self/fd/7`); undefined when it is not there and not `made`.
    * Throws a `ArchiveFolderError` when the system says no, or what lies there cannot be used.
    */
-  in<T>(place: ArchivePath, made: boolean, work: (folder: string) => T): T | undefined {
+  in<T>(archivePath: ArchivePath, made: boolean, work: (folder: string) => T): T | undefined {
     try {
-      return this.enterAll(place, made, work);
+      return this.enterAll(archivePath, made, work);
     } catch (error) {
       const isPlaces = code(error) !== undefined || error instanceof Unusable;
-      throw isPlaces && !(error instanceof ArchiveFolderError) ? new ArchiveFolderError(place, error as Error) : error;
+      throw isPlaces && !(error instanceof ArchiveFolderError)
+        ? new ArchiveFolderError(archivePath, error as Error)
+        : error;
     }
   }
 
-  private enterAll<T>(place: ArchivePath, made: boolean, work: (folder: string) => T): T | undefined {
-    const [first, ...rest] = place.way;
+  private enterAll<T>(archivePath: ArchivePath, made: boolean, work: (folder: string) => T): T | undefined {
+    const [first, ...rest] = archivePath.way;
     // the archive itself is the hub's: nobody else can put anything there
-    let fd = enter(this.fd, first!, made, place.owner);
+    let fd = enter(this.fd, first!, made, archivePath.owner);
     if (fd === undefined) return undefined;
-    return this.owners.as(place.owner, () => {
+    return this.owners.as(archivePath.owner, () => {
       try {
         for (const name of rest) {
           const next = enter(fd!, name, made);

@@ -16,9 +16,12 @@ import { writeReceived } from './received.ts';
 function filingIn(t: TestContext, options: FilingOptions = {}): { archive: string; filing: Filing } {
   const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-filing-'));
   t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
-  const places = new ArchiveFolders(archive, ONE_OWNER);
-  t.after(() => places.close());
-  return { archive, filing: new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} }, options) };
+  const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
+  t.after(() => archiveFolders.close());
+  return {
+    archive,
+    filing: new Filing({ places: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} }, options),
+  };
 }
 
 test('whether a node is waited for is read from its own folder, and from nowhere a link leads to', (t) => {

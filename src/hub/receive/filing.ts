@@ -214,7 +214,7 @@ export class Filing {
     const { pace } = this.options;
     let batch = pace?.seconds ?? 0;
     for (let i = 0; i < pieces.length; i++) {
-      const [id, name, part, from] = pieces[i]!;
+      const [id, name, filePart, from] = pieces[i]!;
       const stream = this.streams.get(id);
       if (stream === undefined) {
         if (!unknown.includes(id)) unknown.push(id);
@@ -229,7 +229,7 @@ export class Filing {
         if (stream.resting) refused.set(id, 'it is being sealed');
         else {
           if (stream.done) this.again(stream);
-          table.append(part, from, bytes[i]!, now);
+          table.append(filePart, from, bytes[i]!, now);
           this.trouble.wrote(stream.place);
         }
       } catch (error) {
@@ -341,15 +341,15 @@ export class Filing {
   }
 
   /** A recording of which only the folder is known. */
-  adopt(place: ArchivePath, kind: 'job' | 'fleet', user: string): FiledRecording | undefined {
-    const key = archiveFolderKey(place);
+  adopt(archivePath: ArchivePath, kind: 'job' | 'fleet', user: string): FiledRecording | undefined {
+    const key = archiveFolderKey(archivePath);
     const filed = this.recordings.get(key);
     if (filed !== undefined) return filed;
-    const found = this.shelf.places.in(place, false, (folder) => readRecord<Job>(path.join(folder, 'job.json')));
+    const found = this.shelf.places.in(archivePath, false, (folder) => readRecord<Job>(path.join(folder, 'job.json')));
     if (found === undefined) return undefined;
     const job = filedJob(found);
-    const [shelf, name] = place.way as [string, string];
-    const recording = this.newRecording(place, kind, user, jobAsFiled(shelf, name, job) ?? job);
+    const [shelf, name] = archivePath.way as [string, string];
+    const recording = this.newRecording(archivePath, kind, user, jobAsFiled(shelf, name, job) ?? job);
     recording.unsaved = false;
     return recording;
   }
@@ -400,16 +400,17 @@ export class Filing {
     if (kind === 'fleet') {
       if (identity.kind === 'user' || identity.kind === 'administrator')
         throw new Forbidden('only the agent of a node writes what the fleet records');
-      const place = { way: ['fleet', dayPart(job.id)], owner: undefined };
-      return this.recordings.get(archiveFolderKey(place)) ?? this.findRecording(place, 'fleet', '', job);
+      const archivePath = { way: ['fleet', dayPart(job.id)], owner: undefined };
+      return this.recordings.get(archiveFolderKey(archivePath)) ?? this.findRecording(archivePath, 'fleet', '', job);
     }
     if (kind !== 'job') throw new Unusable('a recording is of a job or of the fleet');
     if (!mayActFor(identity, job.user)) throw new Forbidden(`you may not write for user ${job.user}`);
     // a token has a name alone; the number must then be the one that the system has for it
     if (identity.kind === 'user' && identity.uid >= 0 && identity.uid !== job.uid)
       throw new Forbidden(`you are user number ${identity.uid}, not ${job.uid}`);
-    for (const place of this.placesOf(job)) {
-      const filed = this.recordings.get(archiveFolderKey(place)) ?? this.findRecording(place, 'job', job.user, job);
+    for (const archivePath of this.placesOf(job)) {
+      const filed =
+        this.recordings.get(archiveFolderKey(archivePath)) ?? this.findRecording(archivePath, 'job', job.user, job);
       if (isSameJob(filed.job, job) && !isNextRun(this.agentOf(filed, node), job)) return filed;
       if (filed.streams.size === 0 && !filed.finishing && !filed.unsaved) this.recordings.delete(filed.key);
     }
@@ -422,25 +423,25 @@ export class Filing {
     const { owners } = this.shelf.places;
     const owner = !isNobodys(job) ? owners.find(job.user, job.uid) : owners.separate ? ROOT : undefined;
     const all = [...candidates(filedPart(job), job.cluster)].map((name): ArchivePath => ({ way: [user, name], owner }));
-    const isOpen = (place: ArchivePath): boolean =>
-      (this.recordings.get(archiveFolderKey(place))?.streams.size ?? 0) > 0;
+    const isOpen = (archivePath: ArchivePath): boolean =>
+      (this.recordings.get(archiveFolderKey(archivePath))?.streams.size ?? 0) > 0;
     const open = all.filter(isOpen);
     yield* open;
     const before = bytesRead();
-    for (const place of all) {
-      if (open.includes(place)) continue;
+    for (const archivePath of all) {
+      if (open.includes(archivePath)) continue;
       if (bytesRead() - before > MOST_RECORDS) throw tooLong(all[0]!, 'read for one request');
-      yield place;
+      yield archivePath;
     }
   }
 
   /** The archive has something of the node, and does not know that there is no more. */
   isWaiting(kind: 'job' | 'fleet', job: Job, node: string): boolean {
-    const { places } = this.shelf;
+    const { places: archiveFolders } = this.shelf;
     const isWaiting = (): boolean => {
-      const found = (place: ArchivePath): boolean => places.in(place, false, () => true) === true;
+      const found = (archivePath: ArchivePath): boolean => archiveFolders.in(archivePath, false, () => true) === true;
       const waits = (place: ArchivePath): boolean =>
-        places.in(below(place, nodePart(node)), false, (folder) => readReceived(folder).done !== true) === true;
+        archiveFolders.in(below(place, nodePart(node)), false, (folder) => readReceived(folder).done !== true) === true;
       if (kind === 'fleet') return waits({ way: ['fleet', dayPart(job.id)], owner: undefined });
       for (const place of this.placesOf(job)) {
         if (!found(place)) return false;
@@ -481,8 +482,8 @@ export class Filing {
   }
 
   private load(stream: FiledStream, agent: AgentRecord | undefined): void {
-    const { places } = this.shelf;
-    places.in(stream.place, true, (folder) => {
+    const { places: archiveFolders } = this.shelf;
+    archiveFolders.in(stream.place, true, (folder) => {
       const received = readReceived(folder);
       const { tables, loose, temporary } = nodeFiles(folder, MOST_FILES);
       // whoever was writing these was stopped

@@ -20,15 +20,15 @@ test('whatever the name, it is one part of a path that can be made, or refused',
     fc.property(
       fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom('.', '..', '/', '\0', '\ud800')),
       (name) => {
-        let part: string;
+        let nodeFolderName: string;
         try {
-          part = nodePart(name);
+          nodeFolderName = nodePart(name);
         } catch (error) {
           assert.ok(error instanceof Unusable);
           return;
         }
-        assert.match(part, /^node=[^/\0]+$/);
-        assert.ok(Buffer.byteLength(part) <= 255);
+        assert.match(nodeFolderName, /^node=[^/\0]+$/);
+        assert.ok(Buffer.byteLength(nodeFolderName) <= 255);
       },
     ),
   );

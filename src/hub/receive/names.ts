@@ -11,7 +11,7 @@ const TABLE = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const DAY = /^fleet-(\d{4}-\d{2}-\d{2})$/;
 
 /** A name from outside (node, user, job) as it may become part of a path: `what=name`, odd characters encoded. */
-function part(what: string, name: unknown): string {
+function pathSegment(what: string, name: unknown): string {
   if (typeof name !== 'string' || name === '') throw new Unusable(`the ${what} has no name`);
   if (name.length > LONGEST_NAME)
     throw new Unusable(`the name of the ${what} is longer than ${LONGEST_NAME} characters`);
@@ -28,17 +28,18 @@ function part(what: string, name: unknown): string {
   return encoded;
 }
 
-export const nodePart = (node: unknown): string => part('node', node);
+export const nodePart = (node: unknown): string => pathSegment('node', node);
 
 /** Its agent could not tell whose it is. */
 export const isNobodys = ({ user, uid }: Pick<Job, 'user' | 'uid'>): boolean => user === '' && uid < 0;
 
 /** `user=ada`; of a job that is nobody's `user=unknown`. */
-export const userPart = (job: Pick<Job, 'user' | 'uid'>): string => part('user', isNobodys(job) ? 'unknown' : job.user);
+export const userPart = (job: Pick<Job, 'user' | 'uid'>): string =>
+  pathSegment('user', isNobodys(job) ? 'unknown' : job.user);
 
 /** `job=4711`, of the second restart `job=4711r2`. */
 export function jobPart(id: unknown, restart: unknown): string {
-  const base = part('job', id);
+  const base = pathSegment('job', id);
   if (restart === undefined || restart === 0) return base;
   if (!Number.isSafeInteger(restart) || (restart as number) < 0)
     throw new Unusable('the restart of the job is no count');

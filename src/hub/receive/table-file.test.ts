@@ -15,8 +15,8 @@ const HEADER = 'time,value\n';
 const NODE = { way: ['user=ada', 'job=1', 'node=c1'], owner: undefined };
 
 /** What the agent has written: parts with lines of their own. */
-const PARTS = Array.from({ length: 6 }, (_, part) =>
-  Buffer.from(HEADER + Array.from({ length: 8 }, (_, i) => `${part * 8 + i},${i * 7}\n`).join('')),
+const PARTS = Array.from({ length: 6 }, (_, partIndex) =>
+  Buffer.from(HEADER + Array.from({ length: 8 }, (_, i) => `${partIndex * 8 + i},${i * 7}\n`).join('')),
 );
 
 type Step =
@@ -46,10 +46,10 @@ test('whatever happens between, every line that was sent is there once, and the 
         const archive = path.join(root, String(round++));
         fs.mkdirSync(archive);
         const folder = path.join(archive, ...NODE.way);
-        const places = new ArchiveFolders(archive, ONE_OWNER);
+        const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
         let descriptors = new Descriptors(4);
         const load = (): TableFile => {
-          const shelf: Shelf = { places, descriptors, rolled: () => {} };
+          const shelf: Shelf = { places: archiveFolders, descriptors, rolled: () => {} };
           fs.mkdirSync(folder, { recursive: true });
           const found = nodeFiles(folder).tables.get('t');
           return new TableFile(shelf, NODE, 't', found, readReceived(folder).tables.t);
@@ -123,7 +123,7 @@ test('whatever happens between, every line that was sent is there once, and the 
         const whole = lines(expected.join(''));
         assert.deepEqual([...sealed, ...live].sort(), whole.sort());
         descriptors.closeAll();
-        places.close();
+        archiveFolders.close();
       }),
       { numRuns: 150 },
     );
@@ -135,13 +135,13 @@ test('whatever happens between, every line that was sent is there once, and the 
 test('a header that was torn by a crash is written again, and nothing is counted twice', (t) => {
   const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-table-'));
   t.after(() => fs.rmSync(archive, { recursive: true }));
-  const places = new ArchiveFolders(archive, ONE_OWNER);
+  const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
   const descriptors = new Descriptors(4);
   const folder = path.join(archive, ...NODE.way);
   fs.mkdirSync(folder, { recursive: true });
   writeReceived(folder, { format: 1, tables: { t: { part: 3, bytes: 40, live: HEADER.length, header: HEADER } } });
   fs.writeFileSync(path.join(folder, 't.csv'), HEADER.slice(0, 4));
-  const shelf: Shelf = { places, descriptors, rolled: () => {} };
+  const shelf: Shelf = { places: archiveFolders, descriptors, rolled: () => {} };
   const table = new TableFile(shelf, NODE, 't', nodeFiles(folder).tables.get('t'), readReceived(folder).tables.t);
   assert.deepEqual(table.position, { part: 3, bytes: 40 });
   table.append(3, 40, Buffer.from('9,9\n'), 1);
@@ -149,15 +149,21 @@ test('a header that was torn by a crash is written again, and nothing is counted
   descriptors.closeAll();
   const again = new TableFile(shelf, NODE, 't', nodeFiles(folder).tables.get('t'), readReceived(folder).tables.t);
   assert.deepEqual(again.position, { part: 3, bytes: 44 });
-  places.close();
+  archiveFolders.close();
 });
 
 test('rates are over the last minute and end with it', (t) => {
   const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-table-'));
   t.after(() => fs.rmSync(archive, { recursive: true }));
-  const places = new ArchiveFolders(archive, ONE_OWNER);
+  const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
   const descriptors = new Descriptors(4);
-  const table = new TableFile({ places, descriptors, rolled: () => {} }, NODE, 't', undefined, undefined);
+  const table = new TableFile(
+    { places: archiveFolders, descriptors, rolled: () => {} },
+    NODE,
+    't',
+    undefined,
+    undefined,
+  );
   const row = Buffer.from('1,22\n');
   for (let second = 0; second <= 100; second++) table.append(1, second * row.length, row, 1e6 + second * 1000);
   const { rows, bytes } = table.rates(1e6 + 100_000);
@@ -165,5 +171,5 @@ test('rates are over the last minute and end with it', (t) => {
   assert.ok(Math.abs(bytes - 5) < 0.25, String(bytes));
   assert.deepEqual(table.rates(1e6 + 200_000), { rows: 0, bytes: 0 });
   descriptors.closeAll();
-  places.close();
+  archiveFolders.close();
 });

@@ -78,11 +78,11 @@ export class TableFile implements Held {
   }
 
   /** Adds what is new of a run of bytes; what does not follow on what is there is left. Throws when the disk refuses. */
-  append(part: number, from: number, bytes: Buffer, now: number): void {
-    if (part !== this.part) {
+  append(filePart: number, from: number, bytes: Buffer, now: number): void {
+    if (filePart !== this.part) {
       // the next part begins when the one before was sent to its end
-      if (part !== this.part + 1 || from !== 0 || this.bytes === 0) return;
-      this.moveTo({ part, bytes: 0 });
+      if (filePart !== this.part + 1 || from !== 0 || this.bytes === 0) return;
+      this.moveTo({ part: filePart, bytes: 0 });
     }
     const skip = this.bytes - from;
     if (skip < 0 || skip >= bytes.length) return;

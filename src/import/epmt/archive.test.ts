@@ -66,8 +66,8 @@ test('a folder of a job, and a folder that holds jobs', async (t) => {
 
 test('jobs of users: <prefix>/<user>/<job id>, archives below it, and jobs that still run', (t) => {
   const folder = temporaryFolder(t);
-  const put = (...parts: string[]): void => {
-    const file = path.join(folder, ...parts);
+  const put = (...segments: string[]): void => {
+    const file = path.join(folder, ...segments);
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, '');
   };

@@ -45,9 +45,9 @@ export function listInputs(paths: readonly string[]): string[] {
 }
 
 /** What EPMT left in a place, among whatever else is there. */
-export function epmtJobs(place: string): string[] {
-  if (isArchive(place)) return fs.statSync(place, { throwIfNoEntry: false })?.isFile() === true ? [place] : [];
-  return jobsIn(place).filter((job) => isArchive(job) || fs.existsSync(path.join(job, METADATA)));
+export function epmtJobs(archive: string): string[] {
+  if (isArchive(archive)) return fs.statSync(archive, { throwIfNoEntry: false })?.isFile() === true ? [archive] : [];
+  return jobsIn(archive).filter((job) => isArchive(job) || fs.existsSync(path.join(job, METADATA)));
 }
 
 function jobsIn(input: string): string[] {

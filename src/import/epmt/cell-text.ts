@@ -27,8 +27,8 @@ export function cellMeaning(cell: string): string {
   if (!OTHERWISE_ODD.test(cell)) return cell.split('\\,').join(',');
   const meant = cell.replace(ESCAPED, (_, behind: string) => CONTROL[behind] ?? behind);
   if (!meant.includes('\0') && !meant.startsWith("$'")) return meant;
-  const parts = meant.split(STRAY);
-  return textOf(Buffer.concat(parts.map((part, i) => Buffer.from(part, i % 2 === 1 ? 'hex' : 'utf8'))));
+  const segments = meant.split(STRAY);
+  return textOf(Buffer.concat(segments.map((segment, i) => Buffer.from(segment, i % 2 === 1 ? 'hex' : 'utf8'))));
 }
 
 /** What cells mean, without making a string of each. */

@@ -40,11 +40,11 @@ function linesOf({
   let lines = '';
   for (let thread = 0; thread < threads; thread++) {
     const cells = HEADER.map((column, c) => {
-      const place = TEXTS.indexOf(column);
+      const textIndex = TEXTS.indexOf(column);
       const isOwn = ['exitcode', 'exitsignal', 'pid', 'generation', 'ppid', 'pgid', 'sid', 'mpinumranks'].includes(
         column,
       );
-      if (place >= 0) return thread === 0 ? texts[place]! : '';
+      if (textIndex >= 0) return thread === 0 ? texts[textIndex]! : '';
       if (column === 'numtids') return thread === 0 ? String(threads) : '';
       if (thread > 0 && isOwn) return '';
       return String(plain > 0 && !Number.isInteger(numbers[c]) ? c + 1 : numbers[c]);

@@ -52,9 +52,15 @@ export function readCsv(file: DataFile, rows: ProcessRows, native = sampling()):
     header.map((column, c) => (texts[c] === undefined ? rows.column(column) : new Float64Array(0)));
   let targets = columns();
   const utf8 = isUtf8(bytes);
-  const place = (column: string): number => header.indexOf(column);
-  const [numtids, pid, start, end, tid] = [place('numtids'), place('pid'), place('start'), place('end'), place('tid')];
-  const times = ['usertime', 'systemtime'].map(place);
+  const columnIndex = (column: string): number => header.indexOf(column);
+  const [numtids, pid, start, end, tid] = [
+    columnIndex('numtids'),
+    columnIndex('pid'),
+    columnIndex('start'),
+    columnIndex('end'),
+    columnIndex('tid'),
+  ];
+  const times = ['usertime', 'systemtime'].map(columnIndex);
   let expected = 0;
   /** By column, the last text that was found: an empty one at first, which has the code 0. */
   const lastStart = new Uint32Array(width);

@@ -34,14 +34,14 @@ export async function importJob(files: JobFiles, options: ImportOptions): Promis
   const times = jobTimes(metadata, rows, options.env ?? process.env);
   if (times.stop < times.start) throw new Fault(`${input} cannot be imported: the job ended before it began`);
   const { id, user } = metadata;
-  const place = (): string => {
+  const placeRecording = (): string => {
     const { target, there } = recordingPath(options.folder, { id, start: times.start, user });
     if (!there) return target;
     throw new Fault(`${input} was not imported: job ${id} is there already, as ${target}`, {
       hint: 'choose another folder with -o, or move that one away',
     });
   };
-  place();
+  placeRecording();
   let outside: number;
   try {
     outside = checkTimes(rows, times);
@@ -76,7 +76,7 @@ export async function importJob(files: JobFiles, options: ImportOptions): Promis
   const kept = { ...job, imported: { from: `EPMT, ${path.basename(input)}`, notes } };
   return {
     input,
-    recording: writeRecording(place, kept, nodes, input, options.complete),
+    recording: writeRecording(placeRecording, kept, nodes, input, options.complete),
     job: job.id,
     nodes: job.nodes,
     processes: nodes.reduce((sum, node) => sum + node.processes.rows, 0),

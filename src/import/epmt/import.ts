@@ -50,7 +50,7 @@ export async function importEpmt(
 ): Promise<{ imported: Imported[]; refused: Refused[] }> {
   const imported: Imported[] = [];
   const refused: Refused[] = [];
-  const made = place(options.folder);
+  const made = epmtFilesIn(options.folder);
   const all = listInputs(inputs);
   let ahead = readAhead(all[0]);
   // the rest of the program is loaded meanwhile
@@ -101,7 +101,7 @@ function sizeOf(inputs: readonly string[]): number {
 }
 
 /** Returns the folders that it had to make, the innermost first. */
-function place(folder: string): string[] {
+function epmtFilesIn(folder: string): string[] {
   try {
     return makeFolder(folder);
   } catch (error) {

@@ -28,8 +28,8 @@ export function readTime(bytes: Buffer, offset?: number): string {
   const [hour, ...rest] = bytes as unknown as number[];
   const { wall } = readMoment(Buffer.from([1970 >> 8, 1970 & 0xff, 1, 1, hour! & 0x7f, ...rest]));
   const [, time] = new Date(wall / 1000).toISOString().split(/[T.Z]/);
-  const part = wall % 1e6 === 0 ? '' : `.${String(wall % 1e6).padStart(6, '0')}`;
-  return time! + part + (offset === undefined ? '' : zoneText(offset));
+  const fraction = wall % 1e6 === 0 ? '' : `.${String(wall % 1e6).padStart(6, '0')}`;
+  return time! + fraction + (offset === undefined ? '' : zoneText(offset));
 }
 
 function zoneText(offset: number): string {

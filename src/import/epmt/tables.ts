@@ -177,30 +177,30 @@ const notMetric = (name: string): boolean =>
 function inOrder(rows: ProcessRows, chosen: Uint32Array): Uint32Array {
   const first = pickCodes(rows.first, chosen);
   const [pid, start, end] = ['pid', 'start', 'end'].map((name) => pickNumbers(rows.column(name), first));
-  const places = placesInOrder(pid!);
+  const order = placesInOrder(pid!);
   const { codes } = rows.texts.get('exename')!;
   const later = (a: number, b: number): number =>
     start![a]! - start![b]! || end![a]! - end![b]! || codes[chosen[a]!]! - codes[chosen[b]!]! || a - b;
-  for (let from = 0, to = 1; from < places.length; from = to++) {
-    while (to < places.length && pid![places[to]!] === pid![places[from]!]) to++;
-    if (to - from > 1) places.subarray(from, to).sort(later);
+  for (let from = 0, to = 1; from < order.length; from = to++) {
+    while (to < order.length && pid![order[to]!] === pid![order[from]!]) to++;
+    if (to - from > 1) order.subarray(from, to).sort(later);
   }
-  return pickCodes(chosen, places);
+  return pickCodes(chosen, order);
 }
 
 const MOST_PLACES = 2 ** 20;
 
 /** Where the least id is, the next, … */
 function placesInOrder(ids: Float64Array): Uint32Array {
-  const places = new Uint32Array(ids.length);
-  for (let i = 0; i < places.length; i++) places[i] = i;
-  if (ids.length > MOST_PLACES) return places.sort((a, b) => ids[a]! - ids[b]!);
+  const order = new Uint32Array(ids.length);
+  for (let i = 0; i < order.length; i++) order[i] = i;
+  if (ids.length > MOST_PLACES) return order.sort((a, b) => ids[a]! - ids[b]!);
   // an id and its place are one whole number below 2^53: numbers alone are put in order without a call for each two
   const both = new Float64Array(ids.length);
   for (let i = 0; i < both.length; i++) both[i] = ids[i]! * MOST_PLACES + i;
   both.sort();
-  for (let i = 0; i < both.length; i++) places[i] = both[i]! % MOST_PLACES;
-  return places;
+  for (let i = 0; i < both.length; i++) order[i] = both[i]! % MOST_PLACES;
+  return order;
 }
 
 /** A process that is in two files, collated and not, is one. */
@@ -318,7 +318,7 @@ interface Owner extends Identity {
 function threadBatch(rows: ProcessRows, threads: Uint32Array, numbers: Map<string, Float64Array>, owner: Owner): Batch {
   const start = rows.column('start');
   const end = rows.column('end');
-  const place = new Uint32Array(threads.length);
+  const rowOfThread = new Uint32Array(threads.length);
   const time = new Float64Array(threads.length);
   const began = new Float64Array(threads.length);
   let at = 0;
@@ -327,7 +327,7 @@ function threadBatch(rows: ProcessRows, threads: Uint32Array, numbers: Map<strin
     const count = rows.first[p + 1]! - rows.first[p]!;
     for (let n = 0; n < count; n++, at++) {
       const t = threads[at]!;
-      place[at] = i;
+      rowOfThread[at] = i;
       // when it is not known when a thread ended, its process' end is the latest
       time[at] = end[t]! > 0 ? end[t]! : owner.end[i]!;
       began[at] = start[t]! > 0 ? start[t]! : Number.NaN;
@@ -336,10 +336,10 @@ function threadBatch(rows: ProcessRows, threads: Uint32Array, numbers: Map<strin
   numbers.set(threadEndTable.col.thread_start.name, began);
   const tids = threadIds(rows, threads, owner);
   const texts = new Map<string, TextColumn>([
-    ['pid', numbersAsTexts(pickNumbers(owner.pid, place))],
-    ['start', numbersAsTexts(pickNumbers(owner.start, place))],
+    ['pid', numbersAsTexts(pickNumbers(owner.pid, rowOfThread))],
+    ['start', numbersAsTexts(pickNumbers(owner.start, rowOfThread))],
     ['tid', { codes: Uint32Array.from(tids, (_, i) => i), values: tids }],
-    ['ended', { codes: pickCodes(owner.ended.codes, place), values: owner.ended.values }],
+    ['ended', { codes: pickCodes(owner.ended.codes, rowOfThread), values: owner.ended.values }],
   ] satisfies ThreadTexts);
   return batch({ ...threadEndTable, implied_by: processEndTable.name }, time, numbers, texts);
 }
@@ -449,14 +449,14 @@ for (let i = 0; i < DIGITS.length; i++)
     (i % 10);
 
 // one function for both would have to ask each time
-function pickNumbers(values: Float64Array, places: Uint32Array): Float64Array {
-  const picked = new Float64Array(places.length);
-  for (let i = 0; i < places.length; i++) picked[i] = values[places[i]!]!;
+function pickNumbers(values: Float64Array, order: Uint32Array): Float64Array {
+  const picked = new Float64Array(order.length);
+  for (let i = 0; i < order.length; i++) picked[i] = values[order[i]!]!;
   return picked;
 }
 
-function pickCodes(values: Uint32Array, places: Uint32Array): Uint32Array {
-  const picked = new Uint32Array(places.length);
-  for (let i = 0; i < places.length; i++) picked[i] = values[places[i]!]!;
+function pickCodes(values: Uint32Array, order: Uint32Array): Uint32Array {
+  const picked = new Uint32Array(order.length);
+  for (let i = 0; i < order.length; i++) picked[i] = values[order[i]!]!;
   return picked;
 }

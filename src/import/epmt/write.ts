@@ -49,13 +49,13 @@ export function recordingPath(
  * whole or not at all. Returns where.
  */
 export function writeRecording(
-  place: () => string,
+  placeRecording: () => string,
   job: Job,
   nodes: readonly ImportedNode[],
   from: string,
   complete?: (written: WrittenRecording) => void,
 ): string {
-  const first = place();
+  const first = placeRecording();
   const folder = path.dirname(first);
   // an import beside this one that came to nothing may have removed it
   makeFolder(folder);
@@ -65,7 +65,7 @@ export function writeRecording(
     for (const { name } of nodes) moveTables(path.join(temporary, nodeFolder(name)), [], TABLES, nodes.length > 1);
     replaceJson(path.join(temporary, 'job.json'), job);
     complete?.({ folder: temporary, nodes });
-    const target = rename(temporary, place);
+    const target = rename(temporary, placeRecording);
     syncFolder(folder);
     return target;
   } catch (error) {
@@ -75,9 +75,9 @@ export function writeRecording(
 }
 
 /** Another import may have taken the name meanwhile: then there is a next one. */
-function rename(temporary: string, place: () => string): string {
+function rename(temporary: string, placeRecording: () => string): string {
   for (;;) {
-    const target = place();
+    const target = placeRecording();
     try {
       fs.renameSync(temporary, target);
       return target;

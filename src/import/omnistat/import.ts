@@ -46,7 +46,7 @@ export async function importOmnistat(place: string, options: OmnistatOptions): P
   }
 }
 
-function wanted(all: readonly OmnistatJob[], ids: readonly string[] | undefined, place: string): OmnistatJob[] {
+function wanted(all: readonly OmnistatJob[], ids: readonly string[] | undefined, source: string): OmnistatJob[] {
   if (ids === undefined || ids.length === 0) return [...all];
   return ids.map((id) => {
     const found = all.find((job) => job.id === id);
@@ -54,7 +54,7 @@ function wanted(all: readonly OmnistatJob[], ids: readonly string[] | undefined,
     const jobIds = all.map((job) => job.id);
     const meant = suggest(id, jobIds);
     throw usage(
-      `there is no job ${id} in ${place}`,
+      `there is no job ${id} in ${source}`,
       meant === undefined ? `there are ${jobIds.slice(0, 8).join(', ')}` : `did you mean ${meant}?`,
     );
   });

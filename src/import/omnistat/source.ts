@@ -21,20 +21,20 @@ export interface OmnistatSource {
   close(): Promise<void>;
 }
 
-export async function openOmnistat(place: string, scratch: string): Promise<OmnistatSource> {
-  const isFolder = fs.statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (/^https?:\/\//.test(place) || (isFolder && isDataFolder(place))) return openDatabase(place, scratch);
-  if (!fs.existsSync(place)) {
+export async function openOmnistat(source: string, scratch: string): Promise<OmnistatSource> {
+  const isFolder = fs.statSync(source, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (/^https?:\/\//.test(source) || (isFolder && isDataFolder(source))) return openDatabase(source, scratch);
+  if (!fs.existsSync(source)) {
     throw usage(
-      `there is no ${place}`,
+      `there is no ${source}`,
       'give an address (http://vm:9090), the data folder of user mode, or a CSV file',
     );
   }
-  return openFiles(place, isFolder ? filesIn(place) : [place]);
+  return openFiles(source, isFolder ? filesIn(source) : [source]);
 }
 
-async function openDatabase(place: string, scratch: string): Promise<OmnistatSource> {
-  const { store, close } = await openSource(place, scratch);
+async function openDatabase(source: string, scratch: string): Promise<OmnistatSource> {
+  const { store, close } = await openSource(source, scratch);
   return {
     close,
     async *samples({ name, instance, from, to }) {
@@ -47,7 +47,7 @@ async function openDatabase(place: string, scratch: string): Promise<OmnistatSou
         Date.now(),
       );
       if (found.length === 0)
-        throw await withoutOmnistat(place, async () => namesOf(await store.query(ALL, Date.now())));
+        throw await withoutOmnistat(source, async () => namesOf(await store.query(ALL, Date.now())));
       return found.flatMap(({ labels }) => labels.instance ?? '');
     },
   };
@@ -57,9 +57,9 @@ const ALL = `topk(5, count by (__name__) (last_over_time({__name__!=""}[10y])))`
 const namesOf = (found: readonly { labels: Readonly<Record<string, string>> }[]): string[] =>
   found.flatMap(({ labels }) => labels.__name__ ?? []);
 
-async function withoutOmnistat(place: string, jobIdsOf: () => Promise<string[]>): Promise<Fault> {
+async function withoutOmnistat(source: string, jobIdsOf: () => Promise<string[]>): Promise<Fault> {
   const names = await jobIdsOf().catch(() => []);
-  return new Fault(`there are no metrics of Omnistat in ${place} (rocm_…, omnistat_…, rmsjob_…)`, {
+  return new Fault(`there are no metrics of Omnistat in ${source} (rocm_…, omnistat_…, rmsjob_…)`, {
     hint:
       names.length === 0
         ? 'it is empty'
@@ -77,7 +77,7 @@ function filesIn(folder: string): string[] {
   });
 }
 
-async function openFiles(place: string, files: readonly string[]): Promise<OmnistatSource> {
+async function openFiles(source: string, files: readonly string[]): Promise<OmnistatSource> {
   const all = files.flatMap((file) => {
     let text: string;
     try {
@@ -101,7 +101,7 @@ async function openFiles(place: string, files: readonly string[]): Promise<Omnis
     async instances() {
       const found = [...new Set(omnistatSeries.map(({ labels }) => labels.instance ?? ''))];
       if (found.length > 0) return found;
-      throw await withoutOmnistat(place, async () => all.slice(0, 5).map(({ labels }) => labels.__name__ ?? ''));
+      throw await withoutOmnistat(source, async () => all.slice(0, 5).map(({ labels }) => labels.__name__ ?? ''));
     },
   };
 }

@@ -18,21 +18,23 @@ function joined(own: readonly SacctJob[]): SacctJob[] {
     runsOfComponent.set(component, run + 1);
     runs.set(String(run), [...(runs.get(String(run)) ?? []), job]);
   }
-  return [...runs.values()].map((parts) => oneJob(parts.toSorted((a, b) => (a.component ?? 0) - (b.component ?? 0))));
+  return [...runs.values()].map((components) =>
+    oneJob(components.toSorted((a, b) => (a.component ?? 0) - (b.component ?? 0))),
+  );
 }
 
-function oneJob(parts: readonly SacctJob[]): SacctJob {
-  const [first] = parts as [SacctJob];
-  if (parts.length === 1) return first;
+function oneJob(components: readonly SacctJob[]): SacctJob {
+  const [first] = components as [SacctJob];
+  if (components.length === 1) return first;
   const all = (pick: (job: SacctJob) => number | undefined): number | undefined => {
-    const values = parts.map(pick);
+    const values = components.map(pick);
     return values.some((value) => value === undefined) ? undefined : values.reduce<number>((a, b) => a + b!, 0);
   };
   const some = (pick: (job: SacctJob) => number | undefined): number | undefined => {
-    const numbers = parts.flatMap((job) => pick(job) ?? []);
+    const numbers = components.flatMap((job) => pick(job) ?? []);
     return numbers.length === 0 ? undefined : numbers.reduce((a, b) => a + b, 0);
   };
-  const worst = parts.find(({ state }) => state !== 'completed') ?? first;
+  const worst = components.find(({ state }) => state !== 'completed') ?? first;
   const limit = first.asked.time_limit_seconds;
   return {
     ...first,
@@ -48,7 +50,7 @@ function oneJob(parts: readonly SacctJob[]): SacctJob {
       cpu_seconds: some(({ cpu_seconds }) => cpu_seconds),
       energy_joules: some(({ energy_joules }) => energy_joules),
     }),
-    nodes: [...new Set(parts.flatMap(({ nodes }) => nodes))],
+    nodes: [...new Set(components.flatMap(({ nodes }) => nodes))],
     asked: stated({
       nodes: all(({ asked }) => asked.nodes),
       cpus: all(({ asked }) => asked.cpus),
@@ -56,7 +58,7 @@ function oneJob(parts: readonly SacctJob[]): SacctJob {
       gpus: some(({ asked }) => asked.gpus),
       time_limit_seconds: limit,
     }),
-    steps: parts.flatMap(({ steps }) => steps),
+    steps: components.flatMap(({ steps }) => steps),
   };
 }
 

@@ -71,7 +71,7 @@ export type Line = (column: string) => string | undefined;
 export function parseSacctText(text: string, from: string, zone: Zone): SacctOutput {
   const lines = text.split('\n');
   const { names, delimiter } = headerOf(lines[0] ?? '', from);
-  const places = new Map(names.map((name, i) => [name.toLowerCase(), i]));
+  const columnIndexes = new Map(names.map((name, i) => [name.toLowerCase(), i]));
   const jobs: SacctJob[] = [];
   let torn = 0;
   let foreign = 0;
@@ -86,12 +86,12 @@ export function parseSacctText(text: string, from: string, zone: Zone): SacctOut
       continue;
     }
     const line: Line = (column) => {
-      const place = places.get(column.toLowerCase());
-      return place === undefined ? undefined : word(cells[place]!);
+      const columnIndex = columnIndexes.get(column.toLowerCase());
+      return columnIndex === undefined ? undefined : word(cells[columnIndex]!);
     };
     if (!addLine(jobs, line, zone)) foreign++;
   }
-  const missing = WANTED.filter(([columns]) => !columns.some((name) => places.has(name.toLowerCase())));
+  const missing = WANTED.filter(([columns]) => !columns.some((name) => columnIndexes.has(name.toLowerCase())));
   return {
     jobs,
     notes: [

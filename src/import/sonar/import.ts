@@ -73,14 +73,14 @@ export function importSonar(paths: readonly string[], options: SonarOptions): Im
     options.signal?.throwIfAborted();
     const most = Math.max(...nodes.map(({ length }) => length));
     // what comes after a gap is a recording of its own: between them nobody knows
-    for (let part = 0; part < most; part++)
+    for (let stretchIndex = 0; stretchIndex < most; stretchIndex++)
       take(
         result,
         writeDay(
           data,
           day,
-          part,
-          nodes.flatMap((own) => own[part] ?? []),
+          stretchIndex,
+          nodes.flatMap((own) => own[stretchIndex] ?? []),
           options.folder,
         ),
         'days',
@@ -147,9 +147,9 @@ function writeJob(data: SonarData, job: SonarJob, run: SacctJob | undefined, fol
   const times = [...new Set(streams.flatMap((stream) => stream.times))].sort((a, b) => a - b);
   const interval = usualInterval(times);
   const facts = jobOf(job, run, names, interval, Math.min(...streams.map(({ start }) => start)));
-  const { name: place, there } = placeOf(folder, facts);
+  const { name: recordingPath, there } = placeOf(folder, facts);
   if (there) return 'there';
-  const recording = new SealedRecording(folder, place);
+  const recording = new SealedRecording(folder, recordingPath);
   try {
     for (const name of names) {
       const own = job.nodes.get(name)!;
@@ -219,12 +219,12 @@ function jobOf(job: SonarJob, run: SacctJob | undefined, nodes: string[], interv
 }
 
 /** What every day of nodes is called (recording/folder/fleet.ts). */
-function writeDay(data: SonarData, day: string, part: number, stretches: Stretch[], folder: string): Written {
+function writeDay(data: SonarData, day: string, stretchIndex: number, stretches: Stretch[], folder: string): Written {
   // a single sample has no length
   const own = stretches.filter(({ samples }) => samples.length > 1);
   if (own.length === 0) return 'nothing';
   const id = `fleet-${day}`;
-  const name = `${defaultFolder({ id })}${part === 0 ? '' : `-${part + 1}`}`;
+  const name = `${defaultFolder({ id })}${stretchIndex === 0 ? '' : `-${stretchIndex + 1}`}`;
   if (readJob(path.join(folder, name)) !== undefined) return 'there';
   const recording = new SealedRecording(folder, name);
   const times = own.flatMap(({ samples }) => [samples[0]!.time, samples.at(-1)!.time]);

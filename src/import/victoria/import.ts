@@ -32,38 +32,38 @@ export interface VictoriaOptions {
 }
 
 /** Makes recordings of what a VictoriaMetrics holds: jobs that Tacho pushed, or any series as one recording. */
-export async function importVictoria(place: string, options: VictoriaOptions): Promise<Imported[]> {
+export async function importVictoria(source: string, options: VictoriaOptions): Promise<Imported[]> {
   if (options.jobs !== undefined && options.jobs.length > 0 && options.match !== undefined) {
     throw usage('either --job or --match', '--job names jobs that Tacho pushed; --match takes any series');
   }
-  const { store, close } = await openSource(place, options.folder);
+  const { store, close } = await openSource(source, options.folder);
   try {
-    if (options.match !== undefined) return [await importOthers(store, place, options.match, options)];
+    if (options.match !== undefined) return [await importOthers(store, source, options.match, options)];
     const ids = options.jobs ?? [];
     if (ids.length > 0) return await importJobs(store, ids, options);
     const all = await listStored(store, options);
     if (all.length > 0) return await importJobs(store, [...new Set(all.map(({ job }) => job))], options, jobsWithId);
-    return [await importOthers(store, place, '{__name__!=""}', options)];
+    return [await importOthers(store, source, '{__name__!=""}', options)];
   } finally {
     await close();
   }
 }
 
 /** A store by its address, or over a copy of its data folder. */
-export async function openSource(place: string, scratch: string): Promise<OpenedFolder> {
-  if (/^https?:\/\//.test(place)) return { store: openStore(place), close: async () => {} };
-  if (!fs.existsSync(place)) {
+export async function openSource(source: string, scratch: string): Promise<OpenedFolder> {
+  if (/^https?:\/\//.test(source)) return { store: openStore(source), close: async () => {} };
+  if (!fs.existsSync(source)) {
     throw usage(
-      `there is no ${place}`,
+      `there is no ${source}`,
       'give the address of a VictoriaMetrics (http://vm:8428) or its data folder (-storageDataPath)',
     );
   }
-  if (!isDataFolder(place)) {
-    throw new Fault(`${place} is not a data folder of VictoriaMetrics: it lacks data and indexdb`, {
+  if (!isDataFolder(source)) {
+    throw new Fault(`${source} is not a data folder of VictoriaMetrics: it lacks data and indexdb`, {
       hint: 'it is the folder that -storageDataPath names',
     });
   }
-  return openDataFolder(place, scratch);
+  return openDataFolder(source, scratch);
 }
 
 async function importJobs(
@@ -84,13 +84,13 @@ async function importJobs(
 }
 
 /** Any series, a node at a time. */
-async function importOthers(store: Store, place: string, match: string, options: VictoriaOptions): Promise<Imported> {
+async function importOthers(store: Store, source: string, match: string, options: VictoriaOptions): Promise<Imported> {
   const from = options.from === undefined ? EVER : Math.floor(options.from / 1000);
   const to = options.to === undefined ? Date.now() : Math.ceil(options.to / 1000);
   const groups = await nodesOf(store, match, from, to);
   if (groups.size === 0) {
     const what = match === '{__name__!=""}' ? 'nothing' : `nothing that matches ${match}`;
-    throw new Fault(`${place} holds ${what}${options.from === undefined ? '' : ' in that time'}`, {
+    throw new Fault(`${source} holds ${what}${options.from === undefined ? '' : ' in that time'}`, {
       hint: `--match '{__name__=~"node_.+"}' chooses by names and labels as in PromQL`,
     });
   }
@@ -101,7 +101,7 @@ async function importOthers(store: Store, place: string, match: string, options:
     const spans: { name: string; first: number; last: number; interval: number }[] = [];
     for (const [name, matches] of [...groups].sort(([a], [b]) => byName(a, b))) {
       options.signal?.throwIfAborted();
-      spans.push({ name, ...(await importNode(store, name, matches, from, to, recording, place)) });
+      spans.push({ name, ...(await importNode(store, name, matches, from, to, recording, source)) });
       options.progress?.();
     }
     const job: Job = {
@@ -109,7 +109,7 @@ async function importOthers(store: Store, place: string, match: string, options:
       tacho: VERSION,
       id,
       scheduler: 'none',
-      name: match === '{__name__!=""}' ? place : match,
+      name: match === '{__name__!=""}' ? source : match,
       user: '',
       uid: -1,
       asked: {},
@@ -160,7 +160,7 @@ async function importNode(
   from: number,
   to: number,
   recording: SealedRecording,
-  place: string,
+  source: string,
 ): Promise<{ first: number; last: number; interval: number }> {
   const all: StoredSeries[] = [];
   for (const match of matches) {
@@ -176,6 +176,6 @@ async function importNode(
   const last = greatest(all.map(({ times }) => times.at(-1)!)) * 1000;
   const ticks = greatest(batches.map(({ rows, series }) => Math.ceil(rows / Math.max(1, series.length - 1))));
   const tables = batches.map(({ table }) => table);
-  recording.agent(importedAgent({ node: name, from: place, interval, first, last, ticks, tables, bytes }));
+  recording.agent(importedAgent({ node: name, from: source, interval, first, last, ticks, tables, bytes }));
   return { first, last, interval };
 }

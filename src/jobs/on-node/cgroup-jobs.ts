@@ -40,7 +40,7 @@ export type CgroupJobs = ReturnType<typeof cgroupJobs>;
  * nodes on a machine), /system.slice/slurmstepd.scope/job_17 (version 2; c1_slurmstepd.scope).
  */
 export function cgroupJobs(host: Host, node: string) {
-  const places = hierarchies(host).filter(
+  const jobHierarchies = hierarchies(host).filter(
     ({ version, controllers }) => version === 2 || controllers.some((c) => TELLING.includes(c)),
   );
   const userName = userNames(host);
@@ -65,7 +65,8 @@ export function cgroupJobs(host: Host, node: string) {
     /** The jobs that have a cgroup now, by id. Cheap enough for twice a second. */
     look(): Map<string, CgroupJob> {
       const found = new Map<string, CgroupJob>();
-      for (const place of places) for (const top of tops(host, list, place, node)) jobsBelow(host, place, top, found);
+      for (const hierarchy of jobHierarchies)
+        for (const top of tops(host, list, hierarchy, node)) jobsBelow(host, hierarchy, top, found);
       return found;
     },
     outline,

@@ -100,8 +100,8 @@ function merge(
 ): SchedulerFacts {
   const given = allocation(resources);
   const nodes = given?.nodes ?? expandHostlist(job?.nodelist ?? hostlist);
-  const total = (part: 'cpus' | 'gpus'): number | undefined => {
-    const values = Object.values(given?.shares ?? {}).flatMap((share) => share[part] ?? []);
+  const total = (totalOf: 'cpus' | 'gpus'): number | undefined => {
+    const values = Object.values(given?.shares ?? {}).flatMap((share) => share[totalOf] ?? []);
     return values.length === 0 ? undefined : values.reduce((a, b) => a + b, 0);
   };
   return stated({

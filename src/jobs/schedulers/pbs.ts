@@ -89,7 +89,7 @@ function merge(id: string, env: Environment, job: PbsJob): SchedulerFacts {
   const asked = job.Resource_List ?? {};
   const shares = sharesOf(job.exec_vnode);
   const listed = [...new Set(nodeLines(env))];
-  const hosts = (job.exec_host ?? '').split('+').flatMap((part) => part.split('/')[0] || []);
+  const hosts = (job.exec_host ?? '').split('+').flatMap((hostText) => hostText.split('/')[0] || []);
   const nodes = listed.length > 0 ? listed : [...new Set(hosts)];
   return stated({
     id,
@@ -117,9 +117,9 @@ function merge(id: string, env: Environment, job: PbsJob): SchedulerFacts {
 function sharesOf(vnodes: string | undefined): NonNullable<Job['per_node']> | undefined {
   const shares: NonNullable<Job['per_node']> = {};
   for (const chunk of (vnodes ?? '').replaceAll(/[()]/g, '').split('+')) {
-    const [vnode, ...parts] = chunk.split(':');
+    const [vnode, ...resourceTexts] = chunk.split(':');
     if (vnode === undefined || vnode === '') continue;
-    const values = Object.fromEntries(parts.map((part) => part.split('=') as [string, string]));
+    const values = Object.fromEntries(resourceTexts.map((resourceText) => resourceText.split('=') as [string, string]));
     const node = vnode.replace(/\[\d+\]$/, '');
     shares[node] ??= {};
     const share = shares[node];

@@ -19,17 +19,17 @@ export function componentsOf(env: Environment): Environment[] {
 }
 
 /** What is known of a job's components, as of one job: all their nodes, and what was asked for in all. */
-export function joinFacts(parts: readonly SchedulerFacts[]): SchedulerFacts {
-  const [first] = parts as [SchedulerFacts];
+export function joinFacts(components: readonly SchedulerFacts[]): SchedulerFacts {
+  const [first] = components as [SchedulerFacts];
   const total = (what: 'nodes' | 'cpus' | 'memory_bytes' | 'gpus'): number | undefined => {
-    const values = parts.map((part) => part.asked[what]);
+    const values = components.map((component) => component.asked[what]);
     if (what === 'gpus')
       return values.every((v) => v === undefined) ? undefined : values.reduce<number>((a, v) => a + (v ?? 0), 0);
     return values.some((v) => v === undefined) ? undefined : values.reduce<number>((a, v) => a + v!, 0);
   };
   return {
     ...first,
-    nodes: [...new Set(parts.flatMap((part) => part.nodes))],
+    nodes: [...new Set(components.flatMap((component) => component.nodes))],
     asked: stated({
       ...first.asked,
       nodes: total('nodes'),
@@ -37,8 +37,8 @@ export function joinFacts(parts: readonly SchedulerFacts[]): SchedulerFacts {
       memory_bytes: total('memory_bytes'),
       gpus: total('gpus'),
     }),
-    ...(parts.every((part) => part.per_node === undefined)
+    ...(components.every((component) => component.per_node === undefined)
       ? {}
-      : { per_node: Object.assign({}, ...parts.map((part) => part.per_node)) }),
+      : { per_node: Object.assign({}, ...components.map((component) => component.per_node)) }),
   };
 }

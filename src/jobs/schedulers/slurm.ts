@@ -187,9 +187,9 @@ export function parseScontrol(text: string): Map<string, string> {
 /** "cpu=6,mem=1200M,node=3,gres/gpu:a100=4" as pairs. */
 export function parseTres(text: string | undefined): Map<string, string> {
   const pairs = new Map<string, string>();
-  for (const part of (text ?? '').split(',')) {
-    const at = part.lastIndexOf('=');
-    if (at > 0) pairs.set(part.slice(0, at), part.slice(at + 1));
+  for (const resourceText of (text ?? '').split(',')) {
+    const at = resourceText.lastIndexOf('=');
+    if (at > 0) pairs.set(resourceText.slice(0, at), resourceText.slice(at + 1));
   }
   return pairs;
 }
@@ -212,7 +212,7 @@ export function slurmBytes(text: string | undefined): number | undefined {
 export function slurmSeconds(text: string | undefined): number | undefined {
   const found = /^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$/.exec(text ?? '');
   if (found === null) return undefined;
-  const [, days, a, b, c] = found.map((part) => (part === undefined ? undefined : Number(part)));
+  const [, days, a, b, c] = found.map((digits) => (digits === undefined ? undefined : Number(digits)));
   if (days !== undefined) return days * 86_400 + a! * 3600 + (b ?? 0) * 60 + (c ?? 0);
   if (b === undefined) return a! * 60;
   return c === undefined ? a! * 60 + b : a! * 3600 + b * 60 + c;

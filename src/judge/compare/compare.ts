@@ -100,8 +100,8 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
   if (without.length > 0) notes.push(`no processes were recorded of ${without.map(({ id }) => id).join(', ')}`);
   const ofProcesses = wanted === 'operation' || wanted === 'process' ? wanted : undefined;
   const comparable = without.length === 0 && ofProcesses !== undefined ? usable : undefined;
-  const parts = comparable === undefined ? [] : partsOf(comparable, ofProcesses!, jobs, differences);
-  if (wanted === 'operation' && parts.length === 0 && comparable !== undefined) notes.push('no process has a tag');
+  const partRows = comparable === undefined ? [] : partsOf(comparable, ofProcesses!, jobs, differences);
+  if (wanted === 'operation' && partRows.length === 0 && comparable !== undefined) notes.push('no process has a tag');
   const phases = phaseRows(reports);
   if (wanted === 'phase' && phases.length === 0) notes.push('no job has phases (tacho mark begin NAME)');
   const prefixes = prefixRows(reports);
@@ -113,7 +113,7 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
     facts: factRows(reports),
     metrics: metricRows(reports, usable),
     by: wanted,
-    parts,
+    parts: partRows,
     only: comparable === undefined ? [] : onlyRows(comparable, jobs.length),
     phases,
     prefixes,

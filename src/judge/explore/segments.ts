@@ -66,9 +66,9 @@ function dates(pattern: RegExp, join: string, unit: 'months' | 'days', calendar 
     write(at) {
       const days = pattern.source.match(/\(\\d/g)!.length > 2;
       const [year, month, day] = unit === 'days' ? calendar.date(at) : [Math.floor(at / 12), (at % 12) + 1, first];
-      const parts = [String(year).padStart(4, '0'), two(month)];
-      if (days) parts.push(two(day));
-      return parts.join(join);
+      const dateFields = [String(year).padStart(4, '0'), two(month)];
+      if (days) dateFields.push(two(day));
+      return dateFields.join(join);
     },
   };
 }
@@ -145,9 +145,9 @@ function lacksLeapDays({ expected }: Spacing, all: readonly string[]): boolean {
 }
 
 function onScale(scale: Scale, all: readonly string[]): Spacing | undefined {
-  const places = all.map((name) => scale.read(name));
-  if (places.some((place) => place === undefined)) return undefined;
-  const order = (places as number[]).sort((a, b) => a - b);
+  const positions = all.map((name) => scale.read(name));
+  if (positions.some((position) => position === undefined)) return undefined;
+  const order = (positions as number[]).sort((a, b) => a - b);
   const step = usualStep(order);
   const first = order[0]!;
   if (step === undefined) return undefined;
@@ -161,7 +161,7 @@ function onScale(scale: Scale, all: readonly string[]): Spacing | undefined {
 
 /** The most frequent difference between neighbours that all others are multiples of; of several the smallest. */
 function usualStep(order: readonly number[]): number | undefined {
-  const steps = order.slice(1).map((place, i) => place - order[i]!);
+  const steps = order.slice(1).map((position, i) => position - order[i]!);
   const counts = [...Map.groupBy(steps, (step) => step)].map(([step, same]) => [step, same.length] as const);
   return counts
     .filter(([step]) => steps.every((other) => other % step === 0))

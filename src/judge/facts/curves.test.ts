@@ -17,8 +17,8 @@ async function job(): Promise<string> {
   const isKnown = (second: number): boolean => second < 300 || second >= 400;
   const seconds = Array.from({ length: SECONDS }, (_, i) => i).filter(isKnown);
   const folder = path.join(temporary(), 'tacho-18');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const described = jobOf({ nodes: ['c1'], start: START, end: START + SECONDS * 1e6, interval_seconds: 1 });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(described));
   const cards = seconds.flatMap((i) =>
@@ -33,9 +33,9 @@ async function job(): Promise<string> {
     MemTotal_bytes: 16 * GiB,
     MemAvailable_bytes: 16 * GiB - i * 1e6,
   }));
-  await appendRows(place, gpuTable, cards);
-  await appendRows(place, meminfoTable, memory);
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, meminfoTable])));
+  await appendRows(nodePath, gpuTable, cards);
+  await appendRows(nodePath, meminfoTable, memory);
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, meminfoTable])));
   return folder;
 }
 
@@ -65,8 +65,8 @@ test('the report has curves with gaps where nothing was sampled, the same of a s
 
 test('a process that does nothing used nothing, which is no gap', async () => {
   const folder = path.join(temporary(), 'tacho-19');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const described = jobOf({ nodes: ['c1'], start: START, end: START + 40e6, interval_seconds: 1 });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(described));
   // busy for 10 s, then silent until it ends: rows are written when something changed
@@ -78,8 +78,8 @@ test('a process that does nothing used nothing, which is no gap', async () => {
     system_ms: 0,
     rss_bytes: 1e6,
   }));
-  await appendRows(place, processTable, rows);
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [processTable])));
+  await appendRows(nodePath, processTable, rows);
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf('c1', [processTable])));
   const [cpu, memory] = report(gather(openRecording(folder))).curves!.lines;
   assert.deepEqual([cpu!.what, cpu!.scope], ['CPU', 'job']);
   assert.ok(
@@ -98,17 +98,17 @@ test('a process that does nothing used nothing, which is no gap', async () => {
 
 test('of half a minute, in which shared memory was read once, the memory of the card is a curve', async () => {
   const folder = path.join(temporary(), 'tacho-21');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const described = jobOf({ nodes: ['c1'], start: START, end: START + 30e6, interval_seconds: 1 });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(described));
   const at = (second: number) => ({ time: START + second * 1e6 });
-  await appendRows(place, processMemoryTable, [{ ...at(29), pss_bytes: 45e6 }]);
+  await appendRows(nodePath, processMemoryTable, [{ ...at(29), pss_bytes: 45e6 }]);
   const process = { pid: '7', start: String(START) };
   const rows = [0, 10, 20, 29].map((second) => ({ ...at(second), ...process, rss_bytes: 40e6 + second * 1e5 }));
-  await appendRows(place, processTable, rows);
+  await appendRows(nodePath, processTable, rows);
   const agent = agentOf('c1', [processMemoryTable, processTable], { end: START + 30e6 });
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agent));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agent));
   const memory = report(gather(openRecording(folder))).curves!.lines.find(({ what }) => what === 'memory')!;
   assert.equal(memory.from, 'process.rss_bytes');
   assert.ok(

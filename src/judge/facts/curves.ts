@@ -119,8 +119,8 @@ type Curve = Pick<NodeCurve, 'from' | 'step' | 'values'>;
 
 function curveOf(node: NodeMaterial, { columns, from: whole, factor }: CurveSource): Curve | undefined {
   const read = ({ table, name }: TableColumn): TableCurve | undefined => node.tables.get(table)?.curves?.[name];
-  const parts = columns.flatMap((column) => read(column) ?? []);
-  const [first] = parts;
+  const curves = columns.flatMap((column) => read(column) ?? []);
+  const [first] = curves;
   const all = whole && read(whole);
   // columns of one table have the same steps
   if (first === undefined || (whole !== undefined && all === undefined)) return undefined;
@@ -128,7 +128,7 @@ function curveOf(node: NodeMaterial, { columns, from: whole, factor }: CurveSour
   let isSome = false;
   for (let i = 0; i < values.length; i++) {
     let sum = 0;
-    for (const part of parts) sum += part.values[i] ?? Number.NaN;
+    for (const part of curves) sum += part.values[i] ?? Number.NaN;
     if (all !== undefined) sum = (all.values[i] ?? Number.NaN) - sum;
     values[i] = sum * factor;
     isSome ||= !Number.isNaN(sum);

@@ -56,20 +56,20 @@ test('a meter of the whole node includes everything else', () => {
 });
 
 test('else the parts, each once, and the GPUs', () => {
-  const parts = node(
+  const meteredNode = node(
     { domain: 'package-0', meter: 'rapl', energy_mj: 1e6 },
     { domain: 'package-1', meter: 'rapl', energy_mj: 1e6 },
     { domain: 'core-0', meter: 'rapl', within: 'package-0', energy_mj: 9e5 },
     { domain: 'dram-0', meter: 'rapl', energy_mj: 2e5 },
     { domain: 'nvme', meter: 'hwmon', watts: 5 },
   );
-  assert.deepEqual(energyOf(parts, [gpu(3000, 'counter')]), {
+  assert.deepEqual(energyOf(meteredNode, [gpu(3000, 'counter')]), {
     joules: 5200,
     source: 'counter',
     covers: ['CPUs', 'memory', 'GPUs'],
     seconds: 10,
   });
-  assert.equal(energyOf(parts, [gpu(3000, 'integrated power')])?.source, 'both');
+  assert.equal(energyOf(meteredNode, [gpu(3000, 'integrated power')])?.source, 'both');
 });
 
 test('power that was sampled is said to be so, and nothing is not zero', () => {

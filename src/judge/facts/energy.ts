@@ -23,22 +23,22 @@ interface Metered {
 /** The node's energy: its own meter if there is one, else those of CPUs and memory and the GPUs together. */
 export function energyOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport[]): Energy | undefined {
   const meters = metersOf(material, node);
-  const parts = meters.flatMap(({ covers, isCounted, curve }): Metered[] => {
+  const metered = meters.flatMap(({ covers, isCounted, curve }): Metered[] => {
     const used = usedIn(material, curve);
     return used === undefined ? [] : [{ covers, isCounted, joules: used.amount, seconds: used.seconds }];
   });
   for (const { node: name, energy_joules: joules, energy_source, recorded_seconds: seconds } of gpus)
     if (meters[0]?.covers !== 'node' && name === node.node && joules !== undefined)
-      parts.push({ covers: 'GPUs', isCounted: energy_source === 'counter', joules, seconds });
-  if (parts.length === 0) return undefined;
-  const joules = parts.reduce((sum, part) => sum + part.joules, 0);
+      metered.push({ covers: 'GPUs', isCounted: energy_source === 'counter', joules, seconds });
+  if (metered.length === 0) return undefined;
+  const joules = metered.reduce((sum, meter) => sum + meter.joules, 0);
   // without any energy each counts the same
-  const share = (part: Metered): number => (joules > 0 ? part.joules / joules : 1 / parts.length);
-  const counted = parts.filter(({ isCounted }) => isCounted).length;
+  const share = (meter: Metered): number => (joules > 0 ? meter.joules / joules : 1 / metered.length);
+  const counted = metered.filter(({ isCounted }) => isCounted).length;
   return {
     joules,
-    source: counted === parts.length ? 'counter' : counted === 0 ? 'integrated power' : 'both',
-    covers: [...new Set(parts.map(({ covers }) => covers))],
-    seconds: parts.reduce((sum, part) => sum + part.seconds * share(part), 0),
+    source: counted === metered.length ? 'counter' : counted === 0 ? 'integrated power' : 'both',
+    covers: [...new Set(metered.map(({ covers }) => covers))],
+    seconds: metered.reduce((sum, meter) => sum + meter.seconds * share(meter), 0),
   };
 }

@@ -202,10 +202,10 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   };
   const used = new Map(chosen.map((node) => [node.name, usedTables(node, until.to)]));
   if (options.phases === true) {
-    const parts = phasePartsOf(material).map(({ intervals }) => ({ intervals }));
+    const phaseTimes = phasePartsOf(material).map(({ intervals }) => ({ intervals }));
     // what came after the end is in no curve, but may be in a phase
     const atHand = until.to === undefined ? used : undefined;
-    material.phaseTables = measured(chosen, parts, PHASE_TABLES, reportDamage, new Map(), atHand);
+    material.phaseTables = measured(chosen, phaseTimes, PHASE_TABLES, reportDamage, new Map(), atHand);
   }
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
   if (hasParts) whole.samples = samplesOf(chosen, used, reportDamage);
@@ -245,8 +245,10 @@ const MANY_PARTS = 64;
 /** The same; a large recording that is not sealed is read by two threads. */
 export async function gatherQuickly(recording: Recording, options: GatherOptions = {}): Promise<Material> {
   const { nodes } = recording;
-  const parts = nodes.flatMap(({ tables }) => [...tables.values()].map(({ parts }) => Math.max(0, parts.length - 1)));
-  if (nodes.length === 1 || parts.reduce((a, b) => a + b, 0) < MANY_PARTS) return gather(recording, options);
+  const fileCounts = nodes.flatMap(({ tables }) =>
+    [...tables.values()].map(({ parts }) => Math.max(0, parts.length - 1)),
+  );
+  if (nodes.length === 1 || fileCounts.reduce((a, b) => a + b, 0) < MANY_PARTS) return gather(recording, options);
   const { until, columns } = wholeJob(recording, options);
   const items = nodes.map((node): Asked => [node, [until], columns, SPREAD]);
   const inAll: NodeSummary[] = [];
@@ -260,14 +262,14 @@ type Tell = (node: NodeRecording, damage: TableDamage) => void;
 /** What the samples of some tables of some nodes showed in parts of the job, by part. */
 function measured(
   nodes: readonly NodeRecording[],
-  parts: readonly SampledTimes[],
+  sampledTimes: readonly SampledTimes[],
   tables: readonly string[] | WantedColumns,
   reportDamage: Tell,
   spread = SPREAD,
   atHand?: ReadonlyMap<string, UsedTable>,
 ): NodeMaterial[][] {
-  const byNode = nodes.map((node) => summariseParts(node, parts, tables, spread, atHand?.get(node.name)));
-  return parts.map((_, i) =>
+  const byNode = nodes.map((node) => summariseParts(node, sampledTimes, tables, spread, atHand?.get(node.name)));
+  return sampledTimes.map((_, i) =>
     nodesOfSummaries(
       byNode.map((summaries) => summaries[i]!),
       reportDamage,

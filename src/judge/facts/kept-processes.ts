@@ -62,9 +62,9 @@ function inShort<T>(values: readonly T[]): Packed<T> {
 }
 
 function dictionary(texts: readonly string[]): KeptFile['texts'][string] {
-  const places = new Map<string, number>();
-  for (const text of texts) if (!places.has(text)) places.set(text, places.size);
-  return { values: [...places.keys()], places: inShort(texts.map((text) => places.get(text)!)) };
+  const codeOfText = new Map<string, number>();
+  for (const text of texts) if (!codeOfText.has(text)) codeOfText.set(text, codeOfText.size);
+  return { values: [...codeOfText.keys()], places: inShort(texts.map((text) => codeOfText.get(text)!)) };
 }
 
 /** What was kept, as long as it is what the files and records of the recording still say. */
@@ -87,13 +87,13 @@ function columnsOf({ length, numbers, texts, metrics }: KeptFile, { job, path, t
   columns.length = length;
   for (const name of NUMBERS) columns[name] = unpacked(numbers[name]!, length);
   for (const name of TEXTS) {
-    const { values, places } = texts[name]!;
-    const text = (place: unknown): string => {
-      const found = values[place as number];
+    const { values, places: codes } = texts[name]!;
+    const text = (code: unknown): string => {
+      const found = values[code as number];
       if (typeof found !== 'string') throw new TypeError(`${name} is damaged`);
       return found;
     };
-    columns[name] = Array.isArray(places) ? places.map(text) : new Array<string>(length).fill(text(places));
+    columns[name] = Array.isArray(codes) ? codes.map(text) : new Array<string>(length).fill(text(codes));
     if (columns[name].length !== length) throw new RangeError(`${name} is damaged`);
   }
   for (const [name, values] of Object.entries(metrics)) columns.metrics.set(name, unpacked(values, length));

@@ -45,17 +45,17 @@ export function ranInSpan(material: Material): number | undefined {
   if (material.range === undefined) return undefined;
   return sum(
     material.nodes.map((node) => {
-      const part = partProcessesOf(material, node);
+      const partProcesses = partProcessesOf(material, node);
       const sampled = node.tables.get(processTable.name)?.series_total;
-      if (sampled === undefined && part.lived === 0) return undefined;
-      const beside = processSeries(node).length - sampledInPart(node, part).length;
-      return (sampled ?? 0) - beside + part.byRecord.size + sampledLater(material, node, part).length;
+      if (sampled === undefined && partProcesses.lived === 0) return undefined;
+      const beside = processSeries(node).length - sampledInPart(node, partProcesses).length;
+      return (sampled ?? 0) - beside + partProcesses.byRecord.size + sampledLater(material, node, partProcesses).length;
     }),
   );
 }
 
 /** What began in a part, and was sampled only after it. */
-function sampledLater(material: Material, node: NodeMaterial, part: PartProcesses): ProcessReport[] {
+function sampledLater(material: Material, node: NodeMaterial, partProcesses: PartProcesses): ProcessReport[] {
   const sampled = wholeOf(material).samples?.get(node.node)?.processes ?? [];
   const { series = [], series_total: total = 0 } = tableOf(node, processTable) ?? {};
   // the table of so many leaves small ones out that were sampled in the part
@@ -63,10 +63,10 @@ function sampledLater(material: Material, node: NodeMaterial, part: PartProcesse
   const here = new Set(series.map(({ keys }) => sampleKey(keys.pid, keys.start)));
   return sampled.flatMap(({ pid, start, command, user, times }): ProcessReport[] => {
     const key = sampleKey(pid, start);
-    const used = part.bySample.get(key);
+    const used = partProcesses.bySample.get(key);
     const began = Number(start) * 1000;
-    const span = part.spans.find(([from, to]) => began <= to && times[0]! > to && began > from - KERNEL_CLOCK);
-    if (used === undefined || here.has(key) || part.notSampled.has(key) || span === undefined) return [];
+    const span = partProcesses.spans.find(([from, to]) => began <= to && times[0]! > to && began > from - KERNEL_CLOCK);
+    if (used === undefined || here.has(key) || partProcesses.notSampled.has(key) || span === undefined) return [];
     const seconds = (span[1] - Math.max(began, span[0])) / 1e6;
     const cpus_busy = busyCpus(used, seconds);
     return [{ node: node.node, pid, seconds, cpu_seconds: used, ...stated({ command, user, cpus_busy }) }];
@@ -76,19 +76,19 @@ function sampledLater(material: Material, node: NodeMaterial, part: PartProcesse
 /** Of a part: what those used in it that lived in it, by their records where samples do not tell. */
 function timedOf(material: Material, node: NodeMaterial): ProcessReport[] {
   const { processes: set } = wholeOf(material);
-  const part = partProcessesOf(material, node);
-  const rows = [...part.byRecord.keys()];
-  const inside = sampledInPart(node, part).map((series): ProcessReport => {
+  const partProcesses = partProcessesOf(material, node);
+  const rows = [...partProcesses.byRecord.keys()];
+  const inside = sampledInPart(node, partProcesses).map((series): ProcessReport => {
     const { pid, start } = series.keys;
-    return processOf(material, node, series, part.bySample.get(sampleKey(pid, start)));
+    return processOf(material, node, series, partProcesses.bySample.get(sampleKey(pid, start)));
   });
   const isMixed = rows.length > 0 || material.range?.step !== undefined;
-  const sampled = [...inside, ...sampledLater(material, node, part)].map(
+  const sampled = [...inside, ...sampledLater(material, node, partProcesses)].map(
     (one): ProcessReport => (isMixed ? { ...one, source: 'sample' } : one),
   );
   if (set === undefined || rows.length === 0) return sampled;
   const all = processSeries(node).map((series) => processOf(material, node, series));
-  return [...recordedOf(material, set, all, rows, part), ...sampled];
+  return [...recordedOf(material, set, all, rows, partProcesses), ...sampled];
 }
 
 /** Of the whole job. */
@@ -113,7 +113,7 @@ function recordedOf(
   set: ProcessSet,
   sampled: readonly ProcessReport[],
   rows: readonly number[] = Array.from({ length: set.length }, (_, i) => i),
-  part?: PartProcesses,
+  partProcesses?: PartProcesses,
 ): ProcessReport[] {
   const growing = new Map(
     sampled.filter((p) => p.rss_growth !== undefined).map((p) => [`${p.node} ${p.pid}`, p.rss_growth!]),
@@ -123,13 +123,15 @@ function recordedOf(
     rows.toSorted((a, b) => (of(b) || -1) - (of(a) || -1) || a - b).slice(0, MOST);
   // a program that leaks is told even if others have more
   const leaking = rows.filter((i) => growing.has(`${set.node[i]} ${set.pid[i]}`) && set.ended[i] !== 'exec');
-  const used = (i: number): number => part?.byRecord.get(i) ?? set.cpu_time[i]!;
+  const used = (i: number): number => partProcesses?.byRecord.get(i) ?? set.cpu_time[i]!;
   const kept = new Set([...first(used), ...first((i) => memory?.[i] ?? -1), ...leaking]);
   const agents = new Map(material.nodes.map((node) => [node.node, node.agent]));
   const began = (node: string): number => recordingBegan(agents.get(node), material.job);
   return [...kept].map((i) => {
     const found = recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!));
-    return part === undefined ? found : cut(set, i, found, part.byRecord.get(i)!, part.spans);
+    return partProcesses === undefined
+      ? found
+      : cut(set, i, found, partProcesses.byRecord.get(i)!, partProcesses.spans);
   });
 }
 

@@ -114,8 +114,8 @@ const recorded = (set: ProcessSet, i: number, cpu: number | undefined): Run => (
 
 function* sampled(material: Material): Generator<Run> {
   for (const node of material.nodes) {
-    const part = material.range === undefined ? undefined : partProcessesOf(material, node);
-    for (const series of part === undefined ? processSeries(node) : sampledInPart(node, part)) {
+    const partProcesses = material.range === undefined ? undefined : partProcessesOf(material, node);
+    for (const series of partProcesses === undefined ? processSeries(node) : sampledInPart(node, partProcesses)) {
       const { pid = '', start } = series.keys;
       const command = series.texts.command || series.texts.name || '';
       yield {
@@ -123,7 +123,10 @@ function* sampled(material: Material): Generator<Run> {
         node: node.node,
         pid,
         command,
-        cpu: part === undefined ? processCpuSeconds(material, node, series) : part.bySample.get(sampleKey(pid, start)),
+        cpu:
+          partProcesses === undefined
+            ? processCpuSeconds(material, node, series)
+            : partProcesses.bySample.get(sampleKey(pid, start)),
         rss: processPeak(material, node, series),
         threads: ifFinite(series.columns.threads?.max),
         failed: false,

@@ -7,10 +7,10 @@ import { qualityOf } from './quality.ts';
 import { unmeasuredOf } from './unmeasured.ts';
 
 test('what a full spool had to give up is lost, and said by table', () => {
-  const span = (table: string, part: number, rows: number) => ({
+  const span = (table: string, filePart: number, rows: number) => ({
     table,
-    from: { part, bytes: 0 },
-    to: { part: part + 1, bytes: 0 },
+    from: { part: filePart, bytes: 0 },
+    to: { part: filePart + 1, bytes: 0 },
     rows,
   });
   const agent = {

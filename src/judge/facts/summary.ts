@@ -161,6 +161,7 @@ function setEnergy(set: Set, nodes: readonly NodeReport[], wall: number): void {
   const sources = new Set(measured.map((n) => n.energy_source!));
   set('energy_source', sources.size === 1 ? [...sources][0] : 'both');
   set('energy_covers', [...new Set(measured.flatMap((n) => n.energy_covers ?? []))]);
-  const part = ({ energy_seconds: seconds }: NodeReport): number => (wall > 0 ? Math.min(1, seconds! / wall) : 1);
-  set('energy_coverage', measured.reduce((parts, n) => parts + part(n), 0) / nodes.length);
+  const energyShare = ({ energy_seconds: seconds }: NodeReport): number =>
+    wall > 0 ? Math.min(1, seconds! / wall) : 1;
+  set('energy_coverage', measured.reduce((shares, n) => shares + energyShare(n), 0) / nodes.length);
 }

@@ -136,8 +136,8 @@ test('a difference of one in a hundred is not outside, however alike the referen
   const model = await createModel('alike', [job('1', 500, 1e8), job('2', 501, 1.0001e8), job('3', 502, 1.0002e8)], {
     now: 5,
   });
-  const part = causeOf('9', await jobFeatures(job('9', 501, 1.01e8)), model).whole;
-  const cpu = part.features.find(({ feature }) => feature === 'cpu_time')!;
+  const partCause = causeOf('9', await jobFeatures(job('9', 501, 1.01e8)), model).whole;
+  const cpu = partCause.features.find(({ feature }) => feature === 'cpu_time')!;
   assert.deepEqual([cpu.ratio > 7, cpu.outside], [true, false]);
   const far = causeOf('9', await jobFeatures(job('9', 501, 1.5e8)), model).whole.features[0]!;
   assert.deepEqual([far.feature, far.outside], ['cpu_time', true]);

@@ -118,8 +118,8 @@ export async function readable(
   }
 }
 
-export function existsAlready(name: string, place: string): Fault {
-  return new Fault(`there is a model "${name}" already in ${place}`, {
+export function existsAlready(name: string, storeName: string): Fault {
+  return new Fault(`there is a model "${name}" already in ${storeName}`, {
     hint: `take another name, or remove it first: tacho model delete ${name}`,
   });
 }

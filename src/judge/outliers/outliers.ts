@@ -185,8 +185,8 @@ async function ofJobs(
       jobOnly: of === 'jobs',
       ...stated({ tags: options.tags, only: options.features === 'all' ? undefined : options.features }),
     });
-    const parts = of === 'jobs' ? [['', found.job] as const] : found.operations;
-    for (const [name, features] of parts) {
+    const featuresByOperation = of === 'jobs' ? [['', found.job] as const] : found.operations;
+    for (const [name, features] of featuresByOperation) {
       const rows = groups.get(name);
       const row = { job: one.job, features };
       if (rows === undefined) groups.set(name, [row]);
@@ -215,12 +215,12 @@ async function ofJobs(
 }
 
 async function ofProcesses(jobs: readonly MeasuredJob[], options: OutlierOptions): Promise<Group[]> {
-  const parts: ProcessColumns[] = [];
+  const columnsOfJobs: ProcessColumns[] = [];
   for (const one of jobs) {
-    parts.push(await one.processes());
+    columnsOfJobs.push(await one.processes());
     options.progress?.();
   }
-  const processes = joinColumns(parts);
+  const processes = joinColumns(columnsOfJobs);
   const table = processFeatures(processes);
   return byProgram(
     table,
@@ -284,13 +284,13 @@ async function byProgram(
 }
 
 /** By feature, the difference that matters. */
-function floorsOf(table: FeatureTable, names: readonly string[], part: number): Map<string, number> {
+function floorsOf(table: FeatureTable, names: readonly string[], portion: number): Map<string, number> {
   const floors = new Map<string, number>();
   for (const name of names) {
     const values = table.features.get(name);
     if (values === undefined) continue;
     const whole = isLevel(name) ? OF_HIGHEST * (largest(values) ?? 0) : (sum(values) ?? 0);
-    floors.set(name, part * whole);
+    floors.set(name, portion * whole);
   }
   return floors;
 }

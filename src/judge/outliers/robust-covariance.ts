@@ -83,12 +83,12 @@ function search(matrix: Matrix, h: number): Cloud | undefined {
 
   // tried on parts first, followed up on all parts together, and only the best on everything
   const drawn = drawing(n, next)(Math.min(n, PART * PARTS));
-  const parts = Math.min(PARTS, Math.floor(drawn.length / PART));
+  const groupCount = Math.min(PARTS, Math.floor(drawn.length / PART));
   const found: Cloud[] = [];
-  for (let i = 0; i < parts; i++) {
-    const size = Math.floor(drawn.length / parts);
-    const part = takeRows(matrix, drawn.subarray(i * size, (i + 1) * size));
-    found.push(...explore(part, Math.ceil((h / n) * size), ATTEMPTS_OF_PART, next, KEPT_OF_PART));
+  for (let i = 0; i < groupCount; i++) {
+    const size = Math.floor(drawn.length / groupCount);
+    const groupRows = takeRows(matrix, drawn.subarray(i * size, (i + 1) * size));
+    found.push(...explore(groupRows, Math.ceil((h / n) * size), ATTEMPTS_OF_PART, next, KEPT_OF_PART));
   }
   const together = takeRows(matrix, drawn);
   const followed = best(

@@ -161,7 +161,7 @@ async function voteTogether(
     if (usual.rows < method.needs) use.left_out = tooFew(method.needs, usual.rows);
     if (use.left_out !== undefined || candidates.length === 0) continue;
     chosen ??= chooseTogether(table, usual, spreads, candidates);
-    const { order, learnFrom, rows, places, judged } = chosen;
+    const { order, learnFrom, rows, places: rowIndexes, judged } = chosen;
     const many = Math.min(method.mostFeatures, Math.floor(rows / method.rowsPerFeature), order.length);
     if (rows < method.needs && rows > 0) use.left_out = `${tooFew(method.needs, rows)} with the same features`;
     else if (many < 2) use.left_out = 'fewer than two features vary by themselves';
@@ -177,7 +177,7 @@ async function voteTogether(
     use.features = features;
     const given = fitted.scores(judged(features));
     const scores = new Float64Array(candidates.length).fill(Number.NaN);
-    for (let i = 0; i < places.length; i++) scores[places[i]!] = given[i]!;
+    for (let i = 0; i < rowIndexes.length; i++) scores[rowIndexes[i]!] = given[i]!;
     found.groups.push({ method: method.name, threshold, scores });
   }
   if (found.groups.length > 0) found.incomplete = chosen!.incomplete();
@@ -199,13 +199,13 @@ function chooseTogether(
   const lacks = (row: number): string[] => order.filter((name) => !Number.isFinite(table.features.get(name)![row]));
   const standard = (from: FeatureTable, which: Uint32Array, names: readonly string[]): Matrix =>
     standardised(takeFeatures(from, which, names), names, spreads);
-  const places = allRows(candidates.length).filter((at) => complete[candidates[at]!] === 1);
-  const which = places.map((at) => candidates[at]!);
+  const rowIndexes = allRows(candidates.length).filter((at) => complete[candidates[at]!] === 1);
+  const which = rowIndexes.map((at) => candidates[at]!);
   return {
     order,
     rows: rows.length,
     /** Which of the candidates can be judged. */
-    places,
+    places: rowIndexes,
     incomplete: () =>
       [...allRows(table.rows)].filter((row) => complete[row] === 0).map((row) => ({ row, lacks: lacks(row) })),
     learnFrom: oncePerSize((names) => inOrder(standard(usual, rows, names))),

@@ -69,8 +69,8 @@ export default rule({
         if (mean < full * share * rate) continue;
         const [over] = facts.series(column, { node, keys: { interface: keys.interface! }, points: STEPS });
         const steps = over?.mean ?? new Float64Array();
-        const part = steps.filter((value) => value >= full * rate).length / Math.max(1, steps.length);
-        if (part >= share) links.push({ node, link: keys.interface!, way, share: part, mean, rate });
+        const busyShare = steps.filter((value) => value >= full * rate).length / Math.max(1, steps.length);
+        if (busyShare >= share) links.push({ node, link: keys.interface!, way, share: busyShare, mean, rate });
       }
     }
     return links.length === 0 ? [] : [links];

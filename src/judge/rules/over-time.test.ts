@@ -20,16 +20,16 @@ const EVERY = 10;
 
 async function recorded(table: Table, row: (t: number) => Omit<Row, 'time'>): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, 'node=c1');
+  const nodePath = path.join(folder, 'node=c1');
   const end = START + SECONDS * 1e6;
   const times = Array.from({ length: SECONDS / EVERY + 1 }, (_, i) => i * EVERY);
   await appendRows(
-    place,
+    nodePath,
     table,
     times.map((t) => ({ time: START + t * 1e6, ...row(t) })),
   );
   const agentTimes = { interval_seconds: EVERY, end, first_sample: START, last_sample: end, ticks: times.length };
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [table], agentTimes)));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf('c1', [table], agentTimes)));
   const job = jobOf({ nodes: ['c1'], end, interval_seconds: EVERY, asked: { gpus: table === gpuTable ? 1 : 0 } });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
   return folder;

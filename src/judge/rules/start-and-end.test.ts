@@ -19,16 +19,16 @@ async function recorded(
 ): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
   for (const node of nodes) {
-    const place = path.join(folder, `node=${node}`);
+    const nodePath = path.join(folder, `node=${node}`);
     let used = 0;
     const rows = Array.from({ length: SECONDS + 1 }, (_, t) => {
       const row = { time: START + t * 1e6, cgroup: '.', usage_us: Math.round(used) };
       used += busy(t) * 1e6;
       return row;
     }).filter((_, t) => isSampled(t));
-    await appendRows(place, cgroupTable, rows);
+    await appendRows(nodePath, cgroupTable, rows);
     const scope = { members: 'cgroup', cgroup: '/job_17' } as const;
-    fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf(node, [cgroupTable], { scope })));
+    fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf(node, [cgroupTable], { scope })));
   }
   const end = START + SECONDS * 1e6;
   const job = jobOf({

@@ -15,19 +15,19 @@ import type { Report } from '../report-schema.ts';
 /** A job of 25 s whose agent samples from one second of it to another, one CPU busy all that time. */
 async function recorded(from: number, to: number, more: Partial<AgentRecord> = {}, wall = 25): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ end: START + wall * 1e6 })));
   const seconds = Array.from({ length: to - from + 1 }, (_, i) => from + i);
   const rows = (row: (second: number) => Omit<Row, 'time'>): Row[] =>
     seconds.map((second) => ({ time: START + second * 1e6, ...row(second) }) as Row);
   await appendRows(
-    place,
+    nodePath,
     cgroupTable,
     rows((t) => ({ cgroup: '.', usage_us: t * 1e6, memory_current_bytes: 1e6 * t })),
   );
   await appendRows(
-    place,
+    nodePath,
     loadavg.table,
     rows((t) => ({ load1: t })),
   );
@@ -41,7 +41,7 @@ async function recorded(from: number, to: number, more: Partial<AgentRecord> = {
     ticks: seconds.length,
     ...more,
   });
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(record));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(record));
   return folder;
 }
 
@@ -79,12 +79,12 @@ test('a job whose agent came after its end is recorded to 0 %', async () => {
 
 test('of a node that no agent was running on the card says so', async () => {
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ state: 'failed', exit_code: 3 })));
   const why = 'no agent was running on this node while the job ran';
   const record = agentOf('c1', [], { service: true, ticks: 0, end_reason: why });
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(record));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(record));
   const { nodes, quality, summary, job } = reportOf(folder);
   assert.deepEqual([nodes[0]!.status, nodes[0]!.reason], ['never recorded', why]);
   assert.deepEqual([quality.grade, quality.ticks, job.exit_code], ['D', 0, 3]);

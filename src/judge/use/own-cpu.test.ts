@@ -61,8 +61,10 @@ test('of a part of a job, what commands of Tachoâ€™s used in it is not the jobâ€
     const on = (lifetime: ReturnType<typeof span>, cpus: number) =>
       node('c1', agent('c1', span(100)), [cgroup(lifetime, cpus, 2 ** 30)]);
     const whole = material(job(100, { own_use }), [on(span(100), 0.1303)], { samples });
-    const part = on(span(40, 1, second(10)), 0.1);
-    return Number(report(material(job(100, { own_use }), [part], { range, whole })).summary.cpu_seconds!.toFixed(6));
+    const nodeMaterial = on(span(40, 1, second(10)), 0.1);
+    return Number(
+      report(material(job(100, { own_use }), [nodeMaterial], { range, whole })).summary.cpu_seconds!.toFixed(6),
+    );
   };
   assert.equal(used(spans), 4);
   // of those that noted no times it is known that they ran, and not when

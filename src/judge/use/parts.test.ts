@@ -21,8 +21,8 @@ const LAST = 120;
 /** Two minutes, sampled every 10 s from the 20th second on: one CPU of four busy until 30 s, then three; 100 W and 1 MB/s. */
 async function recorded(own: 'cgroup' | 'processes' = 'cgroup', without: readonly number[] = []): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const job = jobOf({ interval_seconds: EVERY, end: START + 130e6, asked: { cpus: 4 } });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
   const used = (t: number): number => (t <= 30 ? t : 30 + (t - 30) * 3);
@@ -37,14 +37,14 @@ async function recorded(own: 'cgroup' | 'processes' = 'cgroup', without: readonl
           table: processTable,
           row: (t: number) => ({ pid: '7', start: String(START / 1000), state: 'R', user_ms: used(t) * 1000 }),
         };
-  await appendRows(place, worked.table, rows(worked.row));
+  await appendRows(nodePath, worked.table, rows(worked.row));
   await appendRows(
-    place,
+    nodePath,
     power.table,
     rows((t) => ({ domain: 'node', meter: 'pm_counters', energy_mj: t * 100_000 })),
   );
   await appendRows(
-    place,
+    nodePath,
     network.table,
     rows((t) => ({ interface: 'eth0', class: 'ethernet', received_bytes: t * 1e6, sent_bytes: 0 })),
   );
@@ -53,11 +53,11 @@ async function recorded(own: 'cgroup' | 'processes' = 'cgroup', without: readonl
   const times = { interval_seconds: EVERY, start: START + FIRST * 1e6, end: START + LAST * 1e6 };
   const agentTimes = { first_sample: times.start, last_sample: times.end, ticks: 11 };
   fs.writeFileSync(
-    path.join(place, 'agent.json'),
+    path.join(nodePath, 'agent.json'),
     JSON.stringify(agentOf('c1', tables, { scope, ...times, ...agentTimes })),
   );
   const mark = (second: number, action: string, name: string): Row => ({ time: START + second * 1e6, action, name });
-  await appendRows(place, marker.table, [
+  await appendRows(nodePath, marker.table, [
     mark(5, 'begin', 'load'),
     mark(20, 'end', 'load'),
     mark(43, 'begin', 'solve'),
@@ -77,7 +77,7 @@ function figuresOf({ summary, flows }: Report): (number | undefined)[] {
 
 test('what a part used is counted from its beginning to its end, though samples lie beside these', async () => {
   const recording = openRecording(await recorded());
-  const of = (part: GatherOptions): (number | undefined)[] => figuresOf(report(gather(recording, part)));
+  const of = (selection: GatherOptions): (number | undefined)[] => figuresOf(report(gather(recording, selection)));
   assert.deepEqual(of({ marker: 'solve' }), [75, 0.75, 2500, 25e6]);
   // no sample is in it
   assert.deepEqual(of({ marker: 'short' }), [9, 0.75, 300, 3e6]);
@@ -114,7 +114,7 @@ test('a gap in the recording is not taken for a steady time', async () => {
 
 test('what processes used is cut at the edges of a part, too', async () => {
   const recording = openRecording(await recorded('processes'));
-  const of = (part: GatherOptions) => report(gather(recording, part)).summary;
+  const of = (selection: GatherOptions) => report(gather(recording, selection)).summary;
   assert.equal(of({ marker: 'solve' }).cpu_seconds, 75);
   assert.equal(of({ marker: 'short' }).cpu_seconds, 9);
   assert.equal(of({ marker: 'solve' }).cpu_source, 'processes');
@@ -143,7 +143,7 @@ test('a process that began in a part and was sampled only after it is among the 
   const late = { pid: '9', start: String(START / 1000 + 55_000), name: 'late', user: 'ada', state: 'R' };
   const rows = [60, 70].map((t) => ({ time: START + t * 1e6, ...late, user_ms: (t - 55) * 500 }));
   await appendRows(path.join(folder, 'node=c1'), processTable, rows);
-  const part = (from: number, to: number) => {
+  const reportedBetween = (from: number, to: number) => {
     const { processes, summary } = report(
       gather(openRecording(folder), { from: START + from * 1e6, to: START + to * 1e6 }),
     );
@@ -152,7 +152,7 @@ test('a process that began in a part and was sampled only after it is among the 
     assert.ok(near(all, summary.cpu_seconds!), `${all} of ${summary.cpu_seconds}`);
     return [found?.command, found?.user, found?.seconds, found?.cpu_seconds, summary.processes];
   };
-  assert.deepEqual(part(50.5, 57), ['late', 'ada', 2, 1, 2]);
-  assert.deepEqual(part(40.5, 54), [undefined, undefined, undefined, undefined, 1]);
-  assert.deepEqual(part(50.5, 62).slice(0, 1), ['late']);
+  assert.deepEqual(reportedBetween(50.5, 57), ['late', 'ada', 2, 1, 2]);
+  assert.deepEqual(reportedBetween(40.5, 54), [undefined, undefined, undefined, undefined, 1]);
+  assert.deepEqual(reportedBetween(50.5, 62).slice(0, 1), ['late']);
 });

@@ -87,8 +87,8 @@ async function older(last: number, state: string, recorded: boolean, used = 1000
 }
 
 test('a process older than its recording that was seen once used nobody knows what, not nothing', async () => {
-  const processFigures = (folder: string, part = {}) => {
-    const { processes, summary } = report(gather(openRecording(folder), part));
+  const processFigures = (folder: string, selection = {}) => {
+    const { processes, summary } = report(gather(openRecording(folder), selection));
     const { cpu_seconds, cpus_busy, read_bytes } = processes.find(({ pid }) => pid === '50')!;
     return [cpu_seconds, cpus_busy, read_bytes, summary.cpu_seconds, summary.cpu_source];
   };

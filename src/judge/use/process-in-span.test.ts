@@ -15,7 +15,7 @@ interface Sampled {
 }
 
 /** Seconds 10 to 50 of a job of 100, of whose processes these are recorded, and sampled to have used so much. */
-function part(
+function partUse(
   processRows: readonly Told[],
   sampled: Record<number, Sampled>,
   to = 50,
@@ -57,7 +57,7 @@ test('of a part, processes that began and ended in it are told from their record
     [50.5, 20.2],
   ];
   const sampled = { 2: { start: 11, used: 1400 }, 4: { start: 20, used: 20_000, seen: samples } };
-  assert.deepEqual(part([inside, unseen, killed, longer], sampled), [
+  assert.deepEqual(partUse([inside, unseen, killed, longer], sampled), [
     [4, 20, 'sample'],
     [2, 2, 'record'],
     [3, 0.4, 'record'],
@@ -66,14 +66,14 @@ test('of a part, processes that began and ended in it are told from their record
     4,
   ]);
   // the last process of a job may end a moment after it
-  assert.deepEqual(part([{ ...longer, to: 100.004 }], { 4: sampled[4] }, 100), [[4, 30, 'record'], 30, 1]);
+  assert.deepEqual(partUse([{ ...longer, to: 100.004 }], { 4: sampled[4] }, 100), [[4, 30, 'record'], 30, 1]);
 });
 
 test('a program that another became is in the part if it began and ended there, whenever that one began', () => {
   const before = { pid: 7, from: 5, to: 12, cpu: 1, ended: 'exec' };
   const after = { pid: 7, from: 12, birth: 5, to: 20, cpu: 6 };
   // of the first nobody knows when in its life it used its second: two sevenths of it are in the part
-  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000 } }), [
+  assert.deepEqual(partUse([before, after], { 7: { start: 5, used: 5000 } }), [
     [7, 6, 'record'],
     [7, 2 / 7, 'record'],
     6 + 2 / 7,
@@ -84,7 +84,7 @@ test('a program that another became is in the part if it began and ended there, 
     [10, 0.9],
     [11, 1],
   ];
-  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000, seen: samples } }), [
+  assert.deepEqual(partUse([before, after], { 7: { start: 5, used: 5000, seen: samples } }), [
     [7, 6, 'record'],
     [7, 0.1, 'record'],
     6.1,
@@ -96,7 +96,7 @@ test('a program that another became is in the part if it began and ended there, 
     [49.5, 4.5],
     [50.5, 5.5],
   ];
-  assert.deepEqual(part([early, late], { 8: { start: 11, used: 4000, seen: around } }), [[8, 5, undefined], 5, 1]);
+  assert.deepEqual(partUse([early, late], { 8: { start: 11, used: 4000, seen: around } }), [[8, 5, undefined], 5, 1]);
 });
 
 test('of a part, processes that cross its edges unseen have their share of it, and those of another time are not listed', () => {
@@ -110,19 +110,19 @@ test('of a part, processes that cross its edges unseen have their share of it, a
     [12, 3],
   ];
   const sampled = { 2: { start: 5, used: 0, seen: gone }, 5: { start: 51, used: 0 } };
-  assert.deepEqual(part([early, into, outof, late], sampled), [[3, 1, 'record'], [4, 1, 'record'], 2, 2]);
-  assert.deepEqual(part([early, late], sampled).at(-1), 0);
+  assert.deepEqual(partUse([early, into, outof, late], sampled), [[3, 1, 'record'], [4, 1, 'record'], 2, 2]);
+  assert.deepEqual(partUse([early, late], sampled).at(-1), 0);
 });
 
 test('where a cgroup counts, processes that cross the edges of a part have their share of what their records tell, too', () => {
   const longer = { pid: 4, from: 20, to: 60, cpu: 30 };
-  const [found] = part([longer], { 4: { start: 20, used: 20_000 } }, 50, 'cgroup');
+  const [found] = partUse([longer], { 4: { start: 20, used: 20_000 } }, 50, 'cgroup');
   assert.deepEqual(found, [4, 22.5, undefined]);
   // it grew as it was sampled in all of the job, not as far as the part's last row goes
   const samples: Sampled['seen'] = [
     [49.5, 19],
     [50.5, 21],
   ];
-  const [grown] = part([longer], { 4: { start: 20, used: 10_000, seen: samples } }, 50, 'cgroup');
+  const [grown] = partUse([longer], { 4: { start: 20, used: 10_000, seen: samples } }, 50, 'cgroup');
   assert.deepEqual(grown, [4, 20, undefined]);
 });

@@ -41,8 +41,8 @@ const without = (table: Table): Table => ({ ...table, columns: table.columns.fil
 /** A minute on one node, one CPU of whose cgroup was busy. `steps`: do records tell of them? */
 async function recorded(steps: boolean, lifetimes = LIVED, interval_seconds = 1): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const step = (id: string, from: number, to: number) => ({ id, start: START + from * 1e6, end: START + to * 1e6 });
   const knownSteps = [step('batch', 0, 60), step('0', 5, 40), step('1', 10, 20)];
   fs.writeFileSync(
@@ -52,10 +52,13 @@ async function recorded(steps: boolean, lifetimes = LIVED, interval_seconds = 1)
   const [starts, ends] = [processStartTable, processEndTable].map((table) => (steps ? table : without(table)));
   const tables = [cgroupTable, processTable, starts!, ends!];
   const scope = { members: 'cgroup' as const, cgroup: '/job_17' };
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', tables, { scope, interval_seconds })));
+  fs.writeFileSync(
+    path.join(nodePath, 'agent.json'),
+    JSON.stringify(agentOf('c1', tables, { scope, interval_seconds })),
+  );
   const ticks = Array.from({ length: 60 / interval_seconds + 1 }, (_, tick) => tick * interval_seconds);
   await appendRows(
-    place,
+    nodePath,
     cgroupTable,
     ticks.map((t): Row => ({ time: START + t * 1e6, cgroup: '.', usage_us: t * 1e6 })),
   );
@@ -68,19 +71,19 @@ async function recorded(steps: boolean, lifetimes = LIVED, interval_seconds = 1)
         return { time: START + t * 1e6, ...who, user_ms: Math.round((1000 * cpu * (t - from)) / (to - from)) };
       }),
   );
-  await appendRows(place, processTable, sampled);
+  await appendRows(nodePath, processTable, sampled);
   const who = ({ pid, ppid = 1, step, from }: Lived): Omit<Row, 'time'> => ({
     ...{ pid: String(pid), start: String(at(from)), ppid, uid: 1000, exename: `p${pid}`, path: `/p${pid}` },
     ...(steps ? { step } : {}),
   });
   const records = lifetimes.filter((one) => one.static !== true);
   await appendRows(
-    place,
+    nodePath,
     starts!,
     records.toSorted((a, b) => a.from - b.from).map((one): Row => ({ time: at(one.from), ...who(one), began: 'exec' })),
   );
   await appendRows(
-    place,
+    nodePath,
     ends!,
     records
       .filter(({ killed }) => killed !== true)
@@ -93,8 +96,8 @@ async function recorded(steps: boolean, lifetimes = LIVED, interval_seconds = 1)
   return folder;
 }
 
-function partFigures(folder: string, part: GatherOptions): unknown[] {
-  const { processes, summary, confined } = report(gather(openRecording(folder), part));
+function partFigures(folder: string, selection: GatherOptions): unknown[] {
+  const { processes, summary, confined } = report(gather(openRecording(folder), selection));
   const pids = processes.map(({ pid }) => Number(pid)).sort((a, b) => a - b);
   return [pids, summary.processes, summary.cpu_seconds, summary.cpu_source, confined?.what];
 }

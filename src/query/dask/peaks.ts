@@ -16,10 +16,10 @@ export interface PeakQuestion {
 
 /** Peaks of a metric of workers, as numbers: 100 is more than 99. */
 export function daskPeaks(all: readonly DaskWorkerRows[], { metric, workers, perJob }: PeakQuestion): DaskPeaks {
-  const missing = workers.find((place) => all[place] === undefined);
+  const missing = workers.find((workerIndex) => all[workerIndex] === undefined);
   if (missing !== undefined)
     throw usage(`there is no worker ${missing}`, `there are ${all.length}, counted from 0 in the order of their names`);
-  const chosen = workers.length === 0 ? all : workers.map((place) => all[place]!);
+  const chosen = workers.length === 0 ? all : workers.map((workerIndex) => all[workerIndex]!);
   const metricNames = new Set(all.flatMap(({ metrics }) => [...metrics.keys()]));
   if (!metricNames.has(metric))
     throw usage(

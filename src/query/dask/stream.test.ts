@@ -64,7 +64,7 @@ test('of many graphs the first of the time are listed, and all are counted', asy
   assert.equal(whole.graph_count, 30);
   assert.equal(whole.graphs.length, 20);
   // the tasks are all of the first graph, which ended at 6.5 s: it is over, and others have not begun
-  const part = daskStream({ ...run, graphs }, run.from + 7e6, run.from + 8e6, 24);
-  assert.deepEqual([part.graph_count, part.graphs[0]!.dag], [29, 1]);
+  const streamPart = daskStream({ ...run, graphs }, run.from + 7e6, run.from + 8e6, 24);
+  assert.deepEqual([streamPart.graph_count, streamPart.graphs[0]!.dag], [29, 1]);
   assert.equal(daskStream({ ...run, graphs }, BEFORE, run.from + 1e5, 24).graph_count, 2);
 });

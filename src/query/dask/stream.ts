@@ -137,7 +137,7 @@ function lanesOf(run: DaskRun, from: number, to: number): Lanes {
     ([, a], [, b]) => byName(a.name, b.name) || byName(a.worker, b.worker) || a.thread - b.thread,
   );
   lanes.list = order.map(([, lane]) => lane);
-  for (const [place, [key]] of order.entries()) lanes.placeOf.set(key, place);
+  for (const [graphIndex, [key]] of order.entries()) lanes.placeOf.set(key, graphIndex);
   return lanes;
 }
 
@@ -148,7 +148,7 @@ class DrawnStream {
   private readonly run: DaskRun;
   private readonly lanes: Lanes;
   private readonly from: number;
-  private readonly places: number;
+  private readonly cellsPerLane: number;
   private readonly most: number;
   private readonly prefixOf: Map<string, number>;
   private readonly single: DrawnTasks[] = [];
@@ -159,8 +159,8 @@ class DrawnStream {
     this.lanes = lanes;
     this.from = Math.max(from, lanes.from);
     this.most = most;
-    this.places = Math.max(LEAST_PLACES, Math.floor(most / Math.max(1, lanes.list.length)));
-    this.width = lanes.tasks <= most ? 0 : (Math.min(to, lanes.to) - this.from) / this.places;
+    this.cellsPerLane = Math.max(LEAST_PLACES, Math.floor(most / Math.max(1, lanes.list.length)));
+    this.width = lanes.tasks <= most ? 0 : (Math.min(to, lanes.to) - this.from) / this.cellsPerLane;
     this.prefixOf = new Map(run.prefixes.map(({ prefix }, i) => [prefix, i]));
   }
 
@@ -183,11 +183,11 @@ class DrawnStream {
 
   private join(task: DrawnTasks): void {
     const at = Math.floor(((task.from + task.to) / 2 - this.from) / this.width);
-    const place = task.lane * this.places + Math.min(this.places - 1, Math.max(0, at));
-    const before = this.together.get(place);
+    const cellIndex = task.lane * this.cellsPerLane + Math.min(this.cellsPerLane - 1, Math.max(0, at));
+    const before = this.together.get(cellIndex);
     const time = task.to - task.from;
     if (before === undefined) {
-      this.together.set(place, { ...task, times: new Map([[task.prefix, time]]) });
+      this.together.set(cellIndex, { ...task, times: new Map([[task.prefix, time]]) });
       return;
     }
     before.from = Math.min(before.from, task.from);

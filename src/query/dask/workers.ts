@@ -103,9 +103,9 @@ function cellsOf(worker: DaskWorkerRows, metric: string): DaskCell[][] {
 }
 
 /** Puts a value of the n-th device into a row; devices that lack a value before it stay empty. */
-function put(cells: DaskCell[][], row: number, place: number, width: number, value: DaskCell): void {
+function put(cells: DaskCell[][], row: number, column: number, width: number, value: DaskCell): void {
   if (cells[row] === NONE) cells[row] = new Array<DaskCell>(width).fill(undefined);
-  cells[row]![place] = value;
+  cells[row]![column] = value;
 }
 
 function addGpus(node: NodeRecording, workers: Indexed): void {
@@ -121,14 +121,14 @@ function addGpus(node: NodeRecording, workers: Indexed): void {
     const at = worker?.rowOf.get(batch.time[row]!);
     if (worker === undefined || at === undefined) continue;
     const deviceNames = devices.get(worker.address)!;
-    const place = deviceNames.indexOf(textAt(batch, 'device', row));
+    const column = deviceNames.indexOf(textAt(batch, 'device', row));
     const share = (100 * used![row]!) / total![row]!;
     const values = {
       'total-mem': finite(used?.[row]),
       'mem-util': finite(Number(share.toFixed(4))),
       'compute-util': finite(compute?.[row]),
     };
-    for (const metric of GPU_METRICS) put(cellsOf(worker, metric), at, place, deviceNames.length, values[metric]);
+    for (const metric of GPU_METRICS) put(cellsOf(worker, metric), at, column, deviceNames.length, values[metric]);
   }
 }
 

@@ -9,10 +9,10 @@ import { NodeFollower } from './node-now.ts';
 
 test('a look takes what was written since the last one', async () => {
   const folder = path.join(temporary(), 'tacho-19');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1'], start: START })));
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, processTable])));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, processTable])));
   const seconds = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, i) => ({
       time: START + (from + i) * 1e6,
@@ -31,8 +31,8 @@ test('a look takes what was written since the last one', async () => {
       gpu: '0',
       utilization_percent: busy,
     }));
-  await appendRows(place, processTable, seconds(0, 5));
-  await appendRows(place, gpuTable, cards(0, 5, 30));
+  await appendRows(nodePath, processTable, seconds(0, 5));
+  await appendRows(nodePath, gpuTable, cards(0, 5, 30));
   const follower = new NodeFollower(openRecording(folder).nodes[0]!);
   const first = follower.look();
   assert.deepEqual(first.processes, [
@@ -40,7 +40,7 @@ test('a look takes what was written since the last one', async () => {
   ]);
   assert.deepEqual(first.gpus, [{ node: 'c1', gpu: '0', utilization_percent: 30 }]);
   assert.deepEqual([first.scope, first.cpu, first.last], ['job', 2, START + 4e6]);
-  await appendRows(place, gpuTable, cards(5, 7, 80));
+  await appendRows(nodePath, gpuTable, cards(5, 7, 80));
   assert.deepEqual(follower.look().gpus[0]?.utilization_percent, 80);
   follower.close();
 });
@@ -65,15 +65,15 @@ test('a sample of any table is a sample', async () => {
 /** A node on which these rows of processes are written; state R, no CPU time where nothing else is said. */
 async function followed(rows: readonly (Record<string, number | string> & { time: number })[]) {
   const folder = path.join(temporary(), 'tacho-20');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1'], start: START })));
   const agent = agentOf('c1', [processTable]);
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify({ ...agent, scope: { members: 'tree' } }));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify({ ...agent, scope: { members: 'tree' } }));
   const none = { name: 'sh', user: 'ada', state: 'S', ppid: 1, user_ms: 0, system_ms: 0, rss_bytes: 1000 };
   const times = { children_user_ms: 0, children_system_ms: 0 };
   await appendRows(
-    place,
+    nodePath,
     processTable,
     rows.map((row) => ({ ...none, ...times, start: String(START / 1000), ...row, time: START + row.time * 1e6 })),
   );

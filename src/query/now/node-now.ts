@@ -123,13 +123,13 @@ class TableTail {
   /** Takes what is new. */
   look(): void {
     if (this.position === undefined) {
-      const parts = listParts(this.folder).get(this.table);
-      if (parts === undefined) return;
+      const tableParts = listParts(this.folder).get(this.table);
+      if (tableParts === undefined) return;
       const live = path.join(this.folder, liveName(this.table));
       const size = fs.statSync(live, { throwIfNoEntry: false })?.size ?? 0;
       const back = this.table === processTable.name ? LOOK_BACK.process : LOOK_BACK.others;
       const bytes = size > back ? this.nextRow(live, size - back) : 0;
-      this.position = { part: parts.newest + 1, bytes };
+      this.position = { part: tableParts.newest + 1, bytes };
     }
     for (
       let run = this.tail.wholeLines(this.position, AT_ONCE);

@@ -62,13 +62,13 @@ export function recordingsSource(recordings: readonly Recording[]): ProcessSourc
 
 /** All processes of the recordings as columns. */
 export function readColumns(recordings: readonly Recording[], options: Options = {}): ProcessColumns {
-  const parts = recordings.flatMap((recording) => {
+  const columnSets = recordings.flatMap((recording) => {
     const job = processJob(recording.job, recording.path);
     // a job without nodes is still one of the jobs
     const none = { ...makeColumns(0, [], [job]), troubles: [...recording.troubles] };
     return [none, ...recording.nodes.map((node) => readNode(node, job, recording.job, options))];
   });
-  return joinColumns(parts);
+  return joinColumns(columnSets);
 }
 
 /** Tables of what processes recorded of themselves. */
@@ -98,13 +98,13 @@ interface NodeSeries {
 /** The same with their tree, of whoever has the statistics and no recording. */
 export function sampledSet(facts: Job, origin: string, nodes: readonly NodeSeries[]): ProcessSet {
   const job = processJob(facts, origin);
-  const parts = nodes.map(({ node, agent, series }) => {
+  const columnSets = nodes.map(({ node, agent, series }) => {
     const interval = processInterval(agent, facts);
     const samples = samplesOfStatistics(series, recordingBegan(agent, job), interval);
     const users = usersOf(facts, samples);
     return mergeProcesses({ job, node, samples, users, ends: undefined, starts: undefined });
   });
-  return linkProcesses(joinColumns([makeColumns(0, [], [job]), ...parts]));
+  return linkProcesses(joinColumns([makeColumns(0, [], [job]), ...columnSets]));
 }
 
 export function processJob(job: Job, origin: string): ProcessJob {

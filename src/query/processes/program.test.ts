@@ -12,10 +12,10 @@ const args = fc
 test('plain words are all words of the arguments, without quotes and blanks', () => {
   fc.assert(
     fc.property(args, (text) => {
-      const parts = wordsOf(text).flatMap((word) => unquoted(word).replaceAll("'", '').split(' '));
+      const wordParts = wordsOf(text).flatMap((word) => unquoted(word).replaceAll("'", '').split(' '));
       assert.deepEqual(
         plainWords(text),
-        parts.filter((word) => word !== ''),
+        wordParts.filter((word) => word !== ''),
       );
     }),
   );

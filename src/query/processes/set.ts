@@ -152,34 +152,35 @@ export function makeColumns(
 const missing = (length: number): Float64Array => new Float64Array(length).fill(Number.NaN);
 
 /** Several sets one behind the other; `job` counts through. */
-export function joinColumns(parts: readonly ProcessColumns[]): ProcessColumns {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const metrics = new Set(parts.flatMap((part) => [...part.metrics.keys()]));
+export function joinColumns(columnSets: readonly ProcessColumns[]): ProcessColumns {
+  const length = columnSets.reduce((sum, columnSet) => sum + columnSet.length, 0);
+  const metrics = new Set(columnSets.flatMap((columnSet) => [...columnSet.metrics.keys()]));
   const joined = makeColumns(length, metrics);
   const jobs: ProcessJob[] = [];
   let at = 0;
-  for (const part of parts) {
-    for (const name of NUMBERS) joined[name].set(part[name].subarray(0, part.length), at);
-    for (const name of TEXTS) for (let i = 0; i < part.length; i++) joined[name][at + i] = part[name][i]!;
-    for (const [name, values] of part.metrics) joined.metrics.get(name)!.set(values.subarray(0, part.length), at);
+  for (const columnSet of columnSets) {
+    for (const name of NUMBERS) joined[name].set(columnSet[name].subarray(0, columnSet.length), at);
+    for (const name of TEXTS) for (let i = 0; i < columnSet.length; i++) joined[name][at + i] = columnSet[name][i]!;
+    for (const [name, values] of columnSet.metrics)
+      joined.metrics.get(name)!.set(values.subarray(0, columnSet.length), at);
     // parts of the same job share its list of jobs
-    let base = jobs.indexOf(part.jobs[0]!);
-    if (base < 0) base = jobs.push(...part.jobs) - part.jobs.length;
-    for (let i = 0; i < part.length; i++) joined.job[at + i]! += base;
-    append(joined.troubles, part.troubles);
-    at += part.length;
+    let base = jobs.indexOf(columnSet.jobs[0]!);
+    if (base < 0) base = jobs.push(...columnSet.jobs) - columnSet.jobs.length;
+    for (let i = 0; i < columnSet.length; i++) joined.job[at + i]! += base;
+    append(joined.troubles, columnSet.troubles);
+    at += columnSet.length;
   }
   return { ...joined, jobs };
 }
 
 /** Some of the processes, with all that is known of them. */
-export function pickProcesses(set: ProcessColumns, places: readonly number[]): ProcessColumns {
-  const picked = makeColumns(places.length, set.metrics.keys(), set.jobs);
+export function pickProcesses(set: ProcessColumns, rowIndexes: readonly number[]): ProcessColumns {
+  const picked = makeColumns(rowIndexes.length, set.metrics.keys(), set.jobs);
   const numbers = (from: Float64Array, into: Float64Array): void => {
-    for (let i = 0; i < places.length; i++) into[i] = from[places[i]!]!;
+    for (let i = 0; i < rowIndexes.length; i++) into[i] = from[rowIndexes[i]!]!;
   };
   for (const name of NUMBERS) numbers(set[name], picked[name]);
-  for (const name of TEXTS) for (let i = 0; i < places.length; i++) picked[name][i] = set[name][places[i]!]!;
+  for (const name of TEXTS) for (let i = 0; i < rowIndexes.length; i++) picked[name][i] = set[name][rowIndexes[i]!]!;
   for (const [name, values] of set.metrics) numbers(values, picked.metrics.get(name)!);
   return { ...picked, troubles: set.troubles };
 }

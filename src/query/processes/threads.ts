@@ -35,12 +35,12 @@ export function withValues<T extends ThreadColumns>(threads: T): T {
 
 /** The threads of all processes of a recording. */
 export function readAllThreads(recording: Recording, processes: ProcessColumns, damaged?: Damaged): AllThreads {
-  const parts: AllThreads[] = [];
+  const threadSets: AllThreads[] = [];
   eachNode(processes, (name, from, to) => {
     const batch = threadBatch(recording, name, damaged);
-    if (batch !== undefined) parts.push(threadsOf(batch, processes, from, to));
+    if (batch !== undefined) threadSets.push(threadsOf(batch, processes, from, to));
   });
-  return withValues(join(parts));
+  return withValues(join(threadSets));
 }
 
 /** The threads that say what their processes do not, and which processes have another one. */
@@ -62,7 +62,7 @@ export interface OwnThreadsOptions {
 
 /** The threads of all processes, without making rows of those that the recording does not have, either (`implied_by`). */
 export function readOwnThreads(recording: Recording, processes: ProcessSet, options: OwnThreadsOptions): OwnThreads {
-  const parts: AllThreads[] = [];
+  const threadSets: AllThreads[] = [];
   const lone = new Uint8Array(processes.length);
   const metrics = new Set<string>();
   eachNode(processes, (name, from, to) => {
@@ -70,7 +70,7 @@ export function readOwnThreads(recording: Recording, processes: ProcessSet, opti
     const all = batch ?? threadBatch(recording, name, options.damaged);
     if (all === undefined) return;
     const threads = withValues(threadsOf(all, processes, from, to));
-    parts.push(threads);
+    threadSets.push(threads);
     if (batch !== undefined) {
       lone.fill(1, from, to);
       for (const process of threads.process) lone[process] = 0;
@@ -82,7 +82,7 @@ export function readOwnThreads(recording: Recording, processes: ProcessSet, opti
     }
     for (const metric of threads.metrics.keys()) metrics.add(metric);
   });
-  return { threads: withValues(join(parts)), lone, metrics: [...metrics] };
+  return { threads: withValues(join(threadSets)), lone, metrics: [...metrics] };
 }
 
 function eachNode({ length, node }: ProcessColumns, use: (name: string, from: number, to: number) => void): void {
@@ -244,14 +244,14 @@ function threadColumns(batch: ThreadBatch, { rows, earlier }: ThreadRows): Threa
   };
 }
 
-function join(parts: readonly AllThreads[]): AllThreads {
-  if (parts.length === 1) return parts[0]!;
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
+function join(threadSets: readonly AllThreads[]): AllThreads {
+  if (threadSets.length === 1) return threadSets[0]!;
+  const length = threadSets.reduce((sum, threadSet) => sum + threadSet.length, 0);
   const joined: AllThreads = { ...empty(length), process: new Uint32Array(length) };
   let at = 0;
-  for (const part of parts) {
-    for (const name of ['tid', 'start', 'end', 'cpu_time', 'process'] as const) joined[name].set(part[name], at);
-    for (const [name, values] of part.metrics) {
+  for (const threadSet of threadSets) {
+    for (const name of ['tid', 'start', 'end', 'cpu_time', 'process'] as const) joined[name].set(threadSet[name], at);
+    for (const [name, values] of threadSet.metrics) {
       let all = joined.metrics.get(name);
       if (all === undefined) {
         all = missing(length);
@@ -259,7 +259,7 @@ function join(parts: readonly AllThreads[]): AllThreads {
       }
       all.set(values, at);
     }
-    at += part.length;
+    at += threadSet.length;
   }
   return joined;
 }

@@ -75,8 +75,8 @@ export function aliveIn(
   changes.sort((a, b) => a.at - b.at || a.by - b.by);
   // an end on the border of two cells belongs to the first
   const cellOf = (at: number, by: number): number => {
-    const place = (at - from) / width;
-    return Math.min(cells - 1, Math.max(0, by > 0 ? Math.floor(place) : Math.ceil(place) - 1));
+    const position = (at - from) / width;
+    return Math.min(cells - 1, Math.max(0, by > 0 ? Math.floor(position) : Math.ceil(position) - 1));
   };
   let now = 0;
   let cell = 0;

@@ -54,7 +54,7 @@ test('steps of whole minutes come from the overview, and are those of the sample
   const range = { from: START + 3600e6, to: START + 30_000e6 };
   const questions = [{ step: 60e6 }, { step: 300e6 }, { step: 3600e6, keys: { gpu: '1' } }, { points: 100 }] as const;
   const coarse = questions.flatMap((each) => [ask(level, each), ask(counter, each)]);
-  const part = ask(level, { ...range, step: 600e6 });
+  const rangeSeries = ask(level, { ...range, step: 600e6 });
   // damaged, it is not used: nor are steps that it cannot be made of
   const bytes = fs.readFileSync(file);
   fs.writeFileSync(file, bytes.subarray(0, 1000));
@@ -80,7 +80,7 @@ test('steps of whole minutes come from the overview, and are those of the sample
   assert.equal(Math.max(...coarse[0]![0]!.max), 49);
   const cut = ask(level, { ...range, step: 600e6 });
   // minutes at the edges count whole: there the values may differ
-  assert.deepEqual(plain(part)[0]!.max.slice(1, -1), plain(cut)[0]!.max.slice(1, -1));
+  assert.deepEqual(plain(rangeSeries)[0]!.max.slice(1, -1), plain(cut)[0]!.max.slice(1, -1));
   fs.writeFileSync(file, bytes);
   // a sample that came later is not in it
   await appendRows(node, gpuTable, [{ time: START + (SECONDS + 5) * 1e6, gpu: '0', utilization_percent: 99 }]);

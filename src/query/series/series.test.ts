@@ -84,7 +84,7 @@ test('a column of a recording, sealed or not: keys, a part of the time, steps of
   assert.deepEqual([...sda!.time], [START - 12e6, START + 18e6, START + 48e6]);
   assert.deepEqual([...sda!.count], [18, 30, 12]);
   assert.deepEqual([sda!.min[0], sda!.max[0]], [0.25, 9.25]);
-  const [part] = of({ keys: { disk: 'sda' } as never, step: 30e6, from: START + 20e6, to: START + 29.5e6 });
-  assert.deepEqual([[...part!.time], [...part!.count]], [[START + 18e6], [10]]);
+  const [rangeSeries] = of({ keys: { disk: 'sda' } as never, step: 30e6, from: START + 20e6, to: START + 29.5e6 });
+  assert.deepEqual([[...rangeSeries!.time], [...rangeSeries!.count]], [[START + 18e6], [10]]);
   assert.ok(of({ points: 6 })[0]!.time.length <= 7);
 });

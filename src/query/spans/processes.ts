@@ -25,7 +25,7 @@ export function processesIn(columns: ProcessColumns, selected: ReadonlyMap<numbe
   const ofStep = new Map<number, string[]>();
   for (const [job, { selection, steps }] of selected)
     if (selection?.step !== undefined) ofStep.set(job, stepsOf(set, steps));
-  const places: number[] = [];
+  const rowIndexes: number[] = [];
   for (let i = 0; i < set.length; i++) {
     const job = selected.get(set.job[i]!);
     if (job === undefined) continue;
@@ -33,9 +33,9 @@ export function processesIn(columns: ProcessColumns, selected: ReadonlyMap<numbe
     if (selection?.nodes?.includes(set.node[i]!) === false) continue;
     if (selection?.step !== undefined && ofStep.get(set.job[i]!)![i] !== selection.step.id) continue;
     if (selection?.step?.whole !== true && !ranIn(set, i, selection)) continue;
-    places.push(i);
+    rowIndexes.push(i);
   }
-  return linkProcesses(pickProcesses(set, places));
+  return linkProcesses(pickProcesses(set, rowIndexes));
 }
 
 /** Of a process without a known end only its start is certain. */

@@ -69,15 +69,16 @@ export function select(
   { markers, processes, now = Date.now() * 1000 }: SelectOptions = {},
 ): Selection | undefined {
   const { start, end = lastSample(recording) ?? now } = recording.job;
-  const parts: Selection[] = [];
-  if (step !== undefined) parts.push(stepSelection(recording, step, processes));
-  if (marker !== undefined) parts.push(phaseSelection(recording, marker, markers ?? recordedMarkers(recording), now));
+  const selections: Selection[] = [];
+  if (step !== undefined) selections.push(stepSelection(recording, step, processes));
+  if (marker !== undefined)
+    selections.push(phaseSelection(recording, marker, markers ?? recordedMarkers(recording), now));
   // a time that has all of the job in it is no part
   const isPart = (from ?? start) > start || (to ?? end) < end;
-  if (isPart) parts.push({ what: 'the time asked for', ...bounds(from, to) });
-  if (parts.length === 0) return undefined;
-  const what = parts.map((part) => part.what).join(', ');
-  const intervals = parts.map((part) => intervalsOf(part)).reduce(intersect, ALWAYS);
+  if (isPart) selections.push({ what: 'the time asked for', ...bounds(from, to) });
+  if (selections.length === 0) return undefined;
+  const what = selections.map((part) => part.what).join(', ');
+  const intervals = selections.map((part) => intervalsOf(part)).reduce(intersect, ALWAYS);
   if (intervals.length === 0) throw usage('the part of the job that was asked for is empty: it ends before it begins');
   const [first, last] = [intervals[0]![0], intervals.at(-1)![1]];
   if (first > end || last < start) {
@@ -88,9 +89,9 @@ export function select(
   }
   const selection: Selection = { what, ...bounds(first, last) };
   if (intervals.length > 1) selection.intervals = intervals;
-  const { nodes, around, step: own } = parts[0]!;
+  const { nodes, around, step: own } = selections[0]!;
   if (nodes !== undefined) selection.nodes = nodes;
-  if (own !== undefined) selection.step = { ...own, whole: parts.length === 1 };
+  if (own !== undefined) selection.step = { ...own, whole: selections.length === 1 };
   if (around !== undefined) selection.around = around;
   return selection;
 }

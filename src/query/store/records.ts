@@ -169,17 +169,21 @@ function newestOfRuns(group: readonly SeriesValue[], unpack: (packed: string) =>
 function revisionsOf(size: number, answers: readonly SeriesValue[]): { revision: number; text: () => string }[] {
   // who says that there are more pieces than there are has not sent all of them
   if (!(size > 0 && size <= answers.length)) return [];
-  const places: Piece[][] = Array.from({ length: size }, () => []);
+  const piecesOfRecord: Piece[][] = Array.from({ length: size }, () => []);
   for (const { labels, value } of answers)
-    places[Number(labels.piece)]?.push({ revision: value, place: Number(labels.piece), text: labels.text ?? '' });
-  for (const pieces of places) pieces.sort((a, b) => b.revision - a.revision);
+    piecesOfRecord[Number(labels.piece)]?.push({
+      revision: value,
+      place: Number(labels.piece),
+      text: labels.text ?? '',
+    });
+  for (const pieces of piecesOfRecord) pieces.sort((a, b) => b.revision - a.revision);
   // the first revision of which all pieces are there
-  const first = places.reduce((latest, pieces) => Math.max(latest, oldest(pieces)), 0);
+  const first = piecesOfRecord.reduce((latest, pieces) => Math.max(latest, oldest(pieces)), 0);
   const revisions = new Set(answers.map(({ value }) => value).filter((revision) => revision >= first));
   // a record that was sent twice may have some of its pieces from either time
   return [...revisions].map((revision) => ({
     revision,
-    text: () => places.map((pieces) => newestUntil(pieces, revision)).join(''),
+    text: () => piecesOfRecord.map((pieces) => newestUntil(pieces, revision)).join(''),
   }));
 }
 

@@ -20,13 +20,16 @@ export interface Which {
 
 /** The series of a job, all or those of some names and nodes: {__name__=~"…",job="4711",restart="",node=~"…"} */
 export function selector({ names, job, restart, nodes, labels = {} }: Which): string {
-  const parts: string[] = [];
-  if (names?.length === 1) parts.push(`__name__=${quoted(names[0]!)}`);
-  else if (names !== undefined) parts.push(`__name__=~${quoted(oneOf(names))}`);
-  parts.push(`job=${quoted(job)}`, `restart=${quoted(restart === undefined || restart === 0 ? '' : String(restart))}`);
-  if (nodes !== undefined) parts.push(`node=~${quoted(oneOf(nodes))}`);
-  for (const [name, value] of Object.entries(labels)) parts.push(`${name}=${quoted(value)}`);
-  return `{${parts.join(',')}}`;
+  const matchers: string[] = [];
+  if (names?.length === 1) matchers.push(`__name__=${quoted(names[0]!)}`);
+  else if (names !== undefined) matchers.push(`__name__=~${quoted(oneOf(names))}`);
+  matchers.push(
+    `job=${quoted(job)}`,
+    `restart=${quoted(restart === undefined || restart === 0 ? '' : String(restart))}`,
+  );
+  if (nodes !== undefined) matchers.push(`node=~${quoted(oneOf(nodes))}`);
+  for (const [name, value] of Object.entries(labels)) matchers.push(`${name}=${quoted(value)}`);
+  return `{${matchers.join(',')}}`;
 }
 
 /** Milliseconds as MetricsQL writes a duration; it must be more than nothing. */

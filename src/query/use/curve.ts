@@ -192,14 +192,14 @@ export function minus(curve: Curve, own: Curve, moments: ArrayLike<number>): Cur
 }
 
 /** What one of two parts of a curve has of it: between two moments as much as it has of both, at any time within it. */
-export function shareOf(curve: Curve, part: Curve, other: Curve, moments: ArrayLike<number>): Curve {
+export function shareOf(curve: Curve, portion: Curve, other: Curve, moments: ArrayLike<number>): Curve {
   const grew = (of: Curve, from: number, to: number): number => of.at(to) - of.at(from);
   const steps = [curve.from, ...Array.from(moments).filter((time) => time > curve.from && time < curve.to), curve.to];
-  const usual = total(part) / (total(part) + total(other)) || 0;
+  const usual = total(portion) / (total(portion) + total(other)) || 0;
   let sum = 0;
   const used = steps.map((time, i) => {
     const before = steps[i - 1] ?? time;
-    const [own, both] = [grew(part, before, time), grew(part, before, time) + grew(other, before, time)];
+    const [own, both] = [grew(portion, before, time), grew(portion, before, time) + grew(other, before, time)];
     sum += grew(curve, before, time) * (both > 0 ? own / both : usual);
     return sum;
   });

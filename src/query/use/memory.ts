@@ -55,16 +55,16 @@ function makeTruth(material: Material, node: NodeMaterial): MemoryTruth {
   set('cgroup_peak', largest([cgroupOf(node, cgroupTable.col.memory_current_bytes)?.max, cgroupMark(material, node)]));
   set('cgroup_anon_max', cgroupOf(node, cgroupTable.col.memory_anon_bytes)?.max);
   set('cgroup_file_max', cgroupOf(node, cgroupTable.col.memory_file_bytes)?.max);
-  const part = partMemoryOf(material, node);
+  const partMemory = partMemoryOf(material, node);
   const recorded = recordedLives(material, node);
-  const lifetimes = part?.lives ?? sampledLives(material, node, recorded);
+  const lifetimes = partMemory?.lives ?? sampledLives(material, node, recorded);
   // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
   const total =
     material.range === undefined ? ifFinite(columnOf(node, processTotalTable.col.peak_bytes)?.max) : undefined;
   // each may lack processes: sampling those that come and go, records those that were killed
   const added = (): number | undefined => largest([peakTogether(timed(material, recorded)), peakTogether(lifetimes)]);
   set('process_peaks_sum', total ?? added());
-  const sure = part === undefined ? [...recorded, ...lifetimes].map(({ peak }) => peak) : [part.largest];
+  const sure = partMemory === undefined ? [...recorded, ...lifetimes].map(({ peak }) => peak) : [partMemory.largest];
   set('process_peak_max', largest([exactPeak(material), ...sure]));
   set('process_pss_max', columnOf(node, processMemoryTable.col.pss_bytes)?.max);
   set('process_shared_max', columnOf(node, processMemoryTable.col.shared_bytes)?.max);
@@ -202,12 +202,12 @@ interface PartMemory {
 /** undefined when the whole job is looked at, or nobody knows more than samples tell. */
 function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | undefined {
   if (material.range === undefined) return undefined;
-  const part = partProcessesOf(material, node);
+  const partProcesses = partProcessesOf(material, node);
   const recorded = new Map(recordedLives(wholeOf(material), node).map((life) => [life.row, life]));
-  const [from, to] = [part.spans[0]![0], part.spans.at(-1)![1]];
-  const sampled = sampledInPart(node, part).map((series): Life => {
+  const [from, to] = [partProcesses.spans[0]![0], partProcesses.spans.at(-1)![1]];
+  const sampled = sampledInPart(node, partProcesses).map((series): Life => {
     const { keys, start, end, columns } = series;
-    const record = part.recorded.get(sampleKey(keys.pid, keys.start));
+    const record = partProcesses.recorded.get(sampleKey(keys.pid, keys.start));
     const sampledPeak = largest([columns.rss_peak_bytes?.max, columns.rss_bytes?.max]);
     const last = record !== undefined && record.end <= to ? recorded.get(record.row)?.peak : undefined;
     // what it came to after its last sample, by its record
@@ -221,7 +221,7 @@ function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | unde
       peak: largest([processPeak(material, node, series), later]),
     };
   });
-  const recordedInPart = [...part.byRecord.keys()].flatMap((row) => recorded.get(row) ?? []);
+  const recordedInPart = [...partProcesses.byRecord.keys()].flatMap((row) => recorded.get(row) ?? []);
   const inside = recordedInPart.filter(({ start, end }) => start >= from - KERNEL_CLOCK && end <= to);
   const cut = recordedInPart.map(({ start, end, peak }) => ({
     start: Math.max(start, from),

@@ -24,8 +24,8 @@ function used(processRows: readonly Told[], sampled: readonly SampledCpu[], from
   const range = { what: 'the time asked for', from: START + from * 1e6, to: START + to * 1e6 };
   const samples = new Map([['c1', { series: new Map(), processes: sampled, damage: [] }]]);
   const whole = material(job(LASTS), [c1], { processes, samples });
-  const part = partProcessesOf(material(job(LASTS), [c1], { range, whole }), c1);
-  return part.known === 0 ? undefined : part;
+  const partProcesses = partProcessesOf(material(job(LASTS), [c1], { range, whole }), c1);
+  return partProcesses.known === 0 ? undefined : partProcesses;
 }
 
 function sample(pid: number, start: number, points: readonly [when: number, used: number][]): SampledCpu {
@@ -48,8 +48,8 @@ test('what a process used on both sides of an edge lies between its start, its s
     [12, 1.1],
   ]);
   const cuts = [0, 10.75, 11.5, 13, LASTS];
-  const parts = cuts.slice(1).map((to, i) => near([burn], [burnSamples], cuts[i]!, to));
-  assert.deepEqual(parts, [0.05, 0.55, 1.15, 0.65]);
+  const secondsOfParts = cuts.slice(1).map((to, i) => near([burn], [burnSamples], cuts[i]!, to));
+  assert.deepEqual(secondsOfParts, [0.05, 0.55, 1.15, 0.65]);
   // one that left no record counts as far as it was seen, and from its start
   const killed = cuts.slice(1).map((to, i) => near([], [burnSamples], cuts[i]!, to));
   assert.deepEqual(killed, [0.05, 0.55, 0.5, Number.NaN]);
@@ -125,11 +125,11 @@ test('adjacent parts add up to the whole, wherever a job is cut', () => {
       const processRows = lifetimes.flatMap((one) => one.told);
       const sampled = lifetimes.flatMap((one) => one.sampled);
       const edges = [0, ...between.toSorted((a, b) => a - b), LASTS];
-      const parts = edges.slice(1).map((to, i) => used(processRows, sampled, edges[i]!, to)?.seconds ?? 0);
+      const secondsOfParts = edges.slice(1).map((to, i) => used(processRows, sampled, edges[i]!, to)?.seconds ?? 0);
       const whole = lifetimes.reduce((sum, one) => sum + one.whole, 0);
-      assert.ok(parts.every((seconds) => seconds > -1e-9));
-      const total = parts.reduce((sum, seconds) => sum + seconds, 0);
-      assert.ok(Math.abs(total - whole) < 1e-5, `${parts.join(' + ')} = ${total}, not ${whole}`);
+      assert.ok(secondsOfParts.every((seconds) => seconds > -1e-9));
+      const total = secondsOfParts.reduce((sum, seconds) => sum + seconds, 0);
+      assert.ok(Math.abs(total - whole) < 1e-5, `${secondsOfParts.join(' + ')} = ${total}, not ${whole}`);
     }),
   );
 });

@@ -50,7 +50,7 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartPro
   const whole = wholeOf(material);
   const set = whole.processes;
   const spans = partSpans(material);
-  const part: PartProcesses = {
+  const partProcesses: PartProcesses = {
     spans,
     lived: 0,
     known: 0,
@@ -75,23 +75,24 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartPro
     // all that it became last is in the part
     const isIn = isRecorded && spans.some(([from, to]) => set!.start[row]! >= from - KERNEL_CLOCK && end <= to);
     const isByRecord = isIn || key === undefined || (isRecorded && (isBeside || !here.has(key)));
-    if ((isByRecord || isOther) && key !== undefined) part.notSampled.add(key);
+    if ((isByRecord || isOther) && key !== undefined) partProcesses.notSampled.add(key);
     if (isBeside) continue;
-    part.lived++;
+    partProcesses.lived++;
     if (isUnknown) {
-      part.isExact = false;
+      partProcesses.isExact = false;
       continue;
     }
-    part.known++;
+    partProcesses.known++;
     const seconds = secondsIn(curve, spans);
-    part.seconds += seconds;
-    if (isRecorded) part.isRecorded = true;
-    if (seconds > 0 && !(isRecorded && spans.some(([from, to]) => begin >= from && end <= to))) part.isExact = false;
-    if (key !== undefined) part.bySample.set(key, seconds);
-    if (key !== undefined && isRecorded && !isByRecord) part.recorded.set(key, { begin, end, row });
-    if (isByRecord) for (const [i, used] of programsIn(set!, curve, spans)) part.byRecord.set(i, used);
+    partProcesses.seconds += seconds;
+    if (isRecorded) partProcesses.isRecorded = true;
+    if (seconds > 0 && !(isRecorded && spans.some(([from, to]) => begin >= from && end <= to)))
+      partProcesses.isExact = false;
+    if (key !== undefined) partProcesses.bySample.set(key, seconds);
+    if (key !== undefined && isRecorded && !isByRecord) partProcesses.recorded.set(key, { begin, end, row });
+    if (isByRecord) for (const [i, used] of programsIn(set!, curve, spans)) partProcesses.byRecord.set(i, used);
   }
-  return part;
+  return partProcesses;
 }
 
 /** Put together once for all nodes of a report. */

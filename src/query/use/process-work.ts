@@ -124,13 +124,13 @@ export function allowedCpusOf(material: Material, node: NodeMaterial): number | 
   const all = each.reduce((sum, { work }) => sum + work, 0);
   if (all === 0) return undefined;
   const cpus = new Set<number>();
-  let part = 0;
+  let allowedWork = 0;
   for (const { work, series } of each.toSorted((a, b) => b.work - a.work)) {
     const list = series.texts.allowed_cpus;
     if (list === undefined || countList(list) === 0) return undefined;
     for (const cpu of cpusIn(list)) cpus.add(cpu);
-    part += work;
-    if (part >= DECIDING * all) break;
+    allowedWork += work;
+    if (allowedWork >= DECIDING * all) break;
   }
   return cpus.size;
 }

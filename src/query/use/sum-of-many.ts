@@ -39,8 +39,8 @@ export function sumOfMany(curves: readonly Curve[], plain: Curve): Curve {
     let moment = Math.min(Math.max(time, from), to);
     let slice = sliceAt(index, moment);
     for (let i = index.starts[slice]!; i < index.starts[slice + 1]!; i++) {
-      const place = index.curves[i]!;
-      const curve = curves[place]!;
+      const curveIndex = index.curves[i]!;
+      const curve = curves[curveIndex]!;
       if (!(curve.from < moment && moment < curve.to)) continue;
       moment = curve[way](moment);
       const other = sliceAt(index, moment);
@@ -48,7 +48,7 @@ export function sumOfMany(curves: readonly Curve[], plain: Curve): Curve {
       // the curves behind this one are looked at where the moment is now
       slice = other;
       i = index.starts[slice]!;
-      while (i < index.starts[slice + 1]! && index.curves[i]! <= place) i++;
+      while (i < index.starts[slice + 1]! && index.curves[i]! <= curveIndex) i++;
       i--;
     }
     return moment;
@@ -69,8 +69,8 @@ export function sumOfMany(curves: readonly Curve[], plain: Curve): Curve {
       if (index === undefined) return plain.bounds(time);
       const slice = sliceAt(index, time);
       const still = index.still[slice]!;
-      const places = index.curves.subarray(index.starts[slice], index.starts[slice + 1]);
-      return addUp([[still, still], ...Array.from(places, (place) => curves[place]!.bounds(time))]);
+      const curveIndexes = index.curves.subarray(index.starts[slice], index.starts[slice + 1]);
+      return addUp([[still, still], ...Array.from(curveIndexes, (curveIndex) => curves[curveIndex]!.bounds(time))]);
     },
     next: valueAt('next'),
     previous: valueAt('previous'),
@@ -88,12 +88,12 @@ function sliceAt({ from, width, count }: Pick<Slices, 'from' | 'width' | 'count'
 /** The sum at a moment of this slice. */
 function sumIn(
   curves: readonly Curve[],
-  { starts, curves: places, still }: Pick<Slices, 'starts' | 'curves' | 'still'>,
+  { starts, curves: curveIndexes, still }: Pick<Slices, 'starts' | 'curves' | 'still'>,
   slice: number,
   time: number,
 ): number {
   let sum = still[slice]!;
-  for (let i = starts[slice]!; i < starts[slice + 1]!; i++) sum += curves[places[i]!]!.at(time);
+  for (let i = starts[slice]!; i < starts[slice + 1]!; i++) sum += curves[curveIndexes[i]!]!.at(time);
   return sum;
 }
 
@@ -111,12 +111,12 @@ function slicesOf(curves: readonly Curve[], plain: Curve): Slices {
   for (let c = 0; c < curves.length; c++) for (let s = first[c]!; s <= last[c]!; s++) starts[s + 1]!++;
   for (let s = 0; s < count; s++) starts[s + 1]! += starts[s]!;
   const filled = starts.slice();
-  const places = new Uint32Array(starts[count]!);
+  const curveIndexes = new Uint32Array(starts[count]!);
   const still = new Float64Array(count);
   for (let c = 0; c < curves.length; c++) {
     const curve = curves[c]!;
     const [before, after] = [curve.at(curve.from - 1), curve.at(curve.to)];
-    for (let s = first[c]!; s <= last[c]!; s++) places[filled[s]!++] = c;
+    for (let s = first[c]!; s <= last[c]!; s++) curveIndexes[filled[s]!++] = c;
     // what is still before and after it: differences now, sums below
     if (first[c]! > 0) {
       still[0]! += before;
@@ -130,8 +130,8 @@ function slicesOf(curves: readonly Curve[], plain: Curve): Slices {
   for (let slice = 1; slice < count; slice++)
     edges[slice] = Math.max(
       edges[slice - 1]!,
-      sumIn(curves, { starts, curves: places, still }, slice, from + slice * slices.width),
+      sumIn(curves, { starts, curves: curveIndexes, still }, slice, from + slice * slices.width),
     );
   edges[count] = Number.POSITIVE_INFINITY;
-  return { ...slices, starts, curves: places, still, edges };
+  return { ...slices, starts, curves: curveIndexes, still, edges };
 }

@@ -40,8 +40,8 @@ export function useOf(material: Material, node: NodeMaterial, resource: Resource
     case 'CPU system': {
       const all = cpuCurve(whole, node);
       const user = resource === 'CPU' ? undefined : userCurve(whole, node);
-      const part = resource === 'CPU' ? all?.curve : resource === 'CPU user' ? user : user && less(all!.curve, user);
-      return all && use(part && times(part, 1e-6), all.whole.source);
+      const portion = resource === 'CPU' ? all?.curve : resource === 'CPU user' ? user : user && less(all!.curve, user);
+      return all && use(portion && times(portion, 1e-6), all.whole.source);
     }
     case 'GPU': {
       const cards = countersOf(whole, node, gpuTable.col.utilization_percent).filter(
@@ -97,11 +97,11 @@ export function rateInSteps(
 
 type Span = readonly [from: number, to: number];
 
-const less = (all: Curve, part: Curve): Curve => ({
+const less = (all: Curve, portion: Curve): Curve => ({
   ...all,
-  at: (time) => all.at(time) - part.at(time),
+  at: (time) => all.at(time) - portion.at(time),
   bounds(time) {
-    const [[low, high], [least, most]] = [all.bounds(time), part.bounds(time)];
+    const [[low, high], [least, most]] = [all.bounds(time), portion.bounds(time)];
     return [Math.max(0, low - most), high - least];
   },
 });

@@ -13,9 +13,9 @@ export interface JobRecording {
 export type IsWanted = (job: Job, folder: string) => boolean;
 
 /** The recordings in a folder, so many levels deep, whose job is wanted. Nothing but job.json is read. */
-export function findJobs(place: string, isWanted: IsWanted, depth = 4): JobRecording[] {
+export function findJobs(archivePath: string, isWanted: IsWanted, depth = 4): JobRecording[] {
   const found: JobRecording[] = [];
-  for (const { folder } of foldersBelow(place, depth)) {
+  for (const { folder } of foldersBelow(archivePath, depth)) {
     const wanted = wantedJob(folder, isWanted);
     if (wanted !== undefined) found.push(wanted);
   }

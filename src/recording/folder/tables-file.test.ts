@@ -19,8 +19,10 @@ async function three(): Promise<string> {
   return folder;
 }
 
-const places = (folder: string): string[] =>
-  ['', 'node=c1', 'node=c2', 'node=c3'].filter((place) => fs.existsSync(path.join(folder, place, 'tables.json.zst')));
+const foldersWithTables = (folder: string): string[] =>
+  ['', 'node=c1', 'node=c2', 'node=c3'].filter((folderName) =>
+    fs.existsSync(path.join(folder, folderName, 'tables.json.zst')),
+  );
 
 const tablesIn = (folder: string) =>
   openRecording(folder).nodes.map(({ agent, described }) => agent?.tables ?? described);
@@ -28,16 +30,16 @@ const tablesIn = (folder: string) =>
 test('nodes that describe their tables alike have it once, the others beside their own', async () => {
   const folder = await three();
   sealRecording(openRecording(folder));
-  assert.deepEqual(places(folder), ['', 'node=c3']);
+  assert.deepEqual(foldersWithTables(folder), ['', 'node=c3']);
   const alike = [diskTable, loadTable];
   assert.deepEqual(tablesIn(folder), [alike, alike, [diskTable, gauges]]);
   for (const [node, tables] of [
     ['c1', alike],
     ['c3', [diskTable, gauges]],
   ] as const) {
-    const place = path.join(folder, `node=${node}`);
-    const record = JSON.parse(fs.readFileSync(path.join(place, 'agent.json'), 'utf8'));
-    assert.deepEqual([record.tables, withTables(record, place)?.tables], [[], tables]);
+    const nodePath = path.join(folder, `node=${node}`);
+    const record = JSON.parse(fs.readFileSync(path.join(nodePath, 'agent.json'), 'utf8'));
+    assert.deepEqual([record.tables, withTables(record, nodePath)?.tables], [[], tables]);
   }
   assert.deepEqual(verifyRecording(folder), []);
   // what has lost its agent.json is described all the same
@@ -52,7 +54,7 @@ test('a node that says something else the next time gets what it says', async ()
   fs.writeFileSync(path.join(folder, 'node=c1/agent.json'), JSON.stringify(agentOf('c1', [diskTable, gauges])));
   fs.writeFileSync(path.join(folder, 'node=c3/agent.json'), JSON.stringify(agentOf('c3', [diskTable, loadTable])));
   sealRecording(openRecording(folder));
-  assert.deepEqual(places(folder), ['', 'node=c1']);
+  assert.deepEqual(foldersWithTables(folder), ['', 'node=c1']);
   const alike = [diskTable, loadTable];
   assert.deepEqual(tablesIn(folder), [[diskTable, gauges], alike, alike]);
 });
@@ -65,14 +67,14 @@ test('what is damaged is told once, and no other node relies on it', async () =>
   assert.deepEqual(openRecording(folder).troubles, [`cannot read ${file}: it is damaged`]);
   fs.writeFileSync(path.join(folder, 'node=c2/agent.json'), JSON.stringify(agentOf('c2', [diskTable, loadTable])));
   sealRecording(openRecording(folder));
-  assert.deepEqual(places(folder), ['', 'node=c2', 'node=c3']);
+  assert.deepEqual(foldersWithTables(folder), ['', 'node=c2', 'node=c3']);
   const [one] = verifyRecording(folder);
   assert.deepEqual([one?.file, one?.outcome], ['tables.json.zst', 'repaired']);
-  assert.deepEqual(places(folder), ['node=c2', 'node=c3']);
+  assert.deepEqual(foldersWithTables(folder), ['node=c2', 'node=c3']);
 });
 
 test('a recording of one node has it in the folder of the node', async () => {
   const folder = await makeRecording({ seconds: 3 });
   sealRecording(openRecording(folder));
-  assert.deepEqual(places(folder), ['node=c1']);
+  assert.deepEqual(foldersWithTables(folder), ['node=c1']);
 });

@@ -44,8 +44,8 @@ export function readTables(folder: string, troubles: string[]): Tables | undefin
 /** The record of an agent with its tables, which are elsewhere once it is sealed. */
 export function withTables(agent: AgentRecord | undefined, folder: string): AgentRecord | undefined {
   if (agent?.tables.length !== 0) return agent;
-  const place = [folder, path.dirname(folder)].find((each) => fs.existsSync(path.join(each, TABLES_FILE)));
-  return place === undefined ? agent : { ...agent, tables: readTables(place, []) ?? [] };
+  const tablesFolder = [folder, path.dirname(folder)].find((each) => fs.existsSync(path.join(each, TABLES_FILE)));
+  return tablesFolder === undefined ? agent : { ...agent, tables: readTables(tablesFolder, []) ?? [] };
 }
 
 /**
@@ -91,11 +91,11 @@ function isInCommon(recording: string, text: string): boolean {
   return found !== undefined && storedText(found) === text;
 }
 
-function write(target: string, text: string, place: (from: string, to: string) => void): void {
+function write(target: string, text: string, moveFile: (from: string, to: string) => void): void {
   const temporary = `${target}.${process.pid}.tmp`;
   try {
     writeSynced(temporary, packText(text));
-    place(temporary, target);
+    moveFile(temporary, target);
   } catch (error) {
     throw new Fault(`cannot write ${target}: ${reason(error)}; the tables themselves are sealed`, { cause: error });
   } finally {

@@ -65,11 +65,11 @@ function rowEnd(bytes: Buffer, at: number, length: number, quoted = false): numb
 }
 
 /** Whether a place in a file is inside quotes. */
-function isQuoted(fd: number, place: number): boolean {
-  const bytes = Buffer.alloc(Math.min(place, 1 << 16));
+function isQuoted(fd: number, position: number): boolean {
+  const bytes = Buffer.alloc(Math.min(position, 1 << 16));
   let quoted = false;
-  for (let at = 0; at < place; ) {
-    const read = fs.readSync(fd, bytes, 0, Math.min(bytes.length, place - at), at);
+  for (let at = 0; at < position; ) {
+    const read = fs.readSync(fd, bytes, 0, Math.min(bytes.length, position - at), at);
     if (read === 0) break;
     quoted = isQuotedAfter(bytes.subarray(0, read), quoted);
     at += read;

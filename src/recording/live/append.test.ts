@@ -134,13 +134,13 @@ test('a part that is old enough is rolled and compressed; the next one has its o
   for (let s = 0; s <= 25; s++) writer.append(frameOf(s * 1_000_000, [['sda', s, '', s]]));
   await writer.close();
   assert.deepEqual(fs.readdirSync(at).sort(), ['sample.0001.csv.zst', 'sample.0002.csv.zst', 'sample.csv']);
-  const parts = [
+  const fileTexts = [
     zstdDecompressSync(fs.readFileSync(path.join(at, 'sample.0001.csv.zst'))).toString(),
     zstdDecompressSync(fs.readFileSync(path.join(at, 'sample.0002.csv.zst'))).toString(),
     fs.readFileSync(path.join(at, 'sample.csv'), 'utf8'),
   ];
-  assert.ok(parts.every((p) => p.startsWith('time,disk,read_bytes,label,load\n')));
-  const seconds = parts.flatMap((p) =>
+  assert.ok(fileTexts.every((p) => p.startsWith('time,disk,read_bytes,label,load\n')));
+  const seconds = fileTexts.flatMap((p) =>
     parse(p)
       .slice(1)
       .map((cells) => Number(cells[2])),
@@ -245,16 +245,16 @@ test('when memory for waiting samples runs out the oldest are given up, and coun
 });
 
 test('events that an agent had written before it was killed are not written again by the next one', async () => {
-  const place = folder();
+  const nodePath = folder();
   const events: Table = { ...table, events: true };
   const rows = (...labels: string[]) =>
     frameOf(
       7,
       labels.map((label) => [label === 'two words, "é"' ? 'z' : label, 1, label, 0.5]),
     );
-  new TableWriter(place, events, { plain: true }).append(rows('a', 'b', 'two words, "é"'));
-  fs.appendFileSync(path.join(place, 'sample.csv'), '7,sda,1,tor');
-  const next = new TableWriter(place, events, { plain: true });
+  new TableWriter(nodePath, events, { plain: true }).append(rows('a', 'b', 'two words, "é"'));
+  fs.appendFileSync(path.join(nodePath, 'sample.csv'), '7,sda,1,tor');
+  const next = new TableWriter(nodePath, events, { plain: true });
   next.append(rows('b', 'two words, "é"'));
   assert.equal(fs.existsSync(next.file), false);
   next.append(rows('two words, "é"', 'c'));
@@ -267,7 +267,7 @@ test('events that an agent had written before it was killed are not written agai
 });
 
 test('rows whose texts have newlines are told apart as rows, wherever the end of a long file is looked at', async () => {
-  const place = folder();
+  const nodePath = folder();
   const events: Table = { ...table, events: true };
   const script = (n: number) => `true "${n}"\nx=1\ndone`;
   // what else is known of an event may differ
@@ -276,7 +276,7 @@ test('rows whose texts have newlines are told apart as rows, wherever the end of
       7,
       numbers.map((n) => [`sd${n}`, 1, script(n), Math.random()]),
     );
-  const first = new TableWriter(place, events, { plain: true });
+  const first = new TableWriter(nodePath, events, { plain: true });
   for (let n = 0; n < 9; n++) first.append(rows(n));
   await first.close();
   const { size } = fs.statSync(first.file);
@@ -286,7 +286,7 @@ test('rows whose texts have newlines are told apart as rows, wherever the end of
     const found = [...alreadyWritten(first.file, 1, tail)];
     assert.deepEqual(found, all.slice(all.length - found.length), `the last ${tail} bytes`);
   }
-  const next = new TableWriter(place, events, { plain: true });
+  const next = new TableWriter(nodePath, events, { plain: true });
   next.append(rows(8, 9));
   next.append(rows(10, 8));
   next.append(rows(11));

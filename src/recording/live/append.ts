@@ -304,13 +304,13 @@ export class TableWriter {
 }
 
 /** Replaces a part by its compressed form; whatever happens on the way, one of the two is whole. */
-export async function compressPart(part: string): Promise<void> {
+export async function compressPart(partFile: string): Promise<void> {
   const { zstdCompress, constants } = await import('node:zlib');
   const { promisify } = await import('node:util');
-  const packed = await promisify(zstdCompress)(await fs.promises.readFile(part), {
+  const packed = await promisify(zstdCompress)(await fs.promises.readFile(partFile), {
     params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 },
   });
-  const temporary = `${part}.zst.tmp`;
+  const temporary = `${partFile}.zst.tmp`;
   const file = await fs.promises.open(temporary, 'w', 0o600);
   try {
     await file.writeFile(packed);
@@ -318,8 +318,8 @@ export async function compressPart(part: string): Promise<void> {
   } finally {
     await file.close();
   }
-  await fs.promises.rename(temporary, `${part}.zst`);
-  await fs.promises.unlink(part);
+  await fs.promises.rename(temporary, `${partFile}.zst`);
+  await fs.promises.unlink(partFile);
 }
 
 function lastPart(folder: string, table: string): number {

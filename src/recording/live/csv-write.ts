@@ -112,17 +112,17 @@ export class CsvText {
     this.integer(whole);
     if (rest === 0) return;
     this.bytes[this.length] = 46;
-    let places = decimals;
+    let decimalPlaces = decimals;
     while (rest % 10 === 0) {
       rest /= 10;
-      places--;
+      decimalPlaces--;
     }
-    for (let p = places; p > 0; p--) {
+    for (let p = decimalPlaces; p > 0; p--) {
       const tenth = Math.floor(rest / 10);
       this.bytes[this.length + p] = 48 + rest - tenth * 10;
       rest = tenth;
     }
-    this.length += places + 1;
+    this.length += decimalPlaces + 1;
   }
 
   private integer(value: number): void {

@@ -29,15 +29,15 @@ export function listParts(folder: string, most = Number.POSITIVE_INFINITY): Map<
     // whose it is counts when it is opened
     if (file === undefined || name.startsWith('.') || !entry.isFile()) continue;
     const { table, part, packed } = file;
-    let parts = tables.get(table);
-    if (parts === undefined) {
+    let tableParts = tables.get(table);
+    if (tableParts === undefined) {
       if (tables.size >= MOST_TABLES && most < Number.POSITIVE_INFINITY) continue;
-      parts = { live: false, numbered: [], newest: 0 };
-      tables.set(table, parts);
+      tableParts = { live: false, numbered: [], newest: 0 };
+      tables.set(table, tableParts);
     }
     if (part === undefined) {
       // a live part is never compressed
-      if (!packed) parts.live = true;
+      if (!packed) tableParts.live = true;
       continue;
     }
     const key = partName(table, part);
@@ -45,15 +45,15 @@ export function listParts(folder: string, most = Number.POSITIVE_INFINITY): Map<
     if (filePart === undefined) {
       filePart = { part, plain: false, packed: false };
       numbered.set(key, filePart);
-      parts.numbered.push(filePart);
+      tableParts.numbered.push(filePart);
     }
     if (packed) filePart.packed = true;
     else filePart.plain = true;
-    parts.newest = Math.max(parts.newest, part);
+    tableParts.newest = Math.max(tableParts.newest, part);
   }
-  for (const [table, parts] of tables) {
-    if (!parts.live && parts.numbered.length === 0) tables.delete(table);
-    parts.numbered.sort((a, b) => a.part - b.part);
+  for (const [table, tableParts] of tables) {
+    if (!tableParts.live && tableParts.numbered.length === 0) tables.delete(table);
+    tableParts.numbered.sort((a, b) => a.part - b.part);
   }
   return tables;
 }

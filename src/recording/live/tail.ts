@@ -167,12 +167,12 @@ export class Tail {
     // files are renamed and removed meanwhile: look again when one has just gone
     for (let tries = 0; tries < 5; tries++) {
       const most = this.owner === undefined ? undefined : MOST_FILES;
-      const parts = (tries === 0 ? this.listed : undefined) ?? listParts(this.folder, most).get(this.table);
-      if (parts === undefined) return undefined;
-      const numbered = parts.numbered.find((each) => each.part >= part);
-      const number = numbered?.part ?? parts.newest + 1;
+      const tableParts = (tries === 0 ? this.listed : undefined) ?? listParts(this.folder, most).get(this.table);
+      if (tableParts === undefined) return undefined;
+      const numbered = tableParts.numbered.find((each) => each.part >= part);
+      const number = numbered?.part ?? tableParts.newest + 1;
       if (number < part) return undefined;
-      if (numbered === undefined && !parts.live) return undefined;
+      if (numbered === undefined && !tableParts.live) return undefined;
       try {
         this.open =
           numbered === undefined

@@ -159,8 +159,8 @@ function ranksOf(values: readonly string[], numbers: Float64Array): Uint32Array 
   values
     .map((_, code) => code)
     .sort((a, b) => compareTexts(values, numbers, a, b))
-    .forEach((code, place) => {
-      rank[code] = place;
+    .forEach((code, rankOfCode) => {
+      rank[code] = rankOfCode;
     });
   return rank;
 }
@@ -176,8 +176,8 @@ function compact(
   const seen = new Map<number, number>();
   for (let i = 0; i < count; i++) seen.set(before[i]! * width + rank[codes[i]!]!, 0);
   const sorted = Float64Array.from(seen.keys()).sort();
-  sorted.forEach((combined, place) => {
-    seen.set(combined, place);
+  sorted.forEach((combined, rankOfPair) => {
+    seen.set(combined, rankOfPair);
   });
   const series = new Uint32Array(count);
   for (let i = 0; i < count; i++) series[i] = seen.get(before[i]! * width + rank[codes[i]!]!)!;

@@ -16,7 +16,7 @@ const table: Table = {
 };
 
 /** One series with a sample every 10 s; times are in seconds. */
-function part(total: number[], from: number, to: number, changes: Partial<Table> = {}): SeriesStatistics {
+function clippedStatistics(total: number[], from: number, to: number, changes: Partial<Table> = {}): SeriesStatistics {
   const batch: Batch = {
     table: { ...table, ...changes },
     rows: total.length,
@@ -33,7 +33,7 @@ function part(total: number[], from: number, to: number, changes: Partial<Table>
 }
 
 test('of a step that the edge of a part cuts, as much counts as lies in the part', () => {
-  const { columns, start, end, samples } = part([0, 100, 200, 800], 5, 25);
+  const { columns, start, end, samples } = clippedStatistics([0, 100, 200, 800], 5, 25);
   assert.deepEqual([start, end, samples], [5e6, 25e6, 2]);
   assert.equal(columns.total!.increase, 50 + 100 + 300);
   assert.equal(columns.total!.rate!.mean, 450 / 20);
@@ -43,19 +43,20 @@ test('of a step that the edge of a part cuts, as much counts as lies in the part
 });
 
 test('a part between two samples has none of its own; its levels are what lies between them', () => {
-  const { columns, samples } = part([0, 100, 200], 12, 16);
+  const { columns, samples } = clippedStatistics([0, 100, 200], 12, 16);
   assert.deepEqual([samples, columns.total!.increase, columns.level!.mean.toFixed(6)], [0, 40, '1.400000']);
 });
 
 test('a counter that began again at the edge of a part', () => {
-  assert.equal(part([500, 100, 200, 300], 4, 20).columns.total!.increase, 60 + 100);
-  assert.equal(part([500, 600, 100, 200], 5, 14).columns.total!.increase, 50 + 40);
-  assert.equal(part([500, 100, 200], 2, 4).columns.total!.increase, 20);
+  assert.equal(clippedStatistics([500, 100, 200, 300], 4, 20).columns.total!.increase, 60 + 100);
+  assert.equal(clippedStatistics([500, 600, 100, 200], 5, 14).columns.total!.increase, 50 + 40);
+  assert.equal(clippedStatistics([500, 100, 200], 2, 4).columns.total!.increase, 20);
 });
 
 test('in a sparse table a step lies in the interval before its row', () => {
   const rows = [0, 0, 0, 100, 200];
-  const sparse = (from: number, to: number) => part(rows, from, to, { sparse: true }).columns.total!.increase;
+  const sparse = (from: number, to: number) =>
+    clippedStatistics(rows, from, to, { sparse: true }).columns.total!.increase;
   assert.deepEqual([sparse(5, 25), sparse(22, 35)], [50, 80 + 50]);
 });
 
@@ -121,18 +122,18 @@ test('statistics of several stretches are those of each, put together: nothing o
       assert.equal(all.rows, sum(each.map(({ rows }) => rows)));
       for (const name of ['level', 'total'] as const) {
         const whole = all.series[0]?.columns[name];
-        const parts = each.flatMap(({ series }) => series[0]?.columns[name] ?? []);
-        assert.equal(whole === undefined, parts.length === 0);
+        const clippedColumns = each.flatMap(({ series }) => series[0]?.columns[name] ?? []);
+        assert.equal(whole === undefined, clippedColumns.length === 0);
         if (whole === undefined) continue;
-        assert.equal(whole.count, sum(parts.map(({ count }) => count)));
-        assert.equal(whole.min, Math.min(...parts.map(({ min }) => min)));
-        assert.equal(whole.max, Math.max(...parts.map(({ max }) => max)));
-        assert.deepEqual([whole.first, whole.last], [parts[0]!.first, parts.at(-1)!.last]);
-        near(whole.increase, sum(parts.map(({ increase }) => increase)));
-        near(whole.integral, sum(parts.map(({ integral }) => integral)));
-        const means = parts.map(({ mean }) => mean);
+        assert.equal(whole.count, sum(clippedColumns.map(({ count }) => count)));
+        assert.equal(whole.min, Math.min(...clippedColumns.map(({ min }) => min)));
+        assert.equal(whole.max, Math.max(...clippedColumns.map(({ max }) => max)));
+        assert.deepEqual([whole.first, whole.last], [clippedColumns[0]!.first, clippedColumns.at(-1)!.last]);
+        near(whole.increase, sum(clippedColumns.map(({ increase }) => increase)));
+        near(whole.integral, sum(clippedColumns.map(({ integral }) => integral)));
+        const means = clippedColumns.map(({ mean }) => mean);
         assert.ok(whole.mean >= Math.min(...means) - 1e-9 && whole.mean <= Math.max(...means) + 1e-9);
-        const rates = parts.flatMap(({ rate }) => rate ?? []);
+        const rates = clippedColumns.flatMap(({ rate }) => rate ?? []);
         assert.equal(whole.rate === undefined, rates.length === 0);
         if (whole.rate === undefined) continue;
         near(whole.rate.min, Math.min(...rates.map(({ min }) => min)));

@@ -109,7 +109,7 @@ export function clip(batch: Batch, range: Clip): Batch {
     texts.set(name, { values, codes: pick(codes, new Uint32Array(rows)) });
   const times = pick(time, new Float64Array(rows));
   for (const { row, moment } of moments) times[row] = moment;
-  const part: Batch = {
+  const clipped: Batch = {
     table: batch.table,
     rows,
     time: times,
@@ -120,9 +120,9 @@ export function clip(batch: Batch, range: Clip): Batch {
     ...(batch.interval_seconds === undefined ? {} : { interval_seconds: batch.interval_seconds }),
     ...(batch.began === undefined ? {} : { began: batch.began }),
   };
-  if (between) setEdges(batch, part, edges);
-  for (const [name, { codes }] of part.texts) holdTexts(batch.texts.get(name)!, codes, held);
-  return part;
+  if (between) setEdges(batch, clipped, edges);
+  for (const [name, { codes }] of clipped.texts) holdTexts(batch.texts.get(name)!, codes, held);
+  return clipped;
 }
 
 function isWithin({ time, series }: Batch, from: number, to: number): boolean {
@@ -152,9 +152,9 @@ function holdTexts(
 }
 
 /** Puts what lies between two samples into the rows at the edges of a part. */
-function setEdges(whole: Batch, part: Batch, edges: readonly Edge[]): void {
+function setEdges(whole: Batch, clipped: Batch, edges: readonly Edge[]): void {
   const { columns, sparse } = whole.table;
-  for (const [name, values] of part.numbers) {
+  for (const [name, values] of clipped.numbers) {
     const all = whole.numbers.get(name)!;
     const column = columns.find((one) => one.name === name);
     const counter = column?.kind === 'counter';
@@ -169,8 +169,8 @@ function setEdges(whole: Batch, part: Batch, edges: readonly Edge[]): void {
     }
   }
   if (sparse === true) return;
-  part.edges = new Uint8Array(part.rows);
-  for (const { row } of edges) part.edges[row] = 1;
+  clipped.edges = new Uint8Array(clipped.rows);
+  for (const { row } of edges) clipped.edges[row] = 1;
 }
 
 /** The first place in `from` to `to` whose value is not below `moment`. */

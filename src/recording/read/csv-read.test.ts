@@ -90,9 +90,9 @@ test('a file cut off at any byte loses its last line and nothing else', async ()
       // where each row ends in the file
       const ends: number[] = [];
       for (let n = 1; n <= rows.length; n++) {
-        const part = temporary();
-        await appendRows(part, diskTable, rows.slice(0, n));
-        ends.push(fs.statSync(path.join(part, 'disk.csv')).size);
+        const partFolder = temporary();
+        await appendRows(partFolder, diskTable, rows.slice(0, n));
+        ends.push(fs.statSync(path.join(partFolder, 'disk.csv')).size);
       }
       fs.truncateSync(file, cut);
       const back = read(file);
@@ -234,7 +234,8 @@ test('C reads the same rows and finds the same damage', {
         {
           layout: (header, sample) => layoutOf(diskTable, header, sample),
           wanted,
-          reject: (part, offset) => rejected.push(`${offset}: ${Buffer.from(part).toString('latin1')}`),
+          reject: (rejectedBytes, offset) =>
+            rejected.push(`${offset}: ${Buffer.from(rejectedBytes).toString('latin1')}`),
         },
         native,
       );

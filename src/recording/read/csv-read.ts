@@ -364,7 +364,7 @@ class Parser {
             ch = bytes[++p]!;
           }
           let count = p - digits;
-          let places = 0;
+          let decimalPlaces = 0;
           if (ch === 46) {
             const point = p;
             ch = bytes[++p]!;
@@ -372,12 +372,12 @@ class Parser {
               value = value * 10 + (ch - 48);
               ch = bytes[++p]!;
             }
-            places = p - point - 1;
-            count += places;
+            decimalPlaces = p - point - 1;
+            count += decimalPlaces;
           }
           if ((ch === COMMA || ch === NEWLINE) && count > 0 && count < 17 && value < EXACT) {
             // both exact in a double: the quotient is the nearest double, as strtod would give
-            if (places > 0) value /= POWERS[places]!;
+            if (decimalPlaces > 0) value /= POWERS[decimalPlaces]!;
             if (negative) value = -value;
           } else {
             while (ch !== COMMA && ch !== NEWLINE) ch = bytes[++p]!;

@@ -87,7 +87,7 @@ function filesOf(node: NodeRecording, table: string): TableFiles {
 }
 
 const sameFiles = (a: TableFiles, b: TableFiles): boolean =>
-  a.sealed === b.sealed && a.parts.length === b.parts.length && a.parts.every((part, i) => part === b.parts[i]);
+  a.sealed === b.sealed && a.parts.length === b.parts.length && a.parts.every((partFile, i) => partFile === b.parts[i]);
 
 function readFiles(node: NodeRecording, name: string, files: TableFiles, options: ReadAllOptions): ReadBatch {
   const described = tableOf(node, name);
@@ -144,16 +144,18 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
     wanted: (column) =>
       wanted === undefined || wanted.has(column) || (table?.keys.some((k) => k.name === column) ?? false),
   };
-  const parts = files.sealed === undefined || isParquet(files.sealed) ? files.parts : [files.sealed, ...files.parts];
-  const sizes = parts.length < 2 ? [] : parts.map((part) => fs.statSync(path.join(node.folder, part)).size);
-  for (const [i, part] of parts.entries()) {
+  const partFiles =
+    files.sealed === undefined || isParquet(files.sealed) ? files.parts : [files.sealed, ...files.parts];
+  const sizes =
+    partFiles.length < 2 ? [] : partFiles.map((partFile) => fs.statSync(path.join(node.folder, partFile)).size);
+  for (const [i, partFile] of partFiles.entries()) {
     if (i === 1) reserveLike(rows, sizes);
     // the compressed form is there and whole: the plain one was about to be removed
-    const packed = path.join(node.folder, `${part}.zst`);
-    if (NUMBERED.test(part) && parts[i - 1] === `${part}.zst` && damage.at(-1)?.file !== packed) continue;
+    const packed = path.join(node.folder, `${partFile}.zst`);
+    if (NUMBERED.test(partFile) && partFiles[i - 1] === `${partFile}.zst` && damage.at(-1)?.file !== packed) continue;
     const { reject } = options;
-    if (reject !== undefined) csv.reject = (bytes) => reject(part, bytes);
-    const found = readCsv(path.join(node.folder, part), rows, csv);
+    if (reject !== undefined) csv.reject = (bytes) => reject(partFile, bytes);
+    const found = readCsv(path.join(node.folder, partFile), rows, csv);
     if (found.torn_bytes > 0 || found.bad_lines > 0 || found.unreadable !== undefined || found.lost_header)
       damage.push(found);
   }

@@ -84,9 +84,9 @@ function fill(rows: Rows, table: Table, { keys, columns, texts }: Series): void 
   times.forEach((time, i) => {
     rows.time[first + i] = time * 1000;
   });
-  for (const [column, parts] of columns) {
+  for (const [column, columnSamples] of columns) {
     const numbers = rows.numbers.get(column)!;
-    for (const { times: moments, values } of parts)
+    for (const { times: moments, values } of columnSamples)
       if (times === only) numbers.set(values, first);
       else for (let i = 0; i < moments.length; i++) numbers[first + rowOf.get(moments[i]!)!] = values[i]!;
   }

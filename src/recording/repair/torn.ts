@@ -11,8 +11,8 @@ const MOST = 4 << 20;
 export class Rejected {
   readonly parts = new Map<string, { pieces: Buffer[]; bytes: number }>();
 
-  add(part: string, bytes: Uint8Array): void {
-    const found = made(this.parts, part, () => ({ pieces: [], bytes: 0 }));
+  add(partFile: string, bytes: Uint8Array): void {
+    const found = made(this.parts, partFile, () => ({ pieces: [], bytes: 0 }));
     found.bytes += bytes.length;
     if (found.bytes <= MOST) found.pieces.push(Buffer.from(bytes));
     else found.pieces = [];
@@ -80,13 +80,13 @@ export function keepRejected(
 ): Map<string, string> {
   const whole = new Map<string, string>();
   for (const { file, unreadable } of damage) {
-    const part = path.basename(file);
-    const lines = rejected.parts.get(part);
+    const partFile = path.basename(file);
+    const lines = rejected.parts.get(partFile);
     if (unreadable !== undefined || (lines !== undefined && lines.bytes > MOST))
-      whole.set(part, tornName(folder, part));
+      whole.set(partFile, tornName(folder, partFile));
     else if (lines !== undefined) {
-      keepBytes(folder, part, Buffer.concat(lines.pieces));
-      step(`${part}.torn written`);
+      keepBytes(folder, partFile, Buffer.concat(lines.pieces));
+      step(`${partFile}.torn written`);
     }
   }
   return whole;

@@ -196,8 +196,8 @@ test('what an interrupted seal or roll left is tidied up without losing a sample
     );
     assert.deepEqual(load(folder), before);
   }
-  const part = path.join(nodeOf(folder), 'load.0001.csv.zst');
-  fs.writeFileSync(part.slice(0, -4), zstdDecompressSync(fs.readFileSync(part)));
+  const partFile = path.join(nodeOf(folder), 'load.0001.csv.zst');
+  fs.writeFileSync(partFile.slice(0, -4), zstdDecompressSync(fs.readFileSync(partFile)));
   fs.writeFileSync(path.join(nodeOf(folder), 'load.0002.csv.zst.tmp'), 'half');
   assert.deepEqual(found(folder), [
     'repaired: node=c1/load.0002.csv.zst.tmp was left by something that was interrupted → removed; what it was made from is there',
@@ -478,14 +478,14 @@ test('a file that a killed seal left is not removed while only it is whole', asy
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 7]);
   // and where the damaged file has more to give than what was left, both stay
   const other = await makeRecording({ seconds: 4 });
-  const part = path.join(nodeOf(other), 'load.0001.csv.zst');
+  const partFile = path.join(nodeOf(other), 'load.0001.csv.zst');
   const rowsOf = Array.from({ length: 100_000 }, (_, t) => `${START - 1e12 + t * 1e6},${Math.sin(t).toFixed(9)}\n`);
   const whole = zstdCompressSync(`time,load1\n${rowsOf.join('')}`);
-  fs.writeFileSync(part, whole.subarray(0, whole.length / 2));
-  fs.writeFileSync(`${part}.tmp`, zstdCompressSync(`time,load1\n${START},0\n`));
+  fs.writeFileSync(partFile, whole.subarray(0, whole.length / 2));
+  fs.writeFileSync(`${partFile}.tmp`, zstdCompressSync(`time,load1\n${START},0\n`));
   const rows = load(other).length;
   assert.ok(rows > 1000);
   found(other);
   assert.equal(load(other).length, rows);
-  assert.ok(fs.existsSync(`${part}.tmp`) && fs.existsSync(`${part}.damaged`));
+  assert.ok(fs.existsSync(`${partFile}.tmp`) && fs.existsSync(`${partFile}.damaged`));
 });

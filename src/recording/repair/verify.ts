@@ -216,15 +216,15 @@ class Verifier {
     const good = isParquet(sealed)
       ? this.isNew(file(sealed!)) || this.sealed(node, name, file(sealed!), files)
       : sealed !== undefined && heal.isComplete(file(sealed));
-    for (const part of sealed === undefined || isParquet(sealed) ? files.parts : [sealed, ...files.parts]) {
-      if (part.endsWith('.csv') && files.parts.includes(`${part}.zst`)) {
-        if (heal.sameContent(file(part), file(`${part}.zst`))) {
+    for (const partFile of sealed === undefined || isParquet(sealed) ? files.parts : [sealed, ...files.parts]) {
+      if (partFile.endsWith('.csv') && files.parts.includes(`${partFile}.zst`)) {
+        if (heal.sameContent(file(partFile), file(`${partFile}.zst`))) {
           const what = 'is there twice, plain and compressed';
-          this.mend(file(part), what, 'the plain one is removed', () => fs.rmSync(file(part)));
+          this.mend(file(partFile), what, 'the plain one is removed', () => fs.rmSync(file(partFile)));
           continue;
         }
       }
-      if (!this.isNew(file(part))) this.part(node, name, file(part), alive);
+      if (!this.isNew(file(partFile))) this.verifyPart(node, name, file(partFile), alive);
     }
     if (good && files.parts.length === 0) this.statistics(node, name, files);
   }
@@ -234,7 +234,7 @@ class Verifier {
     return (this.replaced.get(file) ?? file) !== file;
   }
 
-  private part(node: NodeRecording, name: string, file: string, alive: boolean): void {
+  private verifyPart(node: NodeRecording, name: string, file: string, alive: boolean): void {
     const ranges: heal.Range[] = [];
     const rows = new Rows();
     const table = tableOf(node, name);
@@ -267,7 +267,7 @@ class Verifier {
         heal.writeHeader(file, header!),
       );
       // what else is wrong is counted from the new beginning
-      if (damage.bad_lines + damage.torn_bytes > 0 && this.hands) this.part(node, name, file, alive);
+      if (damage.bad_lines + damage.torn_bytes > 0 && this.hands) this.verifyPart(node, name, file, alive);
       return;
     }
     const lost = node.agent?.lost_samples?.some((each) => each.table === name);

@@ -212,9 +212,9 @@ test('of too many processes, those that are older than the recording count by wh
 test('percentiles are those of the sorted values, whatever the order', () => {
   const reference = (values: number[], share: number): number => {
     const sorted = [...values].sort((a, b) => a - b);
-    const place = share * (sorted.length - 1);
-    const low = sorted[Math.floor(place)]!;
-    return low + ((sorted[Math.ceil(place)] ?? low) - low) * (place - Math.floor(place));
+    const position = share * (sorted.length - 1);
+    const low = sorted[Math.floor(position)]!;
+    return low + ((sorted[Math.ceil(position)] ?? low) - low) * (position - Math.floor(position));
   };
   const shares = [0.05, 0.25, 0.5, 0.75, 0.95];
   const value = fc.oneof(fc.integer({ min: -5, max: 5 }), fc.integer());

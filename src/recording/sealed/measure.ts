@@ -34,7 +34,7 @@ export interface Measured {
 export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
   const { table, series, time } = batch;
   const total = series.length - 1;
-  const places = busiest(batch, total, cpu);
+  const busiestSeries = busiest(batch, total, cpu);
   let start = Number.NaN;
   let end = Number.NaN;
   for (let s = 0; s < total; s++) {
@@ -53,13 +53,13 @@ export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
     return text === undefined ? [] : [{ name, text }];
   });
   return {
-    places,
+    places: busiestSeries,
     table: {
       table: table.name,
       rows: samples,
       start,
       end,
-      series: places.map((s) => describeSeries(batch, textColumns, series[s]!, series[s + 1]!)),
+      series: busiestSeries.map((s) => describeSeries(batch, textColumns, series[s]!, series[s + 1]!)),
       series_total: total,
     },
   };
@@ -203,8 +203,8 @@ export function measureColumn(
     const statistics = measureValues(measuring, stretchesOf(batch, s));
     if (statistics !== undefined) measured.table.series[i]!.columns[column.name] = statistics;
   });
-  const { table, places } = measured;
-  const curve = curveOfColumn(batch, column, values, table, table.series, places);
+  const { table, places: busiestSeries } = measured;
+  const curve = curveOfColumn(batch, column, values, table, table.series, busiestSeries);
   if (curve !== undefined) table.curves = { ...table.curves, [column.name]: curve };
 }
 

@@ -65,8 +65,8 @@ export class OverviewMaker {
   write(folder: string, sealedBytes: number): void {
     const { table, texts } = this.#batch;
     const { length, rows, time } = this.#buckets;
-    const place = path.join(folder, FOLDER);
-    makeFolder(place, 0o700);
+    const overviewFolder = path.join(folder, FOLDER);
+    makeFolder(overviewFolder, 0o700);
     const described = overviewTable(
       table,
       this.#columns.map(({ column }) => column),
@@ -85,9 +85,9 @@ export class OverviewMaker {
       for (const [i, values] of figures.entries()) writer.column(`${column.name}.${FIGURES[i]}`, values);
     writer.finish();
     fs.renameSync(`${file}.tmp`, file);
-    for (const name of fs.readdirSync(place))
-      if (name.startsWith(`${table.name}.`) && path.join(place, name) !== file && /\.\d+\.parquet$/.test(name))
-        fs.rmSync(path.join(place, name), { force: true });
+    for (const name of fs.readdirSync(overviewFolder))
+      if (name.startsWith(`${table.name}.`) && path.join(overviewFolder, name) !== file && /\.\d+\.parquet$/.test(name))
+        fs.rmSync(path.join(overviewFolder, name), { force: true });
   }
 }
 

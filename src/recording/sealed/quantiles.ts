@@ -20,10 +20,10 @@ export function sortedQuantiles(values: Float64Array, count: number, shares: rea
 }
 
 function interpolate(values: Float64Array, share: number): number {
-  const place = share * (values.length - 1);
-  const low = Math.floor(place);
+  const position = share * (values.length - 1);
+  const low = Math.floor(position);
   const value = values[low]!;
-  return place === low ? value : value + (values[low + 1]! - value) * (place - low);
+  return position === low ? value : value + (values[low + 1]! - value) * (position - low);
 }
 
 /**

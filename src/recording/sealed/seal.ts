@@ -116,7 +116,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
   const step = options.step ?? (() => {});
   const files = tableFiles(fileNames(folder).files).get(name) ?? { parts: [] };
   node.tables.set(name, files);
-  const sizes = new Map(files.parts.map((part) => [part, sizeOf(path.join(folder, part))]));
+  const sizes = new Map(files.parts.map((partFile) => [partFile, sizeOf(path.join(folder, partFile))]));
   const parquet = path.join(folder, parquetName(name));
   const packed = path.join(folder, packedName(name));
   const statistics = path.join(folder, statisticsName(name));
@@ -157,7 +157,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
   for (const size of sizes.values()) options.progress?.(size);
   const after = sizeOf(newParquet) + sizeOf(newPacked) + sizeOf(newStatistics);
   const sync = (): void => orFault(() => syncFile(newSealed));
-  const place = (): PlacedTable =>
+  const placeTable = (): PlacedTable =>
     orFault(() => {
       if (version() !== versionBefore) {
         // somebody else sealed it meanwhile, perhaps with newer rows: begin again with theirs
@@ -182,17 +182,17 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
         fs.rmSync(file, { force: true });
         step(`${each} removed`);
       }
-      for (const [part, size] of sizes) {
-        const file = path.join(folder, part);
+      for (const [partFile, size] of sizes) {
+        const file = path.join(folder, partFile);
         // what grew meanwhile has rows that are not sealed, and what an agent has open it goes on with
-        if (sizeOf(file) !== size || (open && part === `${name}.csv`)) continue;
-        if (kept.has(part) && size > 0) fs.renameSync(file, kept.get(part)!);
+        if (sizeOf(file) !== size || (open && partFile === `${name}.csv`)) continue;
+        if (kept.has(partFile) && size > 0) fs.renameSync(file, kept.get(partFile)!);
         else fs.rmSync(file, { force: true });
-        step(`${part} removed`);
+        step(`${partFile} removed`);
       }
       return { table: name, rows: written.rows, bytes_before: before, bytes_after: after };
     });
-  return { sync, place, abandon };
+  return { sync, place: placeTable, abandon };
 }
 
 /** Thrown by tests in place of a crash: nothing is tidied up. */
@@ -237,7 +237,7 @@ function writeTable(
 ): Written {
   const valuesAtOnce = options.valuesAtOnce ?? 8e6;
   const whole = estimateValues(node.folder, files) <= valuesAtOnce;
-  const reject = (part: string, bytes: Uint8Array): void => rejected.add(part, bytes);
+  const reject = (partFile: string, bytes: Uint8Array): void => rejected.add(partFile, bytes);
   // keys, times and what decides which processes are described come first; the rest follows in groups
   const first = readTable(node, name, whole ? { reject } : { columns: [], reject });
   refuseBroken(files, first);
@@ -337,8 +337,9 @@ function readAgain(node: NodeRecording, name: string, columns: readonly string[]
 
 function estimateValues(folder: string, files: TableFiles): number {
   let values = 0;
-  for (const part of files.parts) {
-    values += (sizeOf(path.join(folder, part)) * (part.endsWith('.zst') ? ZSTD_FACTOR : 1)) / CSV_BYTES_PER_VALUE;
+  for (const partFile of files.parts) {
+    values +=
+      (sizeOf(path.join(folder, partFile)) * (partFile.endsWith('.zst') ? ZSTD_FACTOR : 1)) / CSV_BYTES_PER_VALUE;
   }
   // a sealed value takes about a byte
   return values + (files.sealed === undefined ? 0 : sizeOf(path.join(folder, files.sealed)));

@@ -220,8 +220,8 @@ function placed(
   of: readonly number[] | undefined,
 ): readonly SeriesStatistics[] | undefined {
   if (of === undefined) return series;
-  if (!Array.isArray(of) || !of.every((place) => series[place] !== undefined)) return undefined;
-  return of.map((place) => series[place]!);
+  if (!Array.isArray(of) || !of.every((seriesIndex) => series[seriesIndex] !== undefined)) return undefined;
+  return of.map((seriesIndex) => series[seriesIndex]!);
 }
 
 /** Whether the figures of a line are numbers, one or as many as there are series that have it. */

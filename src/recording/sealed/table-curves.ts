@@ -88,7 +88,7 @@ export function curveOfColumn(
   values: Float64Array,
   extent: Extent,
   series: readonly SeriesStatistics[],
-  places: readonly number[],
+  seriesIndexes: readonly number[],
 ): TableCurve | undefined {
   const wanted = BY_TABLE.get(batch.table.name)?.get(column.name);
   if (wanted === undefined || Number.isNaN(extent.start)) return undefined;
@@ -100,7 +100,7 @@ export function curveOfColumn(
   const grid = gridOf(begin, extent.end, interval);
   const chosen = isLives
     ? Array.from({ length: batch.series.length - 1 }, (_, s) => s)
-    : places.filter((_, i) => wanted.counts?.(series[i]!) !== false);
+    : seriesIndexes.filter((_, i) => wanted.counts?.(series[i]!) !== false);
   const total = new Float64Array(grid.steps).fill(Number.NaN);
   const count = new Uint32Array(grid.steps);
   const own = new Steps(grid);

@@ -12,7 +12,7 @@ export function liveBytes(recording: Recording): number {
   let bytes = 0;
   for (const node of recording.nodes) {
     for (const files of node.tables.values())
-      for (const part of files.parts) bytes += sizeOf(path.join(node.folder, part));
+      for (const partFile of files.parts) bytes += sizeOf(path.join(node.folder, partFile));
   }
   return bytes;
 }

@@ -12,7 +12,7 @@ export function mostUsed(data: ProcessData, most: number): ProcessData {
     for (let above = row; above >= 0 && !kept.has(above); above = data.parent[above]!) kept.add(above);
   }
   const rows = [...kept].sort((a, b) => a - b);
-  const place = new Map(rows.map((row, i) => [row, i]));
+  const rowOf = new Map(rows.map((row, i) => [row, i]));
   const of = <T>(column: readonly T[]): T[] => rows.map((row) => column[row]!);
   return {
     ...data,
@@ -21,7 +21,7 @@ export function mostUsed(data: ProcessData, most: number): ProcessData {
     operation: of(data.operation),
     node: of(data.node),
     pid: of(data.pid),
-    parent: of(data.parent).map((row) => place.get(row) ?? -1),
+    parent: of(data.parent).map((row) => rowOf.get(row) ?? -1),
     start: of(data.start),
     end: of(data.end),
     cpu: of(data.cpu),

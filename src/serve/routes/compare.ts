@@ -32,10 +32,10 @@ export function compareRoutes({ app, open }: Server): void {
       if (wanted.length < FEWEST || wanted.length > MOST)
         throw new Problem(400, `two to six jobs can be compared, not ${wanted.length}`);
       const jobs = await Promise.all(wanted.map((id) => open(viewer, id)));
-      const parts = jobs.map(({ material, recording }) => material.processes ?? readColumns([recording]));
+      const columnsOfJobs = jobs.map(({ material, recording }) => material.processes ?? readColumns([recording]));
       const found = compare(
         jobs.map(({ report }) => report()),
-        linkProcesses(joinColumns(parts)),
+        linkProcesses(joinColumns(columnsOfJobs)),
         by,
       );
       return reply.type('application/json').send(compareJson(found) as never);

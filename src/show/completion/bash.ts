@@ -69,7 +69,7 @@ const list = (choices: readonly string[]): string => quote(choices.join(' '));
 /** What stands at which place after a verb. */
 function placeLines({ name, parts, places, variadic }: CompletedVerb): string[] {
   if (parts.length > 0)
-    return [`    ${quote(`${name} 0`)}) words=${list(parts.map((part) => lastWord(part.name)))} ;;`];
+    return [`    ${quote(`${name} 0`)}) words=${list(parts.map((subverb) => lastWord(subverb.name)))} ;;`];
   return places.map((takes, at) => {
     const pattern = variadic && at === places.length - 1 ? `${quote(`${name} `)}*` : quote(`${name} ${at}`);
     return `    ${pattern}) ${offer(takes)} ;;`;

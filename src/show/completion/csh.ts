@@ -13,7 +13,7 @@ export function offersFor(tree: CompletedVerb, line: string, cwd = process.cwd()
   const words = line.trimStart().split(/\s+/).slice(1);
   const current = words.pop() ?? '';
   let verb = tree;
-  let place = 0;
+  let argumentIndex = 0;
   let flag: CompletedVerb['flags'][number] | undefined;
   for (const word of words) {
     if (flag !== undefined) flag = undefined;
@@ -21,17 +21,17 @@ export function offersFor(tree: CompletedVerb, line: string, cwd = process.cwd()
     else if (word.startsWith('-')) {
       flag = verb.flags.find(({ names, takes }) => names.includes(word) && takes.what !== 'nothing');
     } else if (verb.parts.length > 0) verb = verb.parts.find(({ name }) => lastWord(name) === word) ?? tree;
-    else place++;
+    else argumentIndex++;
   }
-  const found = flag === undefined ? offersAt(verb, place, current, cwd) : offers(flag.takes, current, cwd);
+  const found = flag === undefined ? offersAt(verb, argumentIndex, current, cwd) : offers(flag.takes, current, cwd);
   return found.filter((word) => word.startsWith(current));
 }
 
-function offersAt(verb: CompletedVerb, place: number, current: string, cwd: string): string[] {
+function offersAt(verb: CompletedVerb, argumentIndex: number, current: string, cwd: string): string[] {
   if (current.startsWith('-')) return verb.flags.flatMap(({ names }) => names);
   if (verb.parts.length > 0) return verb.parts.map(({ name }) => lastWord(name));
   const { places, variadic } = verb;
-  const takes = places[place] ?? (variadic ? places.at(-1) : undefined);
+  const takes = places[argumentIndex] ?? (variadic ? places.at(-1) : undefined);
   return takes === undefined ? [] : offers(takes, current, cwd);
 }
 

@@ -194,8 +194,8 @@ class TableExport {
     const columns = this.table.columns.map((c) => c.name);
     // what holds, and what a counter grew by, goes on from one stretch to the next
     const isWhole = this.table.sparse === true || this.options.rates === true;
-    const parts = isWhole ? 1 : Math.ceil(bytesOf(this.selected, this.table.name) / this.atOnce);
-    if (parts <= 1) {
+    const sliceCount = isWhole ? 1 : Math.ceil(bytesOf(this.selected, this.table.name) / this.atOnce);
+    if (sliceCount <= 1) {
       const pieces = [...this.each(columns)].map(convert);
       return { lanes: lanesOf(pieces), windows: once(pieces) };
     }
@@ -214,7 +214,7 @@ class TableExport {
     const windows = async function* (): AsyncGenerator<NodeBatch[]> {
       // windows end where ticks end, so that no row is torn in two
       const sampled = self.interval === undefined ? grid : Math.min(grid, self.sampled);
-      const ticks = Math.ceil((to - from + 1) / parts / grid);
+      const ticks = Math.ceil((to - from + 1) / sliceCount / grid);
       for (let tick = tickOf(from, grid, sampled); beginOf(tick, grid, sampled) <= to; tick += ticks) {
         const [begin, end] = [beginOf(tick, grid, sampled), beginOf(tick + ticks, grid, sampled)];
         yield [...self.each(columns, [[begin, end - 1]])].map(convert);
@@ -311,9 +311,9 @@ async function exportOmnistat(selected: readonly Selected[], options: ExportOpti
   const files: Written[] = [];
   for (const one of selected) {
     const own = [one.job, ...(one.name === undefined ? [] : [one.name])].map(encodeURIComponent);
-    const place = selected.length > 1 ? path.join(folder, ...own) : folder;
+    const targetFolder = selected.length > 1 ? path.join(folder, ...own) : folder;
     for (const file of wanted) {
-      const written = await omnistatFile(one, file, place, options);
+      const written = await omnistatFile(one, file, targetFolder, options);
       if (written === undefined) continue;
       files.push(written);
       options.written?.(written);

@@ -66,10 +66,10 @@ test('what a link by the name of its part leads to is not written', (t) => {
 });
 
 test('a folder that may not be written to is named', (t) => {
-  const place = folder(t);
-  fs.writeFileSync(path.join(place, 'file'), '');
+  const outputFolder = folder(t);
+  fs.writeFileSync(path.join(outputFolder, 'file'), '');
   assert.throws(
-    () => fileOutput(path.join(place, 'file', 'a.csv')),
+    () => fileOutput(path.join(outputFolder, 'file', 'a.csv')),
     (error) => error instanceof Fault && /cannot write/.test(error.message),
   );
 });

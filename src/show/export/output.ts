@@ -18,10 +18,10 @@ export interface Output {
 
 /** A file that has another name (`.part`) until it is whole, so that nobody takes half an export for a whole one. */
 export function fileOutput(name: string): Output {
-  const part = `${name}.part`;
+  const partialFile = `${name}.part`;
   const fd = attempt(name, 0, () => {
     makeFolder(path.dirname(name));
-    return openNew(part, 0o666);
+    return openNew(partialFile, 0o666);
   });
   let written = 0;
   let open = true;
@@ -29,7 +29,7 @@ export function fileOutput(name: string): Output {
     if (!open) return;
     open = false;
     fs.closeSync(fd);
-    fs.rmSync(part, { force: true });
+    fs.rmSync(partialFile, { force: true });
   };
   const careful = <T>(action: () => T): T => {
     try {
@@ -57,7 +57,7 @@ export function fileOutput(name: string): Output {
       careful(() => {
         fs.closeSync(fd);
         open = false;
-        fs.renameSync(part, name);
+        fs.renameSync(partialFile, name);
       });
     },
     abandon,

@@ -29,13 +29,13 @@ export function writeLongParquet(
   read: (columns: readonly string[]) => NodeBatch[],
   recordings = false,
 ): { rows: number; bytes: number } {
-  const part = `${file}.part`;
+  const partialFile = `${file}.part`;
   const first = read(groups[0] ?? []);
   const rows = first.reduce((sum, piece) => sum + piece.batch.rows, 0);
   const described = longTable(table, recordings);
   const writer = attempt(file, 0, () => {
     makeFolder(path.dirname(file));
-    return new ParquetWriter(part, parquetColumns(described), rows, { metadata: tableMetadata(described) });
+    return new ParquetWriter(partialFile, parquetColumns(described), rows, { metadata: tableMetadata(described) });
   });
   try {
     return attempt(file, 0, () => {
@@ -74,7 +74,7 @@ export function writeLongParquet(
         }
       }
       const bytes = writer.finish();
-      fs.renameSync(part, file);
+      fs.renameSync(partialFile, file);
       fs.chmodSync(file, 0o666 & ~process.umask());
       return { rows, bytes };
     });
@@ -84,7 +84,7 @@ export function writeLongParquet(
     } catch {
       // it was closed already
     }
-    fs.rmSync(part, { force: true });
+    fs.rmSync(partialFile, { force: true });
     throw error;
   }
 }
@@ -134,10 +134,10 @@ function textColumnOf(pieces: readonly NodeBatch[], rows: number, name: string):
 
 /** Each value once. */
 function merged(column: TextColumn): TextColumn {
-  const places = new Map<string, number>();
+  const indexOfText = new Map<string, number>();
   const own = column.values.map((value) => {
-    if (!places.has(value)) places.set(value, places.size);
-    return places.get(value)!;
+    if (!indexOfText.has(value)) indexOfText.set(value, indexOfText.size);
+    return indexOfText.get(value)!;
   });
-  return { codes: column.codes.map((code) => own[code]!), values: [...places.keys()] };
+  return { codes: column.codes.map((code) => own[code]!), values: [...indexOfText.keys()] };
 }

@@ -75,13 +75,13 @@ test('of two samples in one tick the newer is taken, and ticks without any sampl
 test('windows of time give the same file as one piece', async () => {
   const rows = Array.from({ length: 20 }, (_, i) => row(i, 'x', i * i, i / 10));
   const whole: NodeBatch[] = [{ job: '1', node: 'a', batch: batchOf(table, rows) }];
-  const parts = [rows.slice(0, 7), rows.slice(7, 8), rows.slice(8)].map((some): NodeBatch[] => [
+  const batchGroups = [rows.slice(0, 7), rows.slice(7, 8), rows.slice(8)].map((some): NodeBatch[] => [
     { job: '1', node: 'a', batch: batchOf(table, some) },
   ]);
   const one = memoryOutput();
   const many = memoryOutput();
   await writeWide(one, form(whole), stream(whole));
-  await writeWide(many, form(whole), stream(...parts));
+  await writeWide(many, form(whole), stream(...batchGroups));
   assert.equal(many.text(), one.text());
 });
 

@@ -103,10 +103,10 @@ function writeWindow(text: TextBuffer, form: WideForm, pieces: readonly NodeBatc
   const width = lanes.length;
   const cursors: (Cursor | undefined)[] = new Array(width).fill(undefined);
   const values: (Float64Array | undefined)[] = new Array(width * metrics.length).fill(undefined);
-  const places = new Map(lanes.map((lane, i) => [nameOf(lane), i]));
+  const indexOfLane = new Map(lanes.map((lane, i) => [nameOf(lane), i]));
   for (const { batch, ...whose } of pieces) {
     for (let s = 0; s + 1 < batch.series.length; s++) {
-      const lane = places.get(nameOf({ ...whose, keys: keysOf(batch, s) }));
+      const lane = indexOfLane.get(nameOf({ ...whose, keys: keysOf(batch, s) }));
       if (lane === undefined) continue;
       const cursor = { time: batch.time, next: 0, end: batch.series[s + 1]!, tick: 0 };
       moveTo(cursor, batch.series[s]!, interval);

@@ -20,10 +20,10 @@ export function causeText(cause: Cause, options: CauseTextOptions = {}): string 
     `job ${printable(jobAndRecording(cause.job, cause.recording ?? cause.job))} against the model ${cause.model} (${count(cause.whole.reference, 'job')})`,
     width,
   );
-  lines.push('', ...part(cause.whole, width, limit, pen.dim));
+  lines.push('', ...partLinesOf(cause.whole, width, limit, pen.dim));
   const shown = limit === 0 ? cause.operations : cause.operations.slice(0, limit);
   for (const operation of shown) {
-    lines.push('', pen.bold(printable(operation.name)), ...part(operation, width, limit === 0 ? 0 : 5, pen.dim));
+    lines.push('', pen.bold(printable(operation.name)), ...partLinesOf(operation, width, limit === 0 ? 0 : 5, pen.dim));
   }
   const notes: string[] = [];
   if (shown.length < cause.operations.length)
@@ -38,7 +38,7 @@ export function causeText(cause: Cause, options: CauseTextOptions = {}): string 
   return `${lines.join('\n')}\n`;
 }
 
-function part(found: PartCause, width: number, limit: number, dim: (text: string) => string): string[] {
+function partLinesOf(found: PartCause, width: number, limit: number, dim: (text: string) => string): string[] {
   const varied = found.features.filter(({ reference }) => reference.largest_distance > 0);
   const fixed = found.features
     .filter(({ reference, distance }) => reference.largest_distance === 0 && distance > 0)

@@ -69,7 +69,7 @@ export function compareText(comparison: Comparison, options: CompareTextOptions 
   const width = options.width ?? 80;
   const limit = options.limit ?? 12;
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
-  const parts = [
+  const sections = [
     jobLines(comparison, pen, width),
     factLines(comparison, pen, width),
     metricLines(comparison, pen, width),
@@ -79,7 +79,7 @@ export function compareText(comparison: Comparison, options: CompareTextOptions 
     prefixLines(comparison, pen, width, most),
     comparison.notes.flatMap((note) => wrap(note, width)).map(pen.dim),
   ];
-  return `${parts
+  return `${sections
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`;

@@ -18,12 +18,12 @@ export function modelLine(models: readonly Model[]): string {
   return models
     .map((model) => {
       const features = modelTables(model).get('')!.features.size;
-      const parts = [
+      const modelTexts = [
         count(model.jobs.length, 'job'),
         count(features, 'feature'),
         count(operationsOf(model).length, 'operation'),
       ];
-      return `model ${model.name}: ${parts.join(', ')}${model.enabled ? '' : ', disabled'}\n`;
+      return `model ${model.name}: ${modelTexts.join(', ')}${model.enabled ? '' : ', disabled'}\n`;
     })
     .join('');
 }

@@ -96,14 +96,14 @@ function titleOf(
   several: boolean,
   nodes: number,
 ): string {
-  const parts = [
+  const titleTexts = [
     ...(set.jobs.length > 1 ? [`job ${jobLabels(set.jobs)[job]}`] : []),
     ...(several ? [`world ${number}`] : []),
     `${count(size, 'rank')}${launcher === '' ? '' : ` of ${launcher}`} on ${nodes === 1 ? ranks[0]!.node : count(nodes, 'node')}`,
     ...(step === '' ? [] : [`step ${step}`]),
     ranks[0]!.command,
   ];
-  return parts.join(', ');
+  return titleTexts.join(', ');
 }
 
 function exitOf(rank: Rank): string {

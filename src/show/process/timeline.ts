@@ -80,9 +80,9 @@ function barOf(set: ProcessSet, row: TimelineRow, from: number, to: number, cell
 /** Times after the start, four of them, where they are on the scale. */
 function scale(length: number, cells: number): string {
   let line = '';
-  for (const part of [0, 0.25, 0.5, 0.75]) {
-    const text = part === 0 ? '|0' : `|${formatDuration((length * part) / 1e6)}`;
-    const at = Math.floor(part * cells);
+  for (const fraction of [0, 0.25, 0.5, 0.75]) {
+    const text = fraction === 0 ? '|0' : `|${formatDuration((length * fraction) / 1e6)}`;
+    const at = Math.floor(fraction * cells);
     if (line.length <= at && at + text.length <= cells) line = line.padEnd(at) + text;
   }
   return line;

@@ -20,12 +20,12 @@ export function gpuMap(gpus: readonly GpuReport[]): string {
   const left = greatest(nodes.map((node) => node.length)) * 7 + 12;
   const width = left + names.length * (CELL + GAP);
   const height = (nodes.length + 1) * (CELL + GAP);
-  const parts: string[] = [];
+  const svgTexts: string[] = [];
   names.forEach((name, x) => {
-    parts.push(`<text x="${left + x * (CELL + GAP) + CELL / 2}" y="16" text-anchor="middle">${safe(name)}</text>`);
+    svgTexts.push(`<text x="${left + x * (CELL + GAP) + CELL / 2}" y="16" text-anchor="middle">${safe(name)}</text>`);
   });
   nodes.forEach((node, y) => {
-    parts.push(`<text x="${left - 8}" y="${(y + 1) * (CELL + GAP) + 17}" text-anchor="end">${safe(node)}</text>`);
+    svgTexts.push(`<text x="${left - 8}" y="${(y + 1) * (CELL + GAP) + 17}" text-anchor="end">${safe(node)}</text>`);
   });
   for (const gpu of gpus) {
     const x = left + names.indexOf(gpu.gpu) * (CELL + GAP);
@@ -39,11 +39,11 @@ export function gpuMap(gpus: readonly GpuReport[]): string {
       ...(gpu.straggler ?? []),
     ].filter((word) => word !== '');
     const fill = used === undefined ? ' class="none"' : ` style="fill-opacity:${(0.08 + 0.92 * used).toFixed(2)}"`;
-    parts.push(
+    svgTexts.push(
       `<g${odd ? ' class="odd"' : ''}><title>${safe(titleParts.join(', '))}</title><rect x="${x}" y="${y}" width="${CELL}" height="${CELL}" rx="3"${fill}/><text class="${(used ?? 0) > 0.5 ? 'on' : ''}" x="${x + CELL / 2}" y="${y + 17}" text-anchor="middle">${used === undefined ? '-' : (used * 100).toFixed(0)}</text></g>`,
     );
   }
-  return `<svg class="map" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="Utilisation of each GPU in per cent">${parts.join('')}</svg><p class="note">Mean utilisation of each GPU in per cent; framed: something is the matter.</p>`;
+  return `<svg class="map" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="Utilisation of each GPU in per cent">${svgTexts.join('')}</svg><p class="note">Mean utilisation of each GPU in per cent; framed: something is the matter.</p>`;
 }
 
 const CURVE = { width: 640, height: 44 };
@@ -75,9 +75,9 @@ export function phasePicture(phases: readonly PhaseReport[], { from, step, lines
   const shown = phases.filter(({ start, end = to }) => start < to && end > from);
   if (shown.length === 0) return '';
   const at = (time: number): number => ((Math.min(to, Math.max(from, time)) - from) / (to - from)) * 100;
-  const parts = shown.map(({ name, start, end = to }) => {
+  const phaseTexts = shown.map(({ name, start, end = to }) => {
     const [left, width] = [at(start).toFixed(2), Math.max(0.2, at(end) - at(start)).toFixed(2)];
     return `<span style="left:${left}%;width:${width}%" title="${safe(name)}">${safe(name)}</span>`;
   });
-  return `<div class="phases">${parts.join('')}</div>`;
+  return `<div class="phases">${phaseTexts.join('')}</div>`;
 }

@@ -87,13 +87,13 @@ export function footer(report: Report): string[] {
   const { cost, quality } = report;
   if (quality.expected_ticks === 0 && report.nodes.length > 0)
     return ['Nothing was sampled: all figures are from records.'];
-  const parts: string[] = [];
+  const footerTexts: string[] = [];
   if (cost.cpu_seconds !== undefined) {
     const share =
       cost.core_share === undefined
         ? ''
         : ` (${percent(cost.core_share)} of a core${report.nodes.length > 1 ? ' on each node' : ''})`;
-    parts.push(`${formatDuration(cost.cpu_seconds)} CPU time${share}`);
+    footerTexts.push(`${formatDuration(cost.cpu_seconds)} CPU time${share}`);
   }
   const { max_rss_bytes: rss, max_own_bytes: own } = cost;
   // the program file of Node lies in memory once, however many run it
@@ -102,16 +102,16 @@ export function footer(report: Report): string[] {
     ...(cost.in_memory_peak === true ? ['counted in the job’s by its cgroup'] : []),
   ];
   const moreText = more.length === 0 ? '' : ` (${more.join('; ')})`;
-  if (rss !== undefined) parts.push(`${formatBytes(own ?? rss)} memory at its peak${moreText}`);
-  if (cost.bytes_written !== undefined) parts.push(`${formatBytes(cost.bytes_written)} written`);
+  if (rss !== undefined) footerTexts.push(`${formatBytes(own ?? rss)} memory at its peak${moreText}`);
+  if (cost.bytes_written !== undefined) footerTexts.push(`${formatBytes(cost.bytes_written)} written`);
   const ticks =
     report.nodes.length === 0
       ? 'nothing was sampled'
       : `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} samples${report.nodes.length > 1 ? ` on ${count(report.nodes.length, 'node')}` : ''}`;
   const late = quality.late_ticks > 0 ? `, ${figure(quality.late_ticks)} late` : '';
   const reasons = quality.reasons.length > 0 ? ` (${quality.reasons.join(', ')})` : '';
-  const spent = parts.length === 0 ? 'is not known' : parts.join(', ');
-  const recording = parts.length === 0 && quality.ticks === 0 ? '' : `Recording cost ${spent}.`;
+  const spent = footerTexts.length === 0 ? 'is not known' : footerTexts.join(', ');
+  const recording = footerTexts.length === 0 && quality.ticks === 0 ? '' : `Recording cost ${spent}.`;
   return [
     ...[`${recording}${commandWords(cost)}`.trim()].filter(Boolean),
     `Quality ${quality.grade}: ${ticks}${late}${reasons}.`,

@@ -9,7 +9,7 @@ test('reports that come one by one give the same text as all at once', async () 
   for (const count of [0, 1, 2, 3]) {
     const reports = Array.from({ length: count }, (_, i) => ({ ...one, recording: `/runs/${i}` }));
     let text = '';
-    for await (const part of reportJsonParts(each(reports))) text += part;
+    for await (const chunk of reportJsonParts(each(reports))) text += chunk;
     assert.equal(text, reportJson(reports));
   }
 });

@@ -19,7 +19,7 @@ export function reportMarkdown(reports: readonly Report[]): string {
 }
 
 function card(report: Report): string {
-  const parts = [
+  const sections = [
     `# ${safe(title(report))}: ${endingInText(report)}`,
     about(report).map(safe).join('  \n'),
     `**${safe(verdict(report))}**`,
@@ -52,7 +52,7 @@ function card(report: Report): string {
     section('Checks', checks(report)),
     footer(report).map(safe).join('  \n'),
   ];
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+  return `${sections.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
 const section = (name: string, body: string): string => (body === '' ? '' : `## ${name}\n\n${body}`);

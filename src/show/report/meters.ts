@@ -51,10 +51,11 @@ export function meters(report: Report, sources = true): Meter[] {
         ? ''
         : `${s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 1 : 0)} of ${count(s.cpus_measured!, 'CPU')}, `;
     const measuredNodes = nodes.filter((n) => n.cpu_seconds !== undefined).length;
-    const part = measuredNodes < nodes.length ? `, ${measuredNodes} of ${count(nodes.length, 'node')} measured` : '';
+    const coverageText =
+      measuredNodes < nodes.length ? `, ${measuredNodes} of ${count(nodes.length, 'node')} measured` : '';
     found.push({
       name: 'CPU',
-      text: busy + spent + part,
+      text: busy + spent + coverageText,
       ...stated({ share: s.cpu_utilization }),
     });
   }
@@ -63,8 +64,8 @@ export function meters(report: Report, sources = true): Meter[] {
     const measured = s.gpus_measured!;
     const busy = figure(Number((s.gpu_utilization * measured).toFixed(1)));
     // an unmeasured card need not have been as busy as the others
-    const part = measured < (s.gpus ?? 0) ? `, ${measured} of ${s.gpus} measured` : ' on average';
-    found.push({ name: 'GPU', share: s.gpu_utilization, text: `${busy} of ${count(measured, 'GPU')}${part}` });
+    const coverageText = measured < (s.gpus ?? 0) ? `, ${measured} of ${s.gpus} measured` : ' on average';
+    found.push({ name: 'GPU', share: s.gpu_utilization, text: `${busy} of ${count(measured, 'GPU')}${coverageText}` });
   } else if ((s.gpus ?? 0) > 0) found.push({ name: 'GPU', text: `${count(s.gpus!, 'GPU')}, use not measured` });
   if (s.gpu_memory_peak_bytes !== undefined && s.gpu_memory_total_bytes !== undefined) {
     found.push({
@@ -112,9 +113,9 @@ function memoryMeter({ summary: s, job }: Report, sources: boolean): Meter {
 /** "user 3.2 s, system 120 ms, 1.4 s waiting for a CPU": what became of the CPU time; undefined when nobody knows. */
 export function workText({ work }: Report): string | undefined {
   if (work?.user_seconds === undefined || work.system_seconds === undefined) return undefined;
-  const parts = [`user ${cpuTime(work.user_seconds)}`, `system ${cpuTime(work.system_seconds)}`];
-  if (work.waiting_seconds !== undefined) parts.push(`${cpuTime(work.waiting_seconds)} waiting for a CPU`);
-  return parts.join(', ');
+  const workTexts = [`user ${cpuTime(work.user_seconds)}`, `system ${cpuTime(work.system_seconds)}`];
+  if (work.waiting_seconds !== undefined) workTexts.push(`${cpuTime(work.waiting_seconds)} waiting for a CPU`);
+  return workTexts.join(', ');
 }
 
 /** Page faults and context switches. */
@@ -131,15 +132,15 @@ const WHOLE = 0.995;
 export function energyText({ summary: s }: Report): string | undefined {
   if (s.energy_joules === undefined) return undefined;
   const how = { counter: 'by counters', 'integrated power': 'from sampled power', both: 'counters and sampled power' };
-  const part = (s.energy_coverage ?? 1) < WHOLE ? `, ${percent(s.energy_coverage)} of node time` : '';
-  const parts = s.energy_covers!.join(', ');
-  const covers = parts === 'node' ? 'whole nodes' : parts === 'GPUs' ? 'GPUs only' : parts;
-  return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${part})`;
+  const coverageText = (s.energy_coverage ?? 1) < WHOLE ? `, ${percent(s.energy_coverage)} of node time` : '';
+  const coveredParts = s.energy_covers!.join(', ');
+  const covers = coveredParts === 'node' ? 'whole nodes' : coveredParts === 'GPUs' ? 'GPUs only' : coveredParts;
+  return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${coverageText})`;
 }
 
 export function allocationHours({ summary: s }: Report): string {
-  const parts = [`${figure(s.node_hours)} node-hours`];
-  if (s.core_hours !== undefined) parts.push(`${figure(s.core_hours)} core-hours`);
-  if (s.gpu_hours !== undefined) parts.push(`${figure(s.gpu_hours)} GPU-hours`);
-  return parts.join(', ');
+  const workTexts = [`${figure(s.node_hours)} node-hours`];
+  if (s.core_hours !== undefined) workTexts.push(`${figure(s.core_hours)} core-hours`);
+  if (s.gpu_hours !== undefined) workTexts.push(`${figure(s.gpu_hours)} GPU-hours`);
+  return workTexts.join(', ');
 }

@@ -45,8 +45,8 @@ function chartPages(charts: readonly ChartPicture[]): { svg: string; width: numb
     pages.at(-1)!.push(`<g transform="translate(${MARGIN} ${bottom}) scale(${scale})">${inner}</g>`);
     bottom += height * scale;
   }
-  return pages.map((parts) => ({
-    svg: `<svg width="${WIDTH}" height="${HEIGHT}">${parts.join('')}</svg>`,
+  return pages.map((svgTexts) => ({
+    svg: `<svg width="${WIDTH}" height="${HEIGHT}">${svgTexts.join('')}</svg>`,
     width: WIDTH,
     height: HEIGHT,
   }));

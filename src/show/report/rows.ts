@@ -205,16 +205,17 @@ export function processNote(report: Report): string | undefined {
   const { records: r, summary: s, programs } = report;
   const total = s.processes ?? 0;
   const shown = programs.reduce((sum, { processes }) => sum + processes, 0);
-  const parts: string[] = [];
-  if (total > 1 && (total > shown || programs.length > 1)) parts.push(`${count(total, 'process', 'processes')} total`);
-  if (r !== undefined && r.failed > 0 && total > 1) parts.push(`${figure(r.failed)} failed`);
+  const noteTexts: string[] = [];
+  if (total > 1 && (total > shown || programs.length > 1))
+    noteTexts.push(`${count(total, 'process', 'processes')} total`);
+  if (r !== undefined && r.failed > 0 && total > 1) noteTexts.push(`${figure(r.failed)} failed`);
   if (r !== undefined && r.by_parent > 0)
-    parts.push(`${figure(r.by_parent)} reported by ${r.by_parent === 1 ? 'its parent' : 'their parents'} only`);
-  if (r !== undefined && r.starts > 0) parts.push(`${figure(r.starts)} killed or still running`);
+    noteTexts.push(`${figure(r.by_parent)} reported by ${r.by_parent === 1 ? 'its parent' : 'their parents'} only`);
+  if (r !== undefined && r.starts > 0) noteTexts.push(`${figure(r.starts)} killed or still running`);
   const lost = (r?.unexplained ?? 0) * (s.cpu_seconds ?? 0);
   if (lost >= WORTH_SECONDS && (r?.unexplained ?? 0) >= WORTH_SAYING)
-    parts.push(`${percent(r!.unexplained)} of the CPU time is that of processes that were not recorded`);
-  return parts.length === 0 ? undefined : parts.join(', ');
+    noteTexts.push(`${percent(r!.unexplained)} of the CPU time is that of processes that were not recorded`);
+  return noteTexts.length === 0 ? undefined : noteTexts.join(', ');
 }
 
 /** From here on CPU time of processes that were not recorded is worth a line on the card. */
@@ -260,28 +261,28 @@ export function processRows(report: Report, most: number): Rows {
 /** What was recorded of the job's processes, and what was not; undefined when they were not to record themselves. */
 export function recordsText({ job, records: r, summary, quality }: Report): string | undefined {
   if (r === undefined) return undefined;
-  const parts: string[] = [];
+  const recordTexts: string[] = [];
   const own = r.records - r.by_parent;
   if (own > 0)
-    parts.push(`${count(own, 'process', 'processes')} recorded to the end, with ${count(r.threads, 'thread')}`);
+    recordTexts.push(`${count(own, 'process', 'processes')} recorded to the end, with ${count(r.threads, 'thread')}`);
   if (r.by_parent > 0)
-    parts.push(
+    recordTexts.push(
       `${count(r.by_parent, 'process', 'processes')} reported by ${r.by_parent === 1 ? 'its parent' : 'their parents'} (killed, or not able to record ${r.by_parent === 1 ? 'itself' : 'themselves'})`,
     );
-  if (r.failed > 0) parts.push(`${figure(r.failed)} failed`);
+  if (r.failed > 0) recordTexts.push(`${figure(r.failed)} failed`);
   // they may have told of it, and nobody could write it down
   const isEndLost = quality.lost_samples.some(({ table }) => table === 'process_end');
   if (r.starts > 0)
-    parts.push(
+    recordTexts.push(
       `${count(r.starts, 'process', 'processes')} ${isEndLost ? 'whose end was not recorded' : 'killed or still running'}`,
     );
-  if (r.samples > 0) parts.push(`${count(r.samples, 'process', 'processes')} only sampled`);
+  if (r.samples > 0) recordTexts.push(`${count(r.samples, 'process', 'processes')} only sampled`);
   if (r.sampled_cpu_seconds >= WORTH_SECONDS)
-    parts.push(
+    recordTexts.push(
       `sampling saw ${formatDuration(r.sampled_cpu_seconds)} of ${r.starts + r.samples === 1 ? 'its' : 'their'} CPU time`,
     );
   const lost = (r.unexplained ?? 0) * (summary.cpu_seconds ?? 0);
-  if (r.unexplained === undefined) return parts.join(', ') || undefined;
+  if (r.unexplained === undefined) return recordTexts.join(', ') || undefined;
   const reason =
     r.records + r.starts === 0
       ? 'no process recorded itself (eval "$(tacho env)" in the script has them do so)'
@@ -300,7 +301,7 @@ export function recordsText({ job, records: r, summary, quality }: Report): stri
   const isAll = lost <= CLOCK_TICK && (r.unexplained < WORTH_SHARE || r.records > 0);
   const rest = r.unexplained < WORTH_SHARE ? '' : ` but ${formatDuration(lost)}`;
   const share = isAll ? `${all}${rest}` : `no record explains ${some} ${whole}${why}`;
-  return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
+  return recordTexts.length === 0 ? share : `${recordTexts.join(', ')}; ${share}`;
 }
 
 /** What the kernel's clock cannot tell; the end of a process, which it cannot record itself, takes less. In seconds. */

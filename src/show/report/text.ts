@@ -98,11 +98,11 @@ export function reportCards({ stream = {} }: TextOptions): { add(made: Card): vo
       const pen = penFor(stream, [...names]);
       const title = `Jobs (${figure(jobs.length)})`;
       if (isTableOnly && jobs.length > 0) {
-        yield `${part(pen, title, manyRows(jobs)).join('\n')}\n\n`;
+        yield `${sectionLines(pen, title, manyRows(jobs)).join('\n')}\n\n`;
         yield `${pen.dim('tacho report RECORDING prints the card of one, tacho report --all those of all.')}\n`;
         return;
       }
-      if (jobs.length > 1) yield `${part(pen, title, severalRows(jobs)).join('\n')}\n\n\n`;
+      if (jobs.length > 1) yield `${sectionLines(pen, title, severalRows(jobs)).join('\n')}\n\n\n`;
       yield* cards.texts();
     },
   };
@@ -120,26 +120,26 @@ function written({ job, phases, figures, processes, dask }: Report): string[] {
 }
 
 function card(report: Report, pen: Pen, all: boolean): string {
-  const parts: string[][] = [
+  const sections: string[][] = [
     head(report, pen),
     used(report, pen, all),
     overTime(report, pen),
     findings(report.findings, pen),
     gpuPart(report, pen, all),
     nodePart(report, pen, all),
-    part(pen, 'I/O and network', flowRows(report), all ? flowNote(report) : undefined),
+    sectionLines(pen, 'I/O and network', flowRows(report), all ? flowNote(report) : undefined),
     rankLines(report, pen, all),
     daskPart(report, pen),
     processPart(report, pen, all),
-    part(pen, 'Operations', operationRows(report, all ? Number.POSITIVE_INFINITY : 8)),
-    part(pen, 'Phases', phaseRows(report.phases, report.job.start, all ? Number.POSITIVE_INFINITY : 8)),
-    part(pen, 'Figures of merit', figureRows(report.figures)),
+    sectionLines(pen, 'Operations', operationRows(report, all ? Number.POSITIVE_INFINITY : 8)),
+    sectionLines(pen, 'Phases', phaseRows(report.phases, report.job.start, all ? Number.POSITIVE_INFINITY : 8)),
+    sectionLines(pen, 'Figures of merit', figureRows(report.figures)),
     unmeasuredPart(report, pen, all),
     footer(report)
       .flatMap((line) => wrap(pen.say(line), WIDTH))
       .map(pen.dim),
   ];
-  return parts
+  return sections
     .filter((lines) => lines.length > 0)
     .map((lines) => `${lines.join('\n')}\n`)
     .join('\n');
@@ -240,7 +240,7 @@ function findings(list: readonly Finding[], pen: Pen): string[] {
   return lines;
 }
 
-function part(pen: Pen, name: string, { columns, rows }: Rows, note?: string): string[] {
+function sectionLines(pen: Pen, name: string, { columns, rows }: Rows, note?: string): string[] {
   if (rows.length === 0) return [];
   const [heads, ...lines] = textTable(
     columns.map((column) => ({ ...column, head: pen.say(column.head) })),
@@ -263,7 +263,7 @@ function gpuPart(report: Report, pen: Pen, all: boolean): string[] {
   const others = report.gpus.filter((g) => !rows.includes(g)).map((g) => g.utilization_mean ?? Number.NaN);
   const note =
     hidden === 0 ? undefined : `${count(hidden, 'more GPU', 'more GPUs')}, ${between(others)} busy (--all shows them)`;
-  return part(pen, `GPUs (${report.gpus.length})`, gpuRows(rows), note);
+  return sectionLines(pen, `GPUs (${report.gpus.length})`, gpuRows(rows), note);
 }
 
 function nodePart(report: Report, pen: Pen, all: boolean): string[] {
@@ -281,7 +281,7 @@ function nodePart(report: Report, pen: Pen, all: boolean): string[] {
     hidden === 0
       ? undefined
       : `${count(hidden, 'more node', 'more nodes')}, ${between(others)} of their CPUs busy (--all shows them)`;
-  return part(pen, `Nodes (${nodes.length})`, nodeRows(rows), note);
+  return sectionLines(pen, `Nodes (${nodes.length})`, nodeRows(rows), note);
 }
 
 function between(shares: readonly number[]): string {
@@ -295,7 +295,7 @@ function rankLines(report: Report, pen: Pen, all: boolean): string[] {
   const found = rankPart(report, all);
   if (found === undefined) return [];
   const notes = found.notes.flatMap((note) => wrap(pen.say(note), WIDTH - 2)).map((line) => `  ${pen.dim(line)}`);
-  return [...part(pen, pen.say(found.title), found), ...notes];
+  return [...sectionLines(pen, pen.say(found.title), found), ...notes];
 }
 
 function daskPart(report: Report, pen: Pen): string[] {
@@ -304,14 +304,14 @@ function daskPart(report: Report, pen: Pen): string[] {
 }
 
 function processPart(report: Report, pen: Pen, all: boolean): string[] {
-  const programs = part(pen, 'Programs', programRows(report, all ? Number.POSITIVE_INFINITY : MOST_PROGRAMS));
+  const programs = sectionLines(pen, 'Programs', programRows(report, all ? Number.POSITIVE_INFINITY : MOST_PROGRAMS));
   const note = all ? recordsText(report) : processNote(report);
   if (note !== undefined) for (const line of wrap(pen.say(note), WIDTH - 2)) programs.push(`  ${pen.dim(line)}`);
   if (!all) return programs;
   const total = report.summary.processes ?? report.processes.length;
   const hidden = total - report.processes.length;
   const more = hidden > 0 ? `${count(hidden, 'more process', 'more processes')} seen` : undefined;
-  const processes = part(pen, 'Top processes', processRows(report, Number.POSITIVE_INFINITY), more);
+  const processes = sectionLines(pen, 'Top processes', processRows(report, Number.POSITIVE_INFINITY), more);
   return processes.length === 0 ? programs : [...programs, '', ...processes];
 }
 

@@ -18,14 +18,14 @@ test('what a terminal answers says which pictures it shows, how large its letter
 test('a PNG for kitty comes in chunks that make the whole', () => {
   const png = Buffer.from(Array.from({ length: 9000 }, (_, i) => (i * 7) % 256));
   const text = kittyText(png);
-  const parts = [...text.matchAll(/\x1b_G([^;]*);([^\x1b]*)\x1b\\/g)];
-  assert.equal(parts.map(([all]) => all).join(''), text);
+  const escapes = [...text.matchAll(/\x1b_G([^;]*);([^\x1b]*)\x1b\\/g)];
+  assert.equal(escapes.map(([all]) => all).join(''), text);
   assert.deepEqual(
-    parts.map(([, keys]) => keys),
+    escapes.map(([, keys]) => keys),
     ['a=T,f=100,q=2,m=1', 'm=1', 'm=0'],
   );
-  assert.deepEqual(Buffer.from(parts.map(([, , body]) => body).join(''), 'base64'), png);
-  assert.ok(parts.every(([, , body]) => body!.length <= 4096));
+  assert.deepEqual(Buffer.from(escapes.map(([, , body]) => body).join(''), 'base64'), png);
+  assert.ok(escapes.every(([, , body]) => body!.length <= 4096));
 });
 
 /** The colours of a picture in sixels, in percent, a row of pixels each. */

@@ -28,8 +28,8 @@ export function graphicsIn(answer: string): Graphics | undefined {
   if (kind === undefined) return undefined;
   const [, high, wide] = /\x1b\[6;(\d+);(\d+)t/.exec(answer) ?? [];
   const cell = Number(high) > 0 && Number(wide) > 0 ? { width: Number(wide), height: Number(high) } : USUAL_CELL;
-  const parts = /\x1b\]11;rgba?:([\da-f]+)\/([\da-f]+)\/([\da-f]+)/i.exec(answer)?.slice(1) ?? [];
-  const levels = parts.map((text) => Number.parseInt(text, 16) / (16 ** text.length - 1));
+  const colourLevels = /\x1b\]11;rgba?:([\da-f]+)\/([\da-f]+)\/([\da-f]+)/i.exec(answer)?.slice(1) ?? [];
+  const levels = colourLevels.map((text) => Number.parseInt(text, 16) / (16 ** text.length - 1));
   return { kind, cell, isDark: levels.length === 0 || levels.reduce((sum, level) => sum + level, 0) < 1.5 };
 }
 
@@ -81,7 +81,7 @@ interface Bitmap {
 
 /** Opaque pixels for a terminal that knows sixels, in the 256 colours that most of them have. */
 export function sixelText({ width, height, rgba }: Bitmap): string {
-  const { colours, places } = paletteOf(rgba);
+  const { colours, places: colourIndexes } = paletteOf(rgba);
   const percent = (value: number): number => Math.round((value / 255) * 100);
   const palette = colours.map(([r, g, b], i) => `#${i};2;${percent(r)};${percent(g)};${percent(b)}`).join('');
   const lines: string[] = [];
@@ -89,7 +89,7 @@ export function sixelText({ width, height, rgba }: Bitmap): string {
     const rows = new Map<number, Uint8Array>();
     for (let row = 0; row < Math.min(BAND, height - top); row++)
       for (let x = 0; x < width; x++) {
-        const colour = places[(top + row) * width + x]!;
+        const colour = colourIndexes[(top + row) * width + x]!;
         let bits = rows.get(colour);
         if (bits === undefined) {
           bits = new Uint8Array(width);
@@ -128,17 +128,17 @@ function paletteOf(rgba: Uint8Array): { colours: Colour[]; places: Uint8Array } 
   const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_COLOURS);
   const colours = most.map(([c]): Colour => [c >> 16, (c >> 8) & 255, c & 255]);
   const indexOfColour = new Map(most.map(([colour], i) => [colour, i]));
-  const places = new Uint8Array(pixels);
+  const colourIndexes = new Uint8Array(pixels);
   for (let i = 0; i < pixels; i++) {
     const colour = colourAt(i);
-    let place = indexOfColour.get(colour);
-    if (place === undefined) {
-      place = nearest(colours, [colour >> 16, (colour >> 8) & 255, colour & 255]);
-      indexOfColour.set(colour, place);
+    let colourIndex = indexOfColour.get(colour);
+    if (colourIndex === undefined) {
+      colourIndex = nearest(colours, [colour >> 16, (colour >> 8) & 255, colour & 255]);
+      indexOfColour.set(colour, colourIndex);
     }
-    places[i] = place;
+    colourIndexes[i] = colourIndex;
   }
-  return { colours, places };
+  return { colours, places: colourIndexes };
 }
 
 function nearest(colours: readonly Colour[], [r, g, b]: Colour): number {

@@ -276,10 +276,10 @@ const KEYS = [
 function foot({ view, node, filter, isTyping }: TopLook, width: number, pen: Paint): string {
   if (isTyping) return cut(`/${printable(filter)}_  Enter: keep, Esc: none`, width);
   const where = `${view}${node === undefined ? '' : ` of ${node}`}${filter === '' ? '' : ` with "${filter}"`}`;
-  const place = printable(where);
-  const fitting = KEYS.find((keys) => place.length + GAP.length + keys.length <= width) ?? KEYS.at(-1)!;
+  const whereText = printable(where);
+  const fitting = KEYS.find((keys) => whereText.length + GAP.length + keys.length <= width) ?? KEYS.at(-1)!;
   // a long filter is cut rather than the keys
   return pen.dim(
-    cut(`${cut(place, Math.max(GAP.length, width - fitting.length - GAP.length))}${GAP}${fitting}`, width),
+    cut(`${cut(whereText, Math.max(GAP.length, width - fitting.length - GAP.length))}${GAP}${fitting}`, width),
   );
 }

@@ -43,6 +43,13 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 
 function isPiece(piece: unknown): piece is TableBytes {
   if (!Array.isArray(piece) || piece.length !== 5) return false;
-  const [stream, table, part, from, length] = piece;
-  return isCount(stream) && typeof table === 'string' && isCount(part) && part > 0 && isCount(from) && isCount(length);
+  const [stream, table, filePart, from, length] = piece;
+  return (
+    isCount(stream) &&
+    typeof table === 'string' &&
+    isCount(filePart) &&
+    filePart > 0 &&
+    isCount(from) &&
+    isCount(length)
+  );
 }

@@ -173,8 +173,8 @@ export class OneHub {
     if (reply === undefined) return { more: true, progress: false };
     this.batchSeconds = batchOf(reply);
     const before = from.map(({ stream, table }) => stream.have.get(table));
-    for (const [id, table, part, length] of reply.have ?? []) {
-      open.find((stream) => stream.id === id)?.have.set(table, { part, bytes: length });
+    for (const [id, table, filePart, length] of reply.have ?? []) {
+      open.find((stream) => stream.id === id)?.have.set(table, { part: filePart, bytes: length });
     }
     for (const [id, why] of reply.refused ?? []) {
       const stream = open.find((each) => each.id === id);
@@ -189,8 +189,8 @@ export class OneHub {
       const moved = have !== undefined && (before[i] === undefined || comparePositions(have, before[i]) !== 0);
       progress ||= moved;
       if (moved) stream.moved();
-      const [, , part, start, length] = pieces[i]!;
-      short ||= have === undefined || comparePositions(have, { part, bytes: start + length }) < 0;
+      const [, , filePart, start, length] = pieces[i]!;
+      short ||= have === undefined || comparePositions(have, { part: filePart, bytes: start + length }) < 0;
     }
     for (const id of reply.unknown ?? []) {
       const stream = open.find((each) => each.id === id);

@@ -13,9 +13,9 @@ export function renumber(folder: string, tables: Readonly<Record<string, Positio
   for (const [table, { part: last }] of Object.entries(tables)) {
     const numbered = local.get(table)?.numbered ?? [];
     // from the newest down: no name is taken twice
-    for (const { part, plain, packed } of numbered.toReversed()) {
-      const from = path.join(folder, partName(table, part));
-      const to = path.join(folder, partName(table, part + last));
+    for (const { part: filePart, plain, packed } of numbered.toReversed()) {
+      const from = path.join(folder, partName(table, filePart));
+      const to = path.join(folder, partName(table, filePart + last));
       if (packed) fs.renameSync(`${from}.zst`, `${to}.zst`);
       else if (plain) fs.renameSync(from, to);
       if (packed && plain) fs.rmSync(from, { force: true });

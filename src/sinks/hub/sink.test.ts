@@ -198,8 +198,8 @@ test('all parts that are there go at once, also beside a stream that the hub ref
     at === '/v1/open' && body.includes('"id":"1"') ? [403, '{"error":"not yours"}'] : undefined;
   new TableWriter(recording('1'), COUNTED).append(countedRows('c1', 0, 10));
   const writer = new TableWriter(recording('2'), COUNTED, { plain: true });
-  for (let part = 0; part < 6; part++) {
-    writer.append(countedRows('c1', part * 10, part * 10 + 10));
+  for (let filePart = 0; filePart < 6; filePart++) {
+    writer.append(countedRows('c1', filePart * 10, filePart * 10 + 10));
     writer.roll();
   }
   const sink = openSink();

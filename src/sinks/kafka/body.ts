@@ -205,8 +205,8 @@ export class KafkaCollector {
   private positionOf(stream: StreamState, key: string, table: string): Position {
     const position = this.journal.position(key, table);
     if (position === undefined) return BEGINNING;
-    const parts = stream.parts.get(table);
-    if (parts === undefined || parts.numbered.length > 0) return position;
+    const tableParts = stream.parts.get(table);
+    if (tableParts === undefined || tableParts.numbered.length > 0) return position;
     const file = path.join(stream.folder, liveName(table));
     const size = fs.statSync(file, { throwIfNoEntry: false })?.size;
     if (size === undefined || (position.part === 1 && size >= position.bytes)) return position;

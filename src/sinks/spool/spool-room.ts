@@ -25,11 +25,11 @@ export function spoolParts(states: readonly StreamState[]): SpooledPart[] {
   const found: SpooledPart[] = [];
   for (const state of states) {
     for (const [table, { live, numbered, newest }] of state.parts) {
-      const add = (name: string, part: number, kind: Pick<SpooledPart, 'live' | 'packed' | 'newest'>): void => {
+      const add = (name: string, filePart: number, kind: Pick<SpooledPart, 'live' | 'packed' | 'newest'>): void => {
         const file = path.join(state.folder, name);
         const stat = fs.statSync(file, { throwIfNoEntry: false });
         if (stat === undefined) return;
-        found.push({ state, table, part, ...kind, file, size: stat.size, modified: stat.mtimeMs });
+        found.push({ state, table, part: filePart, ...kind, file, size: stat.size, modified: stat.mtimeMs });
       };
       for (const { part, packed } of numbered) {
         const name = partName(table, part);
@@ -47,11 +47,11 @@ export function spoolParts(states: readonly StreamState[]): SpooledPart[] {
  * is known only when the sink says so. Returns how much is free, and how many rows some sink will never have.
  */
 export function makeRoom(
-  parts: readonly SpooledPart[],
+  spooledParts: readonly SpooledPart[],
   bytes: number,
   sinks: readonly Sink[],
 ): { free: number; lost: number } {
-  const finished = parts.filter((each) => !each.live && each.size > 0).sort((a, b) => a.modified - b.modified);
+  const finished = spooledParts.filter((each) => !each.live && each.size > 0).sort((a, b) => a.modified - b.modified);
   let free = 0;
   let lost = 0;
   for (const each of finished) {

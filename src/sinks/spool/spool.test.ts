@@ -12,8 +12,8 @@ test('a full spool says once that samples are given up, and later how many', asy
   t.after(() => fs.rmSync(spool, { recursive: true, force: true }));
   const recording = testRecording(spool, 'job-1', testJob('1'), testAgent('c1'));
   const writer = new TableWriter(recording, COUNTED);
-  for (let part = 0; part < 8; part++) {
-    writer.append(countedRows('c1', part * 10, part * 10 + 10));
+  for (let filePart = 0; filePart < 8; filePart++) {
+    writer.append(countedRows('c1', filePart * 10, filePart * 10 + 10));
     writer.roll();
   }
   await writer.close();

@@ -116,9 +116,9 @@ export class Spool {
     }
   }
 
-  private seeLoose(parts: readonly SpooledPart[]): void {
+  private seeLoose(spooledParts: readonly SpooledPart[]): void {
     const there = new Map(
-      parts.flatMap(({ packed, live, size, file, modified }) =>
+      spooledParts.flatMap(({ packed, live, size, file, modified }) =>
         packed || live || size === 0 ? [] : [[file, modified]],
       ),
     );
@@ -144,8 +144,8 @@ export class Spool {
   }
 
   /** What was left by agents that were killed, and what nobody writes to any more. */
-  private sealEarly(parts: readonly SpooledPart[], over: boolean): void {
-    for (const { state, table, part, live, file, packed, size } of parts) {
+  private sealEarly(spooledParts: readonly SpooledPart[], over: boolean): void {
+    for (const { state, table, part, live, file, packed, size } of spooledParts) {
       if (packed || size === 0) continue;
       if (!live) {
         if (this.isLeft(file)) this.compress(file);
@@ -157,9 +157,9 @@ export class Spool {
     }
   }
 
-  private giveUp(parts: readonly SpooledPart[]): void {
+  private giveUp(spooledParts: readonly SpooledPart[]): void {
     const { limitBytes } = this.options;
-    const made = makeRoom(parts, this.bytes - limitBytes, this.sinks);
+    const made = makeRoom(spooledParts, this.bytes - limitBytes, this.sinks);
     this.bytes -= made.free;
     const full = `${this.folder} is full (${formatBytes(limitBytes)})`;
     if (made.lost > 0 && this.lost === 0)
@@ -174,18 +174,20 @@ export class Spool {
       this.removeDone(states);
       this.removeStored(states);
     }
-    const parts = spoolParts(states.filter((state) => fs.existsSync(state.folder)));
-    this.bytes = parts.reduce((sum, each) => sum + each.size, 0);
-    this.seeLoose(parts);
+    const spooledParts = spoolParts(states.filter((state) => fs.existsSync(state.folder)));
+    this.bytes = spooledParts.reduce((sum, each) => sum + each.size, 0);
+    this.seeLoose(spooledParts);
     const crowded = this.bytes > limitBytes * EARLY;
     // what is collected for a batch goes before anything has to be given up
     if (crowded) for (const sink of this.sinks) sink.wake(true);
-    if (this.busy === 0) this.sealEarly(parts, crowded);
-    const plain = parts.reduce((sum, { packed, live, size }) => sum + (packed || !live ? 0 : size), 0);
+    if (this.busy === 0) this.sealEarly(spooledParts, crowded);
+    const plain = spooledParts.reduce((sum, { packed, live, size }) => sum + (packed || !live ? 0 : size), 0);
     if (crowded && plain > limitBytes * WORTH) this.options.roll?.();
     // what is being compressed is about to become small: another look says whether that was enough
-    const waiting = parts.some(({ packed, live, size, file }) => !packed && !live && size > 0 && !this.isLeft(file));
-    if (this.bytes > limitBytes && this.busy === 0 && !waiting) this.giveUp(parts);
+    const waiting = spooledParts.some(
+      ({ packed, live, size, file }) => !packed && !live && size > 0 && !this.isLeft(file),
+    );
+    if (this.bytes > limitBytes && this.busy === 0 && !waiting) this.giveUp(spooledParts);
     if (this.bytes <= limitBytes * EARLY && this.lost > 0) {
       this.options.tell?.(`${this.folder} has room again; ${count(this.lost, 'row was', 'rows were')} given up`);
       this.lost = 0;

@@ -293,8 +293,8 @@ class NodeFolder {
     const changed = this.folder.changed();
     const agent = changed ? withTables(this.agentFile.read(), this.folder.path) : this.state?.agent;
     const most = this.owner === undefined ? undefined : MOST_FILES;
-    const parts = changed || this.state === undefined ? listParts(this.folder.path, most) : this.state.parts;
-    const ended = this.hasEnded(job, agent, parts);
+    const tableParts = changed || this.state === undefined ? listParts(this.folder.path, most) : this.state.parts;
+    const ended = this.hasEnded(job, agent, tableParts);
     const before = this.state;
     if (!changed && before !== undefined && before.job === job && before.ended === ended) return before;
     this.state = {
@@ -306,17 +306,17 @@ class NodeFolder {
       job,
       agent,
       ended,
-      parts,
+      parts: tableParts,
     };
     return this.state;
   }
 
-  private hasEnded(job: Job, agent: AgentRecord | undefined, parts: ReadonlyMap<string, TableParts>): boolean {
+  private hasEnded(job: Job, agent: AgentRecord | undefined, tableParts: ReadonlyMap<string, TableParts>): boolean {
     const fleet = isFleet(job);
     const over = fleet ? this.clocks.wall() > dayEnd(job.id) : job.end !== undefined;
     if (over && agent?.end !== undefined) return true;
     // one that samples seldom is quiet for as long
-    const quiet = this.quiet(parts) - QUIET.intervals * (agent?.interval_seconds ?? 0);
+    const quiet = this.quiet(tableParts) - QUIET.intervals * (agent?.interval_seconds ?? 0);
     // a service that is restarted goes on with the job, or the day
     if (agent?.end !== undefined) return quiet > (fleet ? QUIET.forgotten : QUIET.over);
     if (over && quiet > QUIET.over) return true;
@@ -325,11 +325,11 @@ class NodeFolder {
   }
 
   /** For how many seconds nothing has been written; looked up now and then. */
-  private quiet(parts: ReadonlyMap<string, TableParts>): number {
+  private quiet(tableParts: ReadonlyMap<string, TableParts>): number {
     const now = this.clocks.steady();
     if (now >= this.nextQuiet) {
       this.nextQuiet = now + QUIET_LOOK_MS;
-      const newest = this.newestTime(parts);
+      const newest = this.newestTime(tableParts);
       if (newest !== this.newest) {
         // how long ago only the wall clock can tell, but since the last look it was
         const ago = Math.max(0, this.clocks.wall() - newest);
@@ -341,10 +341,10 @@ class NodeFolder {
     return (now - this.written) / 1e3;
   }
 
-  private newestTime(parts: ReadonlyMap<string, TableParts>): number {
+  private newestTime(tableParts: ReadonlyMap<string, TableParts>): number {
     const { path: folder } = this.folder;
     let newest = fs.lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    for (const [table, { live }] of parts) {
+    for (const [table, { live }] of tableParts) {
       if (!live) continue;
       newest = Math.max(
         newest,

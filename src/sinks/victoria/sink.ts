@@ -201,8 +201,8 @@ export class VictoriaSink implements Sink, Round {
     const isSame = before !== undefined && before.server === this.link.server;
     const sent = isSame ? before.streams[path.relative(options.spool, state.folder)] : undefined;
     const begun = new Map<string, Position>();
-    for (const [table, [part, bytes]] of Object.entries(sent ?? {})) {
-      const position = { part, bytes };
+    for (const [table, [filePart, bytes]] of Object.entries(sent ?? {})) {
+      const position = { part: filePart, bytes };
       if (comparePositions(position, positions.get(state, table) ?? BEGINNING) > 0) begun.set(table, position);
     }
     const stream = new VictoriaStream(state, options, (table) => positions.get(state, table), begun);

@@ -40,7 +40,7 @@ export const cgroup: SourceKind = {
   open(host, scope) {
     if (scope.cgroup === undefined) throw new Unavailable('absent', 'the job has no cgroup of its own');
     const { path, shared } = scope.cgroup;
-    const places: Place[] = hierarchies(host).flatMap((hierarchy) => {
+    const cgroupPlaces: Place[] = hierarchies(host).flatMap((hierarchy) => {
       const folder = folderOf(host, hierarchy, pathIn(hierarchy, scope.cgroup!));
       // what lies below a shared cgroup is not the job's
       return folder === undefined ? [] : [{ hierarchy, folder, tree: watchTree(host, folder, shared ? 0 : DEPTH) }];
@@ -48,13 +48,13 @@ export const cgroup: SourceKind = {
     const groups = new Map<string, Group>();
     let changed = true;
     let ticks = 0;
-    const above = shared ? undefined : aboveOf(host, places);
+    const above = shared ? undefined : aboveOf(host, cgroupPlaces);
 
     function update(): void {
-      for (const { tree } of places) if (tree.update()) changed = true;
+      for (const { tree } of cgroupPlaces) if (tree.update()) changed = true;
       if (!changed) return;
       changed = false;
-      const now = new Set(places.flatMap(({ tree }) => tree.folders));
+      const now = new Set(cgroupPlaces.flatMap(({ tree }) => tree.folders));
       for (const group of [...groups.values()]) if (!now.has(group.path)) end(group);
       for (const below of [...now].sort()) {
         if (groups.has(below)) continue;
@@ -63,7 +63,7 @@ export const cgroup: SourceKind = {
           host.note({ table: cgroupTable.name, what: 'some steps', why });
           break;
         }
-        const group = openGroup(host, places, below);
+        const group = openGroup(host, cgroupPlaces, below);
         if (group !== undefined) groups.set(below, group);
       }
     }
@@ -116,19 +116,19 @@ export const cgroup: SourceKind = {
 };
 
 /** By the hierarchy that counts CPU time; version 1 first, as in a group. */
-function aboveOf(host: Host, places: readonly Place[]): CgroupAbove | undefined {
+function aboveOf(host: Host, cgroupPlaces: readonly Place[]): CgroupAbove | undefined {
   const counts = ({ hierarchy, folder }: Place): boolean =>
     host.exists(`${folder}/${hierarchy.version === 2 ? 'cpu.stat' : 'cpuacct.usage'}`);
-  const found = [...places].reverse().find(counts);
+  const found = [...cgroupPlaces].reverse().find(counts);
   return found === undefined ? undefined : watchAbove(host, found.folder, found.hierarchy.version);
 }
 
-function openGroup(host: Host, places: readonly Place[], below: string): Group | undefined {
+function openGroup(host: Host, cgroupPlaces: readonly Place[], below: string): Group | undefined {
   const files: { how: CgroupFile; file: KeptFile }[] = [];
   const taken = new Set<string>();
   let quotaFolder: string | undefined;
   // version 1 first: on a machine with both, controllers lie there and version 2 has only what is left
-  for (const { hierarchy, folder } of [...places].reverse()) {
+  for (const { hierarchy, folder } of [...cgroupPlaces].reverse()) {
     const here = below === '' ? folder : `${folder}/${below}`;
     if (hierarchy.controllers.includes('cpu') && host.exists(`${here}/cpu.cfs_quota_us`)) quotaFolder = here;
     for (const how of CGROUP_FILES) {

@@ -152,7 +152,7 @@ function single(column: CgroupColumn, factor = 1): Read {
 function lines(wanted: Readonly<Record<string, CgroupColumn | readonly [CgroupColumn, factor: number]>>): Read {
   const words = Object.keys(wanted).map((word) => Buffer.from(`${word} `));
   const columns = Object.values(wanted).map((column) => (typeof column === 'string' ? ([column, 1] as const) : column));
-  const places = columns.map(([column]) => cgroupTable.at[column]);
+  const columnIndexes = columns.map(([column]) => cgroupTable.at[column]);
   const factors = columns.map(([, factor]) => factor);
   return (host, end, values) => {
     const { bytes } = host;
@@ -161,7 +161,7 @@ function lines(wanted: Readonly<Record<string, CgroupColumn | readonly [CgroupCo
       for (let i = 0; i < words.length; i++) {
         const word = words[i]!;
         if (bytes[from] !== word[0] || from + word.length > stop || !spells(bytes, from, word)) continue;
-        values[places[i]!] = Math.floor(number(bytes, from + word.length, stop) * factors[i]!);
+        values[columnIndexes[i]!] = Math.floor(number(bytes, from + word.length, stop) * factors[i]!);
         break;
       }
       from = stop + 1;
@@ -191,10 +191,10 @@ function quota(host: Host, end: number, values: Float64Array): void {
 function ioStat(): Read {
   const words = ['rbytes=', 'wbytes=', 'rios=', 'wios='].map((w) => Buffer.from(w));
   const { io_read_bytes, io_written_bytes, io_reads, io_writes } = cgroupTable.at;
-  const places = [io_read_bytes, io_written_bytes, io_reads, io_writes];
+  const columnIndexes = [io_read_bytes, io_written_bytes, io_reads, io_writes];
   return (host, end, values) => {
     const { bytes } = host;
-    for (const at of places) values[at] = 0;
+    for (const at of columnIndexes) values[at] = 0;
     for (let from = 0; from < end; ) {
       const stop = lineEnd(bytes, from, end);
       const major = number(bytes, from, stop);
@@ -203,7 +203,7 @@ function ioStat(): Read {
         for (let at = scan.at; at < stop; at++) {
           if (bytes[at] !== 32) continue;
           for (let i = 0; i < words.length; i++) {
-            if (spells(bytes, at + 1, words[i]!)) values[places[i]!]! += number(bytes, at + 1, stop) || 0;
+            if (spells(bytes, at + 1, words[i]!)) values[columnIndexes[i]!]! += number(bytes, at + 1, stop) || 0;
           }
         }
       }

@@ -21,15 +21,15 @@ export function watchTree(host: Host, top: string, depth: number): CgroupTree {
   let calls = 0;
 
   function walk(folder: string, left: number, paths: string[], counts: number[]): void {
-    const place = host.path(folder === '' ? top : `${top}/${folder}`);
-    const count = linkCount(place);
+    const folderPath = host.path(folder === '' ? top : `${top}/${folder}`);
+    const count = linkCount(folderPath);
     if (count < 0) return;
     paths.push(folder);
     counts.push(left > 0 ? count : -1);
     if (left === 0 || count === 2) return;
     let entries: fs.Dirent[];
     try {
-      entries = fs.readdirSync(place, { withFileTypes: true });
+      entries = fs.readdirSync(folderPath, { withFileTypes: true });
     } catch {
       return;
     }

@@ -58,15 +58,15 @@ export function run(command: string, timeoutSeconds: number): Promise<string> {
       child.stdout.destroy();
       child.stderr.destroy();
     }, timeoutSeconds * 1000);
-    child.stdout.setEncoding('utf8').on('data', (part: string) => {
-      text += part;
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
       if (text.length <= MOST_BYTES) return;
       why = `printed more than ${MOST_BYTES >> 20} MiB`;
       end();
       child.stdout.destroy();
     });
-    child.stderr.setEncoding('utf8').on('data', (part: string) => {
-      if (complaint.length < 1000) complaint += part;
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      if (complaint.length < 1000) complaint += chunk;
     });
     child.once('error', (error) => {
       clearTimeout(timer);

@@ -17,12 +17,12 @@ export async function loadFailure(error: unknown, module: string): Promise<Custo
     const absent = kind === 'package' ? `the package ${what}, which is not installed` : `${what}, which is not there`;
     return new CustomFailure(`${pathOf(from!)} imports ${absent}`);
   }
-  const place =
+  const failurePlace =
     placeIn(error.stack ?? '') ??
     (error instanceof SyntaxError ? await placeOfSyntaxError(module) : undefined) ??
     // an error in a file that it imports has no place
     (error instanceof SyntaxError ? `${module}, or a file that it imports` : module);
-  return new CustomFailure(`${place}: ${error.message}`);
+  return new CustomFailure(`${failurePlace}: ${error.message}`);
 }
 
 /** "file:line" at the head of a stack, as Node sets it before errors of syntax, or of its first line that is a file. */

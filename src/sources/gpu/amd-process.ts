@@ -34,9 +34,9 @@ export function amdProcesses(host: Host, address: string): Card['processes'] {
 
 /** KFD's own number of the card at a PCI address, and how many compute units it has. */
 function findNode(host: Host, address: string): { id: string; units: number } | undefined {
-  const place = /^([0-9a-f]+):([0-9a-f]+):([0-9a-f]+)\.(\d)$/.exec(address);
-  if (place === null) return undefined;
-  const [domain, bus, slot, part] = place.slice(1).map((hex) => Number.parseInt(hex, 16)) as [
+  const addressMatch = /^([0-9a-f]+):([0-9a-f]+):([0-9a-f]+)\.(\d)$/.exec(address);
+  if (addressMatch === null) return undefined;
+  const [domain, bus, slot, functionNumber] = addressMatch.slice(1).map((hex) => Number.parseInt(hex, 16)) as [
     number,
     number,
     number,
@@ -45,7 +45,7 @@ function findNode(host: Host, address: string): { id: string; units: number } | 
   for (const name of host.list(NODES)) {
     const properties = host.text(`${NODES}/${name}/properties`) ?? '';
     const value = (key: string) => Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(properties)?.[1] ?? Number.NaN);
-    if (value('location_id') !== ((bus << 8) | (slot << 3) | part)) continue;
+    if (value('location_id') !== ((bus << 8) | (slot << 3) | functionNumber)) continue;
     if (value('domain') !== domain && !Number.isNaN(value('domain'))) continue;
     const id = host.text(`${NODES}/${name}/gpu_id`);
     if (id === undefined || id === '0') continue;

@@ -14,15 +14,15 @@ import { questionsOf } from './questions.ts';
 /** A minute: one CPU busy in the first half, three in the second. */
 async function recorded(): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, 'node=c1');
+  const nodePath = path.join(folder, 'node=c1');
   const rows = Array.from({ length: 61 }, (_, t) => ({
     time: START + t * 1e6,
     cgroup: '.',
     usage_us: (t <= 30 ? t : 30 + (t - 30) * 3) * 1e6,
   }));
-  await appendRows(place, cgroupTable, rows);
+  await appendRows(nodePath, cgroupTable, rows);
   fs.writeFileSync(
-    path.join(place, 'agent.json'),
+    path.join(nodePath, 'agent.json'),
     JSON.stringify(agentOf('c1', [cgroupTable], { scope: { members: 'cgroup', cgroup: '/job_17' } })),
   );
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1'] })));
@@ -31,8 +31,8 @@ async function recorded(): Promise<string> {
 
 test('a rule sees what a column did over time, and of a part of the job only that', async () => {
   const folder = await recorded();
-  const busy = (part: { from?: number }) => {
-    const { series } = questionsOf(gather(openRecording(folder), part));
+  const busy = (range: { from?: number }) => {
+    const { series } = questionsOf(gather(openRecording(folder), range));
     const [found, ...others] = series(cgroupTable.col.usage_us, { keys: { cgroup: '.' }, step: 10e6 });
     assert.deepEqual(others, []);
     return [found!.mean[0]! / 1e6, found!.mean.at(-1)! / 1e6];
@@ -79,6 +79,6 @@ test('a rule sees every process: as it recorded itself, else as it was sampled; 
   ]);
   const recorded = testSet([{ pid: 9, cpu: 1 }]);
   assert.equal(questionsOf({ ...jobMaterial, processes: recorded }).allProcesses(), recorded);
-  const part = { what: 'a minute', from: lifetime.start, to: lifetime.end };
-  assert.equal(questionsOf({ ...jobMaterial, range: part }).allProcesses(), undefined);
+  const range = { what: 'a minute', from: lifetime.start, to: lifetime.end };
+  assert.equal(questionsOf({ ...jobMaterial, range: range }).allProcesses(), undefined);
 });

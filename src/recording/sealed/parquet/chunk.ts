@@ -130,18 +130,18 @@ export function textChunk(
 ): Chunk {
   const texts = dictionaryTexts(values);
   const used = new Uint32Array(Math.min(codes.length, texts.count));
-  const place = new Int32Array(texts.count).fill(UNSEEN);
+  const indexOfCode = new Int32Array(texts.count).fill(UNSEEN);
   const indexes = new Uint32Array(codes.length);
   const present = new Uint8Array(codes.length);
   let distinct = 0;
   let count = 0;
   for (let i = 0; i < codes.length; i++) {
     const code = codes[i]!;
-    let index = place[code]!;
+    let index = indexOfCode[code]!;
     if (index === UNSEEN) {
       index = optional && texts.isEmpty(code) ? MISSING : distinct;
       if (index !== MISSING) used[distinct++] = code;
-      place[code] = index;
+      indexOfCode[code] = index;
     }
     if (index === MISSING) continue;
     present[i] = 1;
@@ -231,14 +231,14 @@ interface Coded {
 
 /** Whole numbers that lie near each other: a list of what could come serves instead of a map. */
 function codedNear(values: Float64Array, min: number, max: number): Coded {
-  const place = new Uint32Array(max - min + 1);
-  for (let i = 0; i < values.length; i++) place[values[i]! - min] = 1;
+  const indexOfValue = new Uint32Array(max - min + 1);
+  for (let i = 0; i < values.length; i++) indexOfValue[values[i]! - min] = 1;
   let count = 0;
-  for (let i = 0; i < place.length; i++) if (place[i] === 1) place[i] = count++;
+  for (let i = 0; i < indexOfValue.length; i++) if (indexOfValue[i] === 1) indexOfValue[i] = count++;
   const distinct = new Float64Array(count);
   const indexes = new Uint32Array(values.length);
   for (let i = 0; i < values.length; i++) {
-    const code = place[values[i]! - min]!;
+    const code = indexOfValue[values[i]! - min]!;
     indexes[i] = code;
     distinct[code] = values[i]!;
   }
@@ -265,9 +265,9 @@ function codedAny(values: Float64Array, most: number): Coded | undefined {
     indexes[i] = code;
   }
   const distinct = Float64Array.from(codes.keys()).sort();
-  const place = new Uint32Array(distinct.length);
-  for (let i = 0; i < distinct.length; i++) place[codes.get(distinct[i]!)!] = i;
-  for (let i = 0; i < indexes.length; i++) indexes[i] = place[indexes[i]!]!;
+  const indexOfCode = new Uint32Array(distinct.length);
+  for (let i = 0; i < distinct.length; i++) indexOfCode[codes.get(distinct[i]!)!] = i;
+  for (let i = 0; i < indexes.length; i++) indexes[i] = indexOfCode[indexes[i]!]!;
   return { distinct, indexes };
 }
 

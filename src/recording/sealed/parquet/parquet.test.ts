@@ -225,9 +225,12 @@ test('of a long table only the rows of a time are read, as they are in the whole
       [-1, length],
       [33, length - 40],
     ] as const) {
-      const { rows: part, times } = readBack(file, undefined, [START + first * 1e6, START + last * 1e6 + 999_999]);
+      const { rows: rowsInRange, times } = readBack(file, undefined, [
+        START + first * 1e6,
+        START + last * 1e6 + 999_999,
+      ]);
       const isIn = (_: unknown, i: number): boolean => i % length >= first && i % length <= last;
-      assert.deepEqual(part, rows.filter(isIn), `${first} to ${last}`);
+      assert.deepEqual(rowsInRange, rows.filter(isIn), `${first} to ${last}`);
       assert.deepEqual(times, [...time.filter(isIn)]);
     }
   }
@@ -247,8 +250,8 @@ test('damage outside of the rows that are read hides none of them', () => {
   bytes[chunk!.offset + chunk!.bytes - 3]! ^= 0x40;
   fs.writeFileSync(file, bytes);
   assert.throws(() => readBack(file), /column read_bytes is damaged \(checksum\)/);
-  const { rows: part } = readBack(file, undefined, [START + 5e6, START + 6e6]);
-  assert.deepEqual(part, rows.slice(5, 7));
+  const { rows: rowsInRange } = readBack(file, undefined, [START + 5e6, START + 6e6]);
+  assert.deepEqual(rowsInRange, rows.slice(5, 7));
 });
 
 test('a whole-number column in which a fraction turned up keeps the fraction', () => {

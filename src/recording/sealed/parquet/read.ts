@@ -293,13 +293,13 @@ function* numberPages(
   fd: number,
   column: ParquetColumnFacts,
   chunk: ParquetChunk,
-  places?: Wanting,
+  wantedPages?: Wanting,
 ): Generator<{ page: Page; dictionary: Float64Array }> {
   let dictionary: Float64Array = new Float64Array(0);
   const takeDictionary = (page: Buffer, count: number): void => {
     dictionary = column.type === Type.INT64 ? plainInt64(page, count) : plainDouble(page, count);
   };
-  for (const page of pages(fd, column, chunk, takeDictionary, places)) yield { page, dictionary };
+  for (const page of pages(fd, column, chunk, takeDictionary, wantedPages)) yield { page, dictionary };
 }
 
 function readNumbers(
@@ -311,13 +311,13 @@ function readNumbers(
 ): void {
   const integer = column.type === Type.INT64;
   if (!integer && column.type !== Type.DOUBLE) throw new Error(`column ${column.name} has a type Tacho does not write`);
-  const places = new ColumnValues(into, start, stretches);
+  const columnValues = new ColumnValues(into, start, stretches);
   for (const chunk of column.chunks)
-    for (const { page, dictionary } of numberPages(fd, column, chunk, places)) {
-      const own = places.room(page.rows);
+    for (const { page, dictionary } of numberPages(fd, column, chunk, columnValues)) {
+      const own = columnValues.room(page.rows);
       decodeNumbers(page, integer, dictionary, own);
       spread(own, page, Number.NaN);
-      places.take();
+      columnValues.take();
     }
 }
 
@@ -349,17 +349,17 @@ function readTexts(
   start: number,
   stretches?: readonly Stretch[],
 ): void {
-  const places = new ColumnValues(into.codes, start, stretches);
+  const columnValues = new ColumnValues(into.codes, start, stretches);
   for (const chunk of column.chunks) {
     let codes = new Uint32Array(0);
     const takeDictionary = (page: Buffer, count: number): void => {
       codes = plainTexts(page, count, into.pool);
     };
-    for (const page of pages(fd, column, chunk, takeDictionary, places)) {
-      const own = places.room(page.rows);
+    for (const page of pages(fd, column, chunk, takeDictionary, columnValues)) {
+      const own = columnValues.room(page.rows);
       lookUp(page, codes, own);
       spread(own, page, 0);
-      places.take();
+      columnValues.take();
     }
   }
 }
@@ -381,9 +381,9 @@ function* bodies(
   fd: number,
   column: ParquetColumnFacts,
   chunk: ParquetChunk,
-  places?: Wanting,
+  wantedPages?: Wanting,
 ): Generator<{ head: ReadStruct; body: Buffer }> {
-  if (places?.passesOver(chunk.rows)) return;
+  if (wantedPages?.passesOver(chunk.rows)) return;
   if (chunk.codec !== Codec.ZSTD) throw new Error('it is compressed in a way Tacho does not write');
   const bytes = Buffer.allocUnsafe(chunk.bytes);
   if (fs.readSync(fd, bytes, 0, chunk.bytes, chunk.offset) < chunk.bytes) throw new Error('it is cut off');
@@ -397,7 +397,7 @@ function* bodies(
     if (head[1] === PageType.DATA_V2) {
       const own = pageRows(structIn(head, 8), chunk);
       rows += own;
-      if (places?.passesOver(own)) continue;
+      if (wantedPages?.passesOver(own)) continue;
     } else if (head[1] !== PageType.DICTIONARY) throw new Error('it has pages of a kind Tacho does not write');
     if (head[4] !== undefined && crc32(body) !== (head[4] as number) >>> 0) {
       throw new Error(`column ${column.name} is damaged (checksum)`);
@@ -412,9 +412,9 @@ function* pages(
   column: ParquetColumnFacts,
   chunk: ParquetChunk,
   takeDictionary: (page: Buffer, count: number) => void,
-  places?: Wanting,
+  wantedPages?: Wanting,
 ): Generator<Page> {
-  for (const { head, body } of bodies(fd, column, chunk, places)) {
+  for (const { head, body } of bodies(fd, column, chunk, wantedPages)) {
     if (head[1] === PageType.DICTIONARY) {
       const count = structIn(head, 7)[1];
       if (!isCount(count)) throw damaged();
