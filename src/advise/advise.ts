@@ -98,8 +98,8 @@ function adviceOn(group: JobGroup, options: AdviceOptions): Advice {
 /** What is advised, and where nothing can be said, what was asked for. */
 function requestOf(resources: readonly ResourceAdvice[], newest: JobSummary): Request {
   const of = (name: ResourceAdvice['resource']): number | undefined => {
-    const found = resources.find(({ resource }) => resource === name);
-    return found?.advised ?? found?.asked;
+    const adviceOfResource = resources.find(({ resource }) => resource === name);
+    return adviceOfResource?.advised ?? adviceOfResource?.asked;
   };
   const ranks = (newest.ranks ?? 1) > 1 ? newest.ranks : undefined;
   return stated({
@@ -114,8 +114,8 @@ function requestOf(resources: readonly ResourceAdvice[], newest: JobSummary): Re
 
 function savingsOf(completed: readonly JobSummary[], resources: readonly ResourceAdvice[]): Savings {
   const advised = (name: ResourceAdvice['resource']): number | undefined => {
-    const found = resources.find(({ resource }) => resource === name);
-    return found?.verdict === 'unknown' ? undefined : found?.advised;
+    const adviceOfResource = resources.find(({ resource }) => resource === name);
+    return adviceOfResource?.verdict === 'unknown' ? undefined : adviceOfResource?.advised;
   };
   const [cpus, gpus, memory, nodes] = [advised('CPUs'), advised('GPUs'), advised('memory'), advised('nodes')];
   const total = (of: (job: JobSummary) => number | undefined): number | undefined => {
@@ -163,24 +163,24 @@ function savingsOf(completed: readonly JobSummary[], resources: readonly Resourc
 }
 
 function uncertainties({ jobs, arrays }: JobGroup, completed: number, hasTail: boolean): string[] {
-  const found: string[] = [];
+  const reasons: string[] = [];
   if (completed === 0)
-    found.push('No run completed: what they needed is not known, only that it was at least what they used.');
+    reasons.push('No run completed: what they needed is not known, only that it was at least what they used.');
   else if (completed < MANY)
-    found.push(
+    reasons.push(
       `${count(completed, 'run')} completed: by that alone, one of ${figure(completed + 1)} further runs may use more than any of them. The margin is for that.`,
     );
   const others = jobs.length - completed;
   if (completed > 0 && others > 0)
-    found.push(
+    reasons.push(
       `${count(others, 'run')} did not complete: ${others === 1 ? 'it shows' : 'they show'} the least that was needed, not how much.`,
     );
   const poor = jobs.filter(({ quality }) => quality === 'C' || quality === 'D').map(({ job }) => job);
-  if (poor.length > 0) found.push(`Poorly recorded, so that peaks may be missed: ${listed(poor, 4)}.`);
+  if (poor.length > 0) reasons.push(`Poorly recorded, so that peaks may be missed: ${listed(poor, 4)}.`);
   const accounted = jobs.filter(({ origin }) => origin === 'accounting').length;
   if (accounted > 0)
-    found.push(`${count(accounted, 'run')} of ${jobs.length} known from accounting only: no GPUs, no phases.`);
+    reasons.push(`${count(accounted, 'run')} of ${jobs.length} known from accounting only: no GPUs, no phases.`);
   if (arrays.length > 0 && hasTail)
-    found.push('All tasks of an array get the same: put the few large ones into an array of their own.');
-  return found;
+    reasons.push('All tasks of an array get the same: put the few large ones into an array of their own.');
+  return reasons;
 }

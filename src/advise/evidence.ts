@@ -59,18 +59,24 @@ export function evidenceOf(
     .flatMap((job) => {
       const met = job.state === beyond?.state ? beyond?.limit(job) : undefined;
       const value = Math.max(used(job) ?? Number.NaN, met ?? Number.NEGATIVE_INFINITY);
-      const known = Number.isNaN(value) ? met : value;
-      return known === undefined ? [] : [{ job: job.job, value: known, why: WHY[job.state!] ?? job.state! }];
+      const evidenceValue = Number.isNaN(value) ? met : value;
+      return evidenceValue === undefined
+        ? []
+        : [{ job: job.job, value: evidenceValue, why: WHY[job.state!] ?? job.state! }];
     });
-  const found: Evidence = { runs: measuredRuns.length, at_least, unmeasured: completed.length - measuredRuns.length };
-  if (measuredRuns.length === 0) return found;
+  const evidence: Evidence = {
+    runs: measuredRuns.length,
+    at_least,
+    unmeasured: completed.length - measuredRuns.length,
+  };
+  if (measuredRuns.length === 0) return evidence;
   const [p50, p95] = quantiles(
     Float64Array.from(measuredRuns, ({ value }) => value),
     measuredRuns.length,
     [0.5, 0.95],
   ) as [number, number];
   const most = measuredRuns.reduce((a, b) => (b.value > a.value ? b : a));
-  return { ...found, p50, p95, max: most.value, max_job: most.job };
+  return { ...evidence, p50, p95, max: most.value, max_job: most.job };
 }
 
 /** The most that any run is known to have used, completed or not. */

@@ -16,11 +16,11 @@ export function textOf(bytes: Buffer): string {
 /** The bytes that a text of `textOf` stands for. */
 export function bytesOf(text: string): Buffer {
   if (!text.startsWith("$'") || !text.endsWith("'")) return Buffer.from(text);
-  const pieces: Buffer[] = [];
-  for (const [piece, byte, other] of text.slice(2, -1).matchAll(/\\x([0-9a-f]{2})|\\(.)|[^\\]+/gsu)) {
-    pieces.push(byte === undefined ? Buffer.from(other ?? piece) : Buffer.of(Number.parseInt(byte, 16)));
+  const byteRuns: Buffer[] = [];
+  for (const [byteRun, byte, other] of text.slice(2, -1).matchAll(/\\x([0-9a-f]{2})|\\(.)|[^\\]+/gsu)) {
+    byteRuns.push(byte === undefined ? Buffer.from(other ?? byteRun) : Buffer.of(Number.parseInt(byte, 16)));
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(byteRuns);
 }
 
 /** Any bytes, as bash would quote them. */

@@ -22,15 +22,15 @@ test('rows are found again in what was written, as text and as bytes, and their 
     fc.property(ROWS, (rows) => {
       const text = rows.map(line).join('');
       const bytes = Buffer.from(text);
-      const found: string[][] = [];
+      const lineCells: string[][] = [];
       const ends: number[] = [];
       for (let at = 0; at < text.length; ) {
         const end = rowEnd(text, at);
-        found.push(splitLine(text.slice(at, end)));
+        lineCells.push(splitLine(text.slice(at, end)));
         at = end + 1;
       }
       for (let at = rowEndIn(bytes, 0); at > 0; at = rowEndIn(bytes, at)) ends.push(at);
-      assert.deepEqual(found, rows);
+      assert.deepEqual(lineCells, rows);
       assert.equal(ends.length, rows.length);
       assert.equal(ends.at(-1) ?? 0, bytes.length);
       assert.equal(lastRowEnd(Buffer.concat([bytes, Buffer.from('1,"torn\n')])), bytes.length);

@@ -13,9 +13,9 @@ test('what fits stays as it is, the rest hangs below; long words stay whole', ()
 });
 
 test('no word is lost, and no line is too long but for one word', () => {
-  const words = fc.array(fc.stringMatching(/^[a-z/]{1,12}$/), { minLength: 1 });
+  const pathWords = fc.array(fc.stringMatching(/^[a-z/]{1,12}$/), { minLength: 1 });
   fc.assert(
-    fc.property(words, fc.integer({ min: 10, max: 60 }), (all, width) => {
+    fc.property(pathWords, fc.integer({ min: 10, max: 60 }), (all, width) => {
       const lines = hang(all.join(' '), width, 4).split('\n');
       assert.deepEqual(
         lines.flatMap((line) => line.trim().split(' ')),

@@ -39,17 +39,17 @@ test('a list made from names gives those names back', () => {
   fc.assert(
     fc.property(fc.array(group, { maxLength: 4 }), (groups) => {
       const names: string[] = [];
-      const parts: string[] = [];
+      const listTexts: string[] = [];
       for (const { prefix, width, ranges, suffix } of groups) {
-        const pieces = ranges.map(([first, more]) => {
+        const rangeTexts = ranges.map(([first, more]) => {
           const digits = (n: number): string => String(n).padStart(width, '0');
           const length = digits(first).length;
           for (let n = first; n <= first + more; n++) names.push(prefix + String(n).padStart(length, '0') + suffix);
           return more === 0 ? digits(first) : `${digits(first)}-${digits(first + more)}`;
         });
-        parts.push(`${prefix}[${pieces.join(',')}]${suffix}`);
+        listTexts.push(`${prefix}[${rangeTexts.join(',')}]${suffix}`);
       }
-      assert.deepEqual(expandHostlist(parts.join(',')), names);
+      assert.deepEqual(expandHostlist(listTexts.join(',')), names);
     }),
   );
 });

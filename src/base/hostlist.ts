@@ -34,17 +34,17 @@ const WITH_DOMAIN = /^([^[\],\s.]*?)(\d{1,15})(\.[^[\],\s]*)$/;
 
 /** Three names or more that follow each other are one range; two are as short as they stand. */
 function runs(names: readonly string[]): { text: string; size: number }[] {
-  const found: { text: string; size: number }[] = [];
+  const rangeTexts: { text: string; size: number }[] = [];
   for (let i = 0; i < names.length; ) {
     const [, prefix, first = '', domain = ''] = NUMBERED.exec(names[i]!) ?? WITH_DOMAIN.exec(names[i]!) ?? [];
     const nth = (n: number): string => String(Number(first) + n).padStart(first.length, '0');
     let size = 1;
     while (prefix !== undefined && names[i + size] === prefix + nth(size) + domain) size++;
     if (size < 3) size = 1;
-    found.push({ text: size === 1 ? names[i]! : `${prefix}[${first}-${nth(size - 1)}]${domain}`, size });
+    rangeTexts.push({ text: size === 1 ? names[i]! : `${prefix}[${first}-${nth(size - 1)}]${domain}`, size });
     i += size;
   }
-  return found;
+  return rangeTexts;
 }
 
 /** The list's parts: commas inside brackets do not separate. */
@@ -78,14 +78,14 @@ function expand(entry: string, room: number): string[] {
 
 /** "1-3,07-10" as texts with their leading zeros; undefined when it is no such thing. */
 function range(text: string, room: number): string[] | undefined {
-  const found: string[] = [];
-  for (const piece of text.split(',')) {
-    const ends = /^(\d+)(?:-(\d+))?$/.exec(piece);
+  const expanded: string[] = [];
+  for (const rangeText of text.split(',')) {
+    const ends = /^(\d+)(?:-(\d+))?$/.exec(rangeText);
     if (ends === null) return undefined;
     const first = Number(ends[1]);
     const last = Number(ends[2] ?? ends[1]);
-    if (last < first || found.length + last - first >= room) return undefined;
-    for (let n = first; n <= last; n++) found.push(String(n).padStart(ends[1]!.length, '0'));
+    if (last < first || expanded.length + last - first >= room) return undefined;
+    for (let n = first; n <= last; n++) expanded.push(String(n).padStart(ends[1]!.length, '0'));
   }
-  return found;
+  return expanded;
 }

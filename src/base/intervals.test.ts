@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { lengthOf, union } from './intervals.ts';
 
 test('what overlaps or touches is one interval', () => {
-  const found = union([10, 0, 5, 30, 20], [15, 6, 8, 31, 30]);
-  assert.deepEqual(found, [
+  const merged = union([10, 0, 5, 30, 20], [15, 6, 8, 31, 30]);
+  assert.deepEqual(merged, [
     [0, 8],
     [10, 15],
     [20, 31],
   ]);
-  assert.equal(lengthOf(found), 24);
+  assert.equal(lengthOf(merged), 24);
 });
 
 test('an interval inside another adds nothing; one without an end is left out', () => {

@@ -30,8 +30,8 @@ export function parseMoment(text: string, now = Date.now() * 1000): number {
   if (trimmed === 'now') return now;
   if (/^@\d+(\.\d+)?$/.test(trimmed)) return Math.round(Number(trimmed.slice(1)) * 1e6);
   if (/^-\d/.test(trimmed)) return now - Math.round(parseDuration(trimmed.slice(1)) * 1e6);
-  const found = ISO.exec(trimmed);
-  const at = found === null ? Number.NaN : fromParts(found);
+  const isoMatch = ISO.exec(trimmed);
+  const at = isoMatch === null ? Number.NaN : fromParts(isoMatch);
   if (Number.isNaN(at)) {
     throw usage(
       `"${text}" is not a time`,
@@ -44,12 +44,12 @@ export function parseMoment(text: string, now = Date.now() * 1000): number {
 /** Year, month (1…12), day, hour, minute, second. */
 export type CalendarFields = [number, number, number, number, number, number];
 
-function fromParts(found: RegExpExecArray): number {
-  const [year, month, day, hour, minute, second] = found
+function fromParts(isoMatch: RegExpExecArray): number {
+  const [year, month, day, hour, minute, second] = isoMatch
     .slice(1, 7)
     .map((dateField) => Number(dateField ?? 0)) as CalendarFields;
-  const fraction = Number((found[7] ?? '').padEnd(6, '0').slice(0, 6));
-  const zoned = found[8];
+  const fraction = Number((isoMatch[7] ?? '').padEnd(6, '0').slice(0, 6));
+  const zoned = isoMatch[8];
   // a day of the calendar, not one that JavaScript carries into the next month
   const calendar = new Date(Date.UTC(year, month - 1, day));
   if (calendar.getUTCMonth() !== month - 1 || calendar.getUTCDate() !== day) return Number.NaN;

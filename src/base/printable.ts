@@ -38,5 +38,5 @@ export function asciiAround(names: readonly string[]): (text: string) => string 
   if (own.length === 0) return ascii;
   const ownNames = own.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
   const all = new RegExp(`${ownNames}|${OWN.source}`, 'g');
-  return (text) => text.replace(all, (found) => PLAIN[found] ?? found);
+  return (text) => text.replace(all, (character) => PLAIN[character] ?? character);
 }

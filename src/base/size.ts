@@ -18,8 +18,8 @@ export function formatBytes(bytes: number): string {
 
 /** Bytes from "4G", "1500MiB", "64k", "2.5 TB" or "123"; as schedulers do, K, M, G… are powers of 1024. */
 export function parseBytes(text: string): number {
-  const found = /^\s*(\d+(?:\.\d+)?)\s*([kmgtpe]?)i?b?\s*$/i.exec(text);
-  if (found === null) throw usage(`"${text}" is not a size`, 'write it like 4G, 1500MiB or 123456 (bytes)');
-  const power = found[2] === '' ? 0 : 'kmgtpe'.indexOf(found[2]!.toLowerCase()) + 1;
-  return Math.round(Number(found[1]) * 1024 ** power);
+  const sizeMatch = /^\s*(\d+(?:\.\d+)?)\s*([kmgtpe]?)i?b?\s*$/i.exec(text);
+  if (sizeMatch === null) throw usage(`"${text}" is not a size`, 'write it like 4G, 1500MiB or 123456 (bytes)');
+  const power = sizeMatch[2] === '' ? 0 : 'kmgtpe'.indexOf(sizeMatch[2]!.toLowerCase()) + 1;
+  return Math.round(Number(sizeMatch[1]) * 1024 ** power);
 }

@@ -19,13 +19,13 @@ const items = Array.from({ length: 300 }, (_, i) => i);
 const here = (item: number) => ({ item, thread: threadId });
 
 async function listed(task: string, isWorthIt?: boolean): Promise<{ item: number; thread: number }[]> {
-  const found: { item: number; thread: number }[] = [];
+  const workedItems: { item: number; thread: number }[] = [];
   for await (const each of inTwoThreads(task, items, here, isWorthIt)) {
-    found.push(each);
+    workedItems.push(each);
     // the other one has the time to do some
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  return found;
+  return workedItems;
 }
 
 after(() => allowThreads(undefined));
@@ -41,13 +41,13 @@ test('two threads: results come in order, and what the other one cannot do is do
   const program = path.join(temporary(), 'program.mjs');
   fs.writeFileSync(program, PROGRAM);
   allowThreads(program);
-  const found = await listed('works');
+  const workedItems = await listed('works');
   assert.deepEqual(
-    found.map(({ item }) => item),
+    workedItems.map(({ item }) => item),
     items,
   );
-  assert.equal(found[7]!.thread, threadId);
-  assert.ok(found.some(({ thread }) => thread !== threadId));
+  assert.equal(workedItems[7]!.thread, threadId);
+  assert.ok(workedItems.some(({ thread }) => thread !== threadId));
 });
 
 test('a thread that ends, or does not start, leaves its work to this one', async () => {
@@ -55,11 +55,11 @@ test('a thread that ends, or does not start, leaves its work to this one', async
   fs.writeFileSync(program, PROGRAM);
   for (const file of [program, path.join(temporary(), 'missing.mjs')]) {
     allowThreads(file);
-    const found = await listed('ends');
+    const workedItems = await listed('ends');
     assert.deepEqual(
-      found.map(({ item }) => item),
+      workedItems.map(({ item }) => item),
       items,
     );
-    assert.deepEqual(new Set(found.slice(20).map(({ thread }) => thread)), new Set([threadId]));
+    assert.deepEqual(new Set(workedItems.slice(20).map(({ thread }) => thread)), new Set([threadId]));
   }
 });

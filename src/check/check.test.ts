@@ -13,9 +13,9 @@ beforeEach(() => {
 afterEach(() => fs.rmSync(folder, { recursive: true }));
 
 const item = (check: MachineCheck, name: string) => {
-  const found = check.items.find((each) => each.name === name);
-  assert.ok(found, `no ${name}`);
-  return found;
+  const checkItem = check.items.find((each) => each.name === name);
+  assert.ok(checkItem, `no ${name}`);
+  return checkItem;
 };
 
 test('on this machine a job can be recorded', async () => {

@@ -66,10 +66,11 @@ async function jobsOf(names: readonly string[], options: Options): Promise<JobSu
   const paths = names.filter(isPlace);
   const unplaced = names.filter((name) => !isPlace(name));
   // ids of jobs that no recording is of may be in the history of this folder
-  const found = paths.length === 0 && options.db === undefined ? await recordingsOfAll(unplaced, options) : undefined;
-  const ids = found === undefined ? unplaced : [];
+  const recordingNames =
+    paths.length === 0 && options.db === undefined ? await recordingsOfAll(unplaced, options) : undefined;
+  const ids = recordingNames === undefined ? unplaced : [];
   const asked = ids.length === 0 ? options : { ...options, job: [...(options.job ?? []), ...ids] };
-  const jobs = await withHistory(found ?? paths, options, (history) => history.selectJobs(filterOf(asked)));
+  const jobs = await withHistory(recordingNames ?? paths, options, (history) => history.selectJobs(filterOf(asked)));
   if (jobs.length === 0) throw new Fault('no job matches', { hint: 'tacho jobs lists the jobs of a place' });
   const { isOver } = await import('../advise/evidence.ts');
   const over = jobs.filter(isOver);

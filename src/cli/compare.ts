@@ -57,16 +57,16 @@ Examples:
     .action(async (paths: string[], options: Options) => {
       const { set, reports } = await jobsOf(paths, options);
       warnAll(set.troubles);
-      const found = compare(reports, set, options.by);
+      const comparison = compare(reports, set, options.by);
       const { compareCsv, compareJson, compareText } = await import('../show/judged/compare-text.ts');
       const page = {
         width: tableWidth(),
         stream: process.stdout,
         ...stated({ limit: options.limit }),
       };
-      if (options.format === 'json') process.stdout.write(compareJson(found));
-      else if (options.format === 'csv') process.stdout.write(compareCsv(found));
-      else process.stdout.write(compareText(found, page));
+      if (options.format === 'json') process.stdout.write(compareJson(comparison));
+      else if (options.format === 'csv') process.stdout.write(compareCsv(comparison));
+      else process.stdout.write(compareText(comparison, page));
     });
 }
 

@@ -52,7 +52,7 @@ Examples:
       const { explore } = await import('../judge/explore/explore.ts');
       const jobs = await openJobs(names, options);
       const bar = readingJobs(jobs.length);
-      const found = await explore(experiment, jobs, {
+      const exploration = await explore(experiment, jobs, {
         metric: options.metric,
         tags: { experiment: options.experimentTag, component: options.componentTag, time: options.timeTag },
         progress: bar.advance,
@@ -61,14 +61,14 @@ Examples:
       bar.done();
       const { format, limit } = options;
       if (format !== 'text') {
-        const chosen = { ...found, components: found.components.slice(0, limit || undefined) };
+        const chosen = { ...exploration, components: exploration.components.slice(0, limit || undefined) };
         const { exploreCsv } = await import('../show/judged/judged-csv.ts');
         process.stdout.write(format === 'csv' ? exploreCsv(chosen) : `${JSON.stringify(chosen, null, 1)}\n`);
         return;
       }
       const { exploreText } = await import('../show/judged/explore-text.ts');
       const page = { stream: process.stdout, width: tableWidth(), ...stated({ limit }) };
-      process.stdout.write(exploreText(found, page));
+      process.stdout.write(exploreText(exploration, page));
     });
 }
 

@@ -137,8 +137,8 @@ Examples:
 
 function chosen(all: Recording[], ids: readonly string[] | undefined): Recording[] {
   if (ids === undefined) return all;
-  const found = all.filter(({ job }) => ids.some((id) => isOfJob(job.id, id)));
-  if (found.length > 0) return found;
+  const jobRecordings = all.filter(({ job }) => ids.some((id) => isOfJob(job.id, id)));
+  if (jobRecordings.length > 0) return jobRecordings;
   throw usage(`no recording of job ${ids.join(', ')} here`, `there are ${idsText(all.map(({ job }) => job.id))}`);
 }
 

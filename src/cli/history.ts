@@ -68,12 +68,12 @@ Examples:
       const emissions = await emissionsOf(options);
       const { from: _, to: __, ...filter } = filterOf(options);
       const { by, metric, timezone: zone } = options;
-      const answer = await withHistory(paths, options, async (history) => {
+      const usage = await withHistory(paths, options, async (history) => {
         const found = await history.usage({ by, metric, ...period, filter, ...stated({ zone, emissions }) });
         if (found.total.jobs === 0) throw await nothingThere(history, found);
         return found;
       });
-      process.stdout.write(await shown(answer, options));
+      process.stdout.write(await shown(usage, options));
     });
 }
 
@@ -108,13 +108,13 @@ export async function whenThereAre(history: History): Promise<string> {
     : `jobs started between ${formatMoment(first.time)} and ${formatMoment(last!.time)}`;
 }
 
-async function shown(answer: UsageAnswer, { format, limit }: Options): Promise<string> {
-  if (format === 'json') return `${JSON.stringify(answer, null, 1)}\n`;
+async function shown(usage: UsageAnswer, { format, limit }: Options): Promise<string> {
+  if (format === 'json') return `${JSON.stringify(usage, null, 1)}\n`;
   if (format === 'csv') {
     const { objectCsv } = await import('../show/object-csv.ts');
-    return objectCsv(['group', 'value', 'jobs', 'hours'], answer.rows);
+    return objectCsv(['group', 'value', 'jobs', 'hours'], usage.rows);
   }
-  if (format === 'svg') return (await import('../show/history/usage-svg.ts')).usageSvg(answer);
+  if (format === 'svg') return (await import('../show/history/usage-svg.ts')).usageSvg(usage);
   const { usageText } = await import('../show/history/usage-text.ts');
-  return usageText(answer, { width: tableWidth(), stream: process.stdout, ...stated({ limit }) });
+  return usageText(usage, { width: tableWidth(), stream: process.stdout, ...stated({ limit }) });
 }

@@ -27,10 +27,10 @@ Examples:
       const period = periodOf({ from: '-7d', ...options });
       const { from: _, to: __, ...filter } = filterOf(options);
       const rows = await withHistory(paths, options, async (history) => {
-        const found = await history.hogs({ by: options.by, ...period, filter });
+        const hogRows = await history.hogs({ by: options.by, ...period, filter });
         const { total } = await history.usage({ by: 'user', metric: 'core-hours', ...period, filter });
         if (total.jobs === 0) throw await nothingThere(history, period);
-        return options.limit === 0 ? found : found.slice(0, options.limit);
+        return options.limit === 0 ? hogRows : hogRows.slice(0, options.limit);
       });
       await writeRanked(rows, options.format, COLUMNS, (all) => text(all, options.by));
     });

@@ -77,17 +77,17 @@ function builtText(archive: string, { recordings, added, changed, removed, troub
 async function verify(archive: string, format: string): Promise<void> {
   const { verifyIndex } = await import('../history/index/verify.ts');
   const { verifyMonths } = await import('../history/index/months.ts');
-  const found = verifyIndex(archive);
-  found.wrong.push(...(await verifyMonths(indexFolder(archive))));
-  if (format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
-  else if (found.wrong.length === 0) {
-    const rows = Object.entries(found.rows).map(([table, all]) => `${all} in ${table}`);
-    say(`${printable(archive)}: ok; ${count(found.recordings, 'recording')}, rows: ${rows.join(', ')}\n`);
+  const verified = verifyIndex(archive);
+  verified.wrong.push(...(await verifyMonths(indexFolder(archive))));
+  if (format === 'json') process.stdout.write(`${JSON.stringify(verified, null, 1)}\n`);
+  else if (verified.wrong.length === 0) {
+    const rows = Object.entries(verified.rows).map(([table, all]) => `${all} in ${table}`);
+    say(`${printable(archive)}: ok; ${count(verified.recordings, 'recording')}, rows: ${rows.join(', ')}\n`);
   } else {
-    say(found.wrong.map((line) => `${printable(line)}\n`).join(''));
+    say(verified.wrong.map((line) => `${printable(line)}\n`).join(''));
     say('tacho index ARCHIVE --rebuild makes the index again from the recordings\n');
   }
-  if (found.wrong.length > 0) process.exitCode = 1;
+  if (verified.wrong.length > 0) process.exitCode = 1;
 }
 
 function wholeNumber(text: string): number {

@@ -82,12 +82,12 @@ Examples:
       const ran = all.filter(
         ({ start, end }) => !(start! > (options.to ?? Number.NaN)) && !(end! < (options.from ?? Number.NaN)),
       );
-      const found = await matching(ran, options);
-      if (found.length === 0 && all.length > 0)
+      const listedJobs = await matching(ran, options);
+      if (listedJobs.length === 0 && all.length > 0)
         await refuseUnknown({ states: options.state?.map(stateWord), findings: options.finding }, RECORDING_STATES);
-      if (options.format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
-      else if (options.format === 'csv') process.stdout.write(await csv(COLUMNS, found.map(flat)));
-      else if (found.length > 0) process.stdout.write(listText(found, tableWidth()));
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(listedJobs, null, 1)}\n`);
+      else if (options.format === 'csv') process.stdout.write(await csv(COLUMNS, listedJobs.map(flat)));
+      else if (listedJobs.length > 0) process.stdout.write(listText(listedJobs, tableWidth()));
       else if (all.length > 0) process.stderr.write(`none of ${count(all.length, 'recording')} matches\n`);
       else if (store === undefined) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
       else process.stderr.write('no jobs there; agents and hubs push them when victoria.url says where\n');
@@ -147,21 +147,23 @@ async function here(names: readonly string[], options: Options): Promise<Listed[
   }
   if (unseen > 0 && unseen === paths.length + refused.length) return undefined;
   const isOpen = listed.some(({ job_state }) => job_state === 'running' || job_state === 'unknown');
-  const found = isOpen ? await (await import('../jobs/schedulers/refresh-listed.ts')).refreshListed(listed) : listed;
-  return withFindings(found, paths, options.finding !== undefined);
+  const listedJobs = isOpen
+    ? await (await import('../jobs/schedulers/refresh-listed.ts')).refreshListed(listed)
+    : listed;
+  return withFindings(listedJobs, paths, options.finding !== undefined);
 }
 
 /** What was found in jobs, where an index says it; with `all`, of the others by their reports. */
-async function withFindings(found: readonly Listed[], paths: readonly string[], all: boolean): Promise<Listed[]> {
+async function withFindings(listedJobs: readonly Listed[], paths: readonly string[], all: boolean): Promise<Listed[]> {
   const { hasIndex } = await import('../history/index/index-files.ts');
   const indexed = paths.filter(hasIndex);
-  if (indexed.length === 0 && !all) return [...found];
+  if (indexed.length === 0 && !all) return [...listedJobs];
   const path = await import('node:path');
   const { indexedFindings } = await import('../history/index/indexed-findings.ts');
   const findingsByPath = new Map(indexed.flatMap((archivePath) => [...indexedFindings(archivePath)]));
   const rules = all ? await (await import('./rule-settings.ts')).forgivingRules() : undefined;
   const listed: Listed[] = [];
-  for (const each of found) {
+  for (const each of listedJobs) {
     const findings =
       findingsByPath.get(path.resolve(each.path)) ??
       (rules === undefined ? undefined : await reportedFindings(each, rules));
@@ -220,8 +222,8 @@ async function inStore(address: string, ids: readonly string[], options: Options
     import('../query/store/client.ts'),
     import('../query/store/list.ts'),
   ]);
-  const found = await listStored(openStore(address), options);
-  return ids.length === 0 ? found : found.filter(({ job }) => ids.includes(job));
+  const listedJobs = await listStored(openStore(address), options);
+  return ids.length === 0 ? listedJobs : listedJobs.filter(({ job }) => ids.includes(job));
 }
 
 async function tablesOf(names: readonly string[], { format, store }: Options): Promise<string> {

@@ -63,12 +63,12 @@ Examples:
         every,
         ...stated({ zone, nodes: nodesOf(options.node), clusters: options.cluster }),
       };
-      const found = await withHistory(paths, options, (history) => history.load(question));
-      if (found.length === 0)
+      const loadRows = await withHistory(paths, options, (history) => history.load(question));
+      if (loadRows.length === 0)
         throw new Fault(`no node was recorded between ${formatMoment(from)} and ${formatMoment(to)}`, {
           hint: 'tacho index ARCHIVE looks for new recordings',
         });
-      const rows = options.last === true ? lastOf(found) : found;
+      const rows = options.last === true ? lastOf(loadRows) : loadRows;
       const shown = options.group === true ? together(rows) : rows;
       process.stdout.write(await printed(shown, options));
     });

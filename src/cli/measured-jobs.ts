@@ -48,10 +48,10 @@ async function jobsThere(
 async function jobsHere(names: readonly string[], options: OpenJobsOptions): Promise<MeasuredJob[]> {
   const tags = options.tag ?? [];
   const wanted = Object.entries(parseTags(tags));
-  const found = await findRecordings(names, 1, options);
-  const jobs = found.filter(({ job }) => wanted.every(([key, value]) => job.tags[key] === value));
+  const recordings = await findRecordings(names, 1, options);
+  const jobs = recordings.filter(({ job }) => wanted.every(([key, value]) => job.tags[key] === value));
   if (jobs.length === 0) {
-    throw new Fault(`none of ${count(found.length, 'job')} has the tag ${tags.join(', ')}`, {
+    throw new Fault(`none of ${count(recordings.length, 'job')} has the tag ${tags.join(', ')}`, {
       hint: 'tacho report FOLDER --format json has the tags of jobs, as job.tags',
     });
   }

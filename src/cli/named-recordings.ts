@@ -34,9 +34,9 @@ export async function resolveNames(names: readonly string[], options: PlaceOptio
   if (names.length === 0) return { paths: await usualPlaces(options), refused: [] };
   const named: Named = { paths: [], refused: [] };
   for (const name of names) {
-    const found = isPath(name) ? [name] : await recordingsOf(name, options);
-    if (found === undefined) named.refused.push(await unknownName(name, options));
-    else named.paths.push(...found);
+    const recordingNames = isPath(name) ? [name] : await recordingsOf(name, options);
+    if (recordingNames === undefined) named.refused.push(await unknownName(name, options));
+    else named.paths.push(...recordingNames);
   }
   return named;
 }
@@ -120,9 +120,9 @@ function wantedBy(name: string): (job: JobRecording['job'], folder: string) => b
 const archivedId = (name: string): string => name.replace(/^[^:]*:/, '').replace(/r\d+$/, '');
 
 /** Tasks of an array and restarts are all meant; two recordings of one run are not, unless one is the user's own beside that of the site. */
-function oneOfEach(id: string, found: readonly JobRecording[]): string[] {
+function oneOfEach(id: string, sameNamed: readonly JobRecording[]): string[] {
   const chosen: string[] = [];
-  for (const same of Map.groupBy(found, ({ job }) => `${job.id} ${job.restart ?? 0}`).values()) {
+  for (const same of Map.groupBy(sameNamed, ({ job }) => `${job.id} ${job.restart ?? 0}`).values()) {
     const ofSite = same.filter(({ job }) => job.recorded_by === undefined);
     const left = ofSite.length > 0 ? ofSite : same;
     if (left.length > 1) throw ambiguous(id, left);
@@ -136,22 +136,22 @@ const MOST_CANDIDATES = 20;
 const startOf = ({ start, cluster }: JobRecording['job']): string =>
   `started ${Number.isFinite(start) ? formatMoment(start) : 'at an unknown time'}${cluster === undefined ? '' : `, cluster ${cluster}`}`;
 
-function ambiguous(id: string, found: readonly JobRecording[]): Fault {
-  const each = found.slice(0, MOST_CANDIDATES).map(({ path: folder, job }) => `${folder}  ${startOf(job)}`);
-  return usage(`job ${id} has ${found.length} recordings`, `name one of them by its folder:\n${each.join('\n')}`);
+function ambiguous(id: string, sameNamed: readonly JobRecording[]): Fault {
+  const each = sameNamed.slice(0, MOST_CANDIDATES).map(({ path: folder, job }) => `${folder}  ${startOf(job)}`);
+  return usage(`job ${id} has ${sameNamed.length} recordings`, `name one of them by its folder:\n${each.join('\n')}`);
 }
 
-function ambiguousName(name: string, found: readonly JobRecording[]): Fault {
-  const newest = found.toSorted((a, b) => b.job.start - a.job.start).slice(0, MOST_CANDIDATES);
-  const more = found.length - newest.length;
+function ambiguousName(name: string, sameNamed: readonly JobRecording[]): Fault {
+  const newest = sameNamed.toSorted((a, b) => b.job.start - a.job.start).slice(0, MOST_CANDIDATES);
+  const more = sameNamed.length - newest.length;
   // copies of a recording have one id
-  const isId = new Set(found.map(({ job }) => job.id)).size === found.length;
+  const isId = new Set(sameNamed.map(({ job }) => job.id)).size === sameNamed.length;
   const each = [
     ...newest.map(({ job, path: folder }) => `${printable(isId ? job.id : folder)}  ${startOf(job)}`),
     ...(more > 0 ? [`and ${more} older ones`] : []),
   ];
   return usage(
-    `${found.length} jobs are called ${name}`,
+    `${sameNamed.length} jobs are called ${name}`,
     `name one of them by its ${isId ? 'id' : 'folder'}:\n${each.join('\n')}`,
   );
 }

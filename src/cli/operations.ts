@@ -73,15 +73,15 @@ Examples:
       }
       const members = options.filter.length === 0 ? {} : { members: filterProcesses(set, options.filter) };
       const each = operationsOf(set, { tags: options.opTag, ...members });
-      const found = options.acrossJobs === true ? acrossJobs(set, each) : each;
-      if (found.length === 0) {
+      const operations = options.acrossJobs === true ? acrossJobs(set, each) : each;
+      if (operations.length === 0) {
         throw usage(`no process has the tag ${options.opTag.join(', ')}`, `there are ${[...keys.keys()].join(', ')}`);
       }
       const by = SORTS[options.sort];
-      found.sort((a, b) => Number(a.name === '') - Number(b.name === '') || by(a) - by(b) || a.job - b.job);
+      operations.sort((a, b) => Number(a.name === '') - Number(b.name === '') || by(a) - by(b) || a.job - b.job);
       const { operationsCsv, operationsJson, operationsTable } = await import('../show/process/operations-table.ts');
       const limit = options.limit ?? (options.format === 'text' ? MOST : 0);
-      const rows = limit === 0 ? found : found.slice(0, limit);
+      const rows = limit === 0 ? operations : operations.slice(0, limit);
       if (options.format === 'json') process.stdout.write(operationsJson(set, rows));
       else if (options.format === 'csv') process.stdout.write(operationsCsv(set, rows));
       else {
@@ -89,7 +89,7 @@ Examples:
         const otherKeys = [...keys]
           .filter(([key]) => !used.includes(key))
           .map(([key, values]) => [key, values.size] as const);
-        const hidden = found.length - rows.length;
+        const hidden = operations.length - rows.length;
         const page = { width: tableWidth(), stream: process.stdout, otherKeys, hidden, metrics };
         process.stdout.write(operationsTable(set, rows, page));
       }

@@ -110,26 +110,26 @@ Examples:
           'write it like --floor 0.01; 0 counts everything',
         );
       const bar = readingJobs(jobs.length);
-      const found = await findOutliers(of, jobs, {
+      const outliers = await findOutliers(of, jobs, {
         progress: bar.advance,
         ...(await choices(of, options)),
       });
       bar.done();
-      checkVoted(found, options);
+      checkVoted(outliers, options);
       if (options.format === 'json') {
         const { outliersJson } = await import('../show/judged/outliers-json.ts');
-        process.stdout.write(outliersJson(found));
+        process.stdout.write(outliersJson(outliers));
         return;
       }
       if (options.format === 'csv') {
         const { outliersCsv } = await import('../show/judged/judged-csv.ts');
-        process.stdout.write(outliersCsv(found));
+        process.stdout.write(outliersCsv(outliers));
         return;
       }
       const { outliersText } = await import('../show/judged/outliers-text.ts');
       const { limit, votes } = options;
       process.stdout.write(
-        outliersText(found, {
+        outliersText(outliers, {
           stream: process.stdout,
           width: tableWidth(),
           ...stated({ limit, votes }),
@@ -142,20 +142,20 @@ async function showComponents(jobs: readonly MeasuredJob[], options: Options): P
   if ((options.of ?? 'jobs') !== 'jobs') throw usage('--pca goes with --of jobs', 'leave out --of');
   const { componentsOf } = await import('../judge/outliers/components.ts');
   const bar = readingJobs(jobs.length);
-  const found = await componentsOf(jobs, { progress: bar.advance, ...(await choices('jobs', options)) });
+  const components = await componentsOf(jobs, { progress: bar.advance, ...(await choices('jobs', options)) });
   bar.done();
   if (options.format === 'json') {
-    process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
+    process.stdout.write(`${JSON.stringify(components, null, 1)}\n`);
     return;
   }
   if (options.format === 'svg') {
     const { componentsSvg } = await import('../show/judged/components-svg.ts');
-    process.stdout.write(componentsSvg(found));
+    process.stdout.write(componentsSvg(components));
     return;
   }
   const { componentsCsv, componentsText } = await import('../show/judged/components-text.ts');
   const page = { stream: process.stdout, width: tableWidth(), ...stated({ limit: options.limit }) };
-  process.stdout.write(options.format === 'csv' ? componentsCsv(found) : componentsText(found, page));
+  process.stdout.write(options.format === 'csv' ? componentsCsv(components) : componentsText(components, page));
 }
 
 async function choices(of: Kind, options: Options): Promise<OutlierOptions> {
@@ -187,11 +187,11 @@ async function choices(of: Kind, options: Options): Promise<OutlierOptions> {
 }
 
 /** Where no method could vote, silence would look like "no outliers". */
-function checkVoted(found: Outliers, options: Options): void {
-  const { groups } = found;
+function checkVoted(outliers: Outliers, options: Options): void {
+  const { groups } = outliers;
   if (groups.length === 0) {
-    const what = found.of === 'operations' ? 'no process has the tag' : `no ${found.of} were recorded`;
-    throw new Fault(`there are no ${found.of} to compare: ${what}`, {
+    const what = outliers.of === 'operations' ? 'no process has the tag' : `no ${outliers.of} were recorded`;
+    throw new Fault(`there are no ${outliers.of} to compare: ${what}`, {
       hint: 'tacho run records processes and their tags',
     });
   }
@@ -207,7 +207,7 @@ function checkVoted(found: Outliers, options: Options): void {
   const largest = groups.reduce((most, group) => Math.max(most, group.reference ?? group.rows), 0);
   const needs = groups[0]!.methods.map(({ method, needs: number }) => `${method} ${number}`).join(', ');
   const there = `there ${largest === 1 ? 'is' : 'are'} ${largest}`;
-  throw new Fault(`too few ${found.of} to say who is unlike the others: ${there}`, {
+  throw new Fault(`too few ${outliers.of} to say who is unlike the others: ${there}`, {
     hint: `the methods need at least: ${needs}`,
   });
 }

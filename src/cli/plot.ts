@@ -114,15 +114,15 @@ async function plot(kind: string, paths: string[], options: Options): Promise<vo
   const { findRecordings } = await import('./find-recordings.ts');
   const { isOfJob } = await import('../jobs/on-node/of-job.ts');
   const all = await findRecordings(paths);
-  const found = options.job === undefined ? all : all.filter(({ job }) => isOfJob(job.id, options.job!));
-  if (found.length === 0) throw usage(`no recording of job ${options.job} here`, 'tacho list shows what there is');
-  if (kind === 'gantt') return plotProcesses(paths, found, options);
-  if (options.table === undefined) throw usage(`tacho plot ${kind} needs --table`, await tableHint(found[0]!));
+  const recordings = options.job === undefined ? all : all.filter(({ job }) => isOfJob(job.id, options.job!));
+  if (recordings.length === 0) throw usage(`no recording of job ${options.job} here`, 'tacho list shows what there is');
+  if (kind === 'gantt') return plotProcesses(paths, recordings, options);
+  if (options.table === undefined) throw usage(`tacho plot ${kind} needs --table`, await tableHint(recordings[0]!));
   const { gather } = await import('../judge/facts/gather.ts');
   const shown: Shown[] = [];
-  for (const recording of found) {
+  for (const recording of recordings) {
     const material = gather(recording, spanQuery(options));
-    const title = found.length > 1 ? `${material.job.id}: ` : '';
+    const title = recordings.length > 1 ? `${material.job.id}: ` : '';
     for (const drawing of await drawingsOf(kind, material, options)) shown.push({ drawing, material, title });
   }
   await writeDrawings(kind, shown, options);
@@ -330,7 +330,7 @@ async function fileBytes(extension: string, { svg, width, height }: Picture): Pr
   return pdfOf([{ svg, width: width * points, height: height * points }]);
 }
 
-async function plotProcesses(paths: string[], found: readonly Recording[], options: Options): Promise<void> {
+async function plotProcesses(paths: string[], recordings: readonly Recording[], options: Options): Promise<void> {
   const [{ openProcesses }, { timelineOf }, { filterProcesses }] = await Promise.all([
     import('./process-source.ts'),
     import('../query/processes/timeline.ts'),
@@ -361,7 +361,7 @@ async function plotProcesses(paths: string[], found: readonly Recording[], optio
         import('../charts/plot/option.ts'),
         import('../charts/legend.ts'),
       ]);
-      const { job } = found[0]!;
+      const { job } = recordings[0]!;
       const from = Math.min(job.start, ...lanes.map(({ runs }) => runs[0]![0]));
       const to = Math.max(job.end ?? 0, ...lanes.map(({ runs }) => runs.at(-1)![1]));
       const height = (options.height ?? Math.max(2, (lanes.length * 20 + 80) / SVG_INCH)) * SVG_INCH;

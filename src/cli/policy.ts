@@ -238,11 +238,11 @@ Examples:
       if (isSent) await openSenders(config, channelsOf(chosen));
       const { judgeNow } = await import('../policy/select.ts');
       const now = Date.now() * 1000;
-      const found = await withHistory(paths, options, (history) => judgeNow(history, chosen, now));
+      const judgedPolicies = await withHistory(paths, options, (history) => judgeNow(history, chosen, now));
       const state = stateFolder(config, paths, options);
-      const done = isSent ? await sent(found, state, config) : await wouldBe(found, state, now);
-      process.stdout.write(await runText(found, done, { now, isSent, format: options.format }));
-      if (isSent) await writeReports(found, done, state, now);
+      const done = isSent ? await sent(judgedPolicies, state, config) : await wouldBe(judgedPolicies, state, now);
+      process.stdout.write(await runText(judgedPolicies, done, { now, isSent, format: options.format }));
+      if (isSent) await writeReports(judgedPolicies, done, state, now);
     });
 }
 
@@ -261,20 +261,20 @@ function stateFolder(config: Config, paths: readonly string[], { db }: DatabaseO
   );
 }
 
-async function wouldBe(found: readonly JudgedPolicy[], state: string, now: number): Promise<Delivered[]> {
+async function wouldBe(judgedPolicies: readonly JudgedPolicy[], state: string, now: number): Promise<Delivered[]> {
   const [{ Ledger }, { planned }] = await Promise.all([import('../policy/ledger.ts'), import('../policy/deliver.ts')]);
-  return planned(found, Ledger.read(state), now);
+  return planned(judgedPolicies, Ledger.read(state), now);
 }
 
-async function sent(found: readonly JudgedPolicy[], state: string, config: Config): Promise<Delivered[]> {
+async function sent(judgedPolicies: readonly JudgedPolicy[], state: string, config: Config): Promise<Delivered[]> {
   const [{ Ledger }, { deliver, sendersFor }] = await Promise.all([
     import('../policy/ledger.ts'),
     import('../policy/deliver.ts'),
   ]);
-  const policies = found.map(({ policy }) => policy);
+  const policies = judgedPolicies.map(({ policy }) => policy);
   return Ledger.hold(state, async (ledger) => {
     const senders = await sendersFor(config, policies, ledger, warn);
-    return deliver(found, ledger, {
+    return deliver(judgedPolicies, ledger, {
       now: () => Date.now() * 1000,
       senders,
       tried({ policy, user }, channel, sending) {
@@ -337,12 +337,12 @@ function stateOf(one: Delivered | undefined): object {
 }
 
 async function judgedJson(
-  found: readonly JudgedPolicy[],
+  judgedPolicies: readonly JudgedPolicy[],
   now: number,
   outcome: (policy: Policy, user: string) => object,
 ): Promise<string> {
   const { caseJson } = await import('../policy/case-json.ts');
-  const rows = found.map(({ policy, judged }) => ({
+  const rows = judgedPolicies.map(({ policy, judged }) => ({
     policy: policy.name,
     time: now,
     ...judged,
@@ -353,13 +353,13 @@ async function judgedJson(
 
 /** The files of policies with the actions json and markdown. */
 async function writeReports(
-  found: readonly JudgedPolicy[],
+  judgedPolicies: readonly JudgedPolicy[],
   done: readonly Delivered[],
   state: string,
   now: number,
 ): Promise<void> {
   const when = new Date(now / 1000).toISOString().replaceAll(/[:-]|\.\d+/g, '');
-  for (const one of found)
+  for (const one of judgedPolicies)
     for (const [action, ending] of [
       ['json', 'json'],
       ['markdown', 'md'],

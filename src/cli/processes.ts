@@ -62,26 +62,27 @@ Examples:
     )
     .action(async (paths: string[], options: Options) => {
       const { set } = await openProcesses(paths, options, wantedColumns(options));
-      const found = filterProcesses(set, options.filter);
-      if (found.length === 0) process.stderr.write('tacho: no process meets the filter\n');
+      const matchingProcesses = filterProcesses(set, options.filter);
+      if (matchingProcesses.length === 0) process.stderr.write('tacho: no process meets the filter\n');
       const text = options.format === 'text';
       const limit = options.limit ?? (text ? (options.tree ? MOST_TREE : MOST) : 0);
-      const most = limit === 0 ? found.length : limit;
+      const most = limit === 0 ? matchingProcesses.length : limit;
       const compare = sortProcesses(set, options.sort ?? (options.tree ? 'start' : 'cpu'));
       const page = { width: tableWidth(), stream: process.stdout };
       if (options.tree && text) {
         const { processTree } = await import('../show/process/tree.ts');
-        if (found.length > 0) process.stdout.write(processTree(set, found, most, compare, page));
+        if (matchingProcesses.length > 0)
+          process.stdout.write(processTree(set, matchingProcesses, most, compare, page));
         return;
       }
-      const rows = found.sort(compare).slice(0, most);
+      const rows = matchingProcesses.sort(compare).slice(0, most);
       if (!text) {
         const { processCsv, processJson } = await import('../show/process/rows.ts');
         process.stdout.write((options.format === 'csv' ? processCsv : processJson)(set, rows, options.columns));
         return;
       }
       const { processTable } = await import('../show/process/table.ts');
-      const hidden = found.length - rows.length;
+      const hidden = matchingProcesses.length - rows.length;
       if (rows.length > 0) process.stdout.write(processTable(set, rows, options.columns, hidden, page));
     });
 }

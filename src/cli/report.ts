@@ -242,16 +242,16 @@ async function* madeOf<T extends object>(
   const all = await findEach(paths, options, (before) => {
     if (before === MANY) spareMemory();
   });
-  const found = options.job === undefined ? all : all.filter((r) => isOfJob(r.job.id, options.job!));
-  if (found.length === 0) {
+  const matchingRecordings = options.job === undefined ? all : all.filter((r) => isOfJob(r.job.id, options.job!));
+  if (matchingRecordings.length === 0) {
     throw usage(`no recording of job ${options.job} here`, `there are ${idsText(all.map((r) => r.job.id))}`);
   }
   // of many recordings only what is wanted is asked for: a scheduler serves others too
-  const steps = options.step !== undefined || found.length === 1;
-  await Promise.all(found.flatMap((each) => askHowItEnded(each, steps) ?? []));
+  const steps = options.step !== undefined || matchingRecordings.length === 1;
+  await Promise.all(matchingRecordings.flatMap((each) => askHowItEnded(each, steps) ?? []));
   // of several recordings those that ran at that time are meant; of one it is wrong use
-  const then = found.filter((recording) => ranThen(recording, wanted));
-  const chosen = then.length > 0 ? then : found;
+  const then = matchingRecordings.filter((recording) => ranThen(recording, wanted));
+  const chosen = then.length > 0 ? then : matchingRecordings;
   // what a folder holds comes by time, what is named one by one as it is named
   if (paths.length <= 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
   const isMany = chosen.length > MANY;
@@ -371,11 +371,11 @@ const wantedOf = (options: ReportOptions): GatherOptions => ({
 });
 
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
-function askHowItEnded(found: FoundRecording, steps: boolean): Promise<void> | undefined {
-  if (steps ? found.hasSteps : found.isSettled) return undefined;
+function askHowItEnded(foundRecording: FoundRecording, steps: boolean): Promise<void> | undefined {
+  if (steps ? foundRecording.hasSteps : foundRecording.isSettled) return undefined;
   return (async () => {
     const { refreshJob } = await import('../jobs/schedulers/refresh.ts');
-    found.refreshed = await refreshJob(await openFound(found), { steps });
-    found.job = found.refreshed;
+    foundRecording.refreshed = await refreshJob(await openFound(foundRecording), { steps });
+    foundRecording.job = foundRecording.refreshed;
   })();
 }

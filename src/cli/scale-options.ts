@@ -41,22 +41,22 @@ export const studyOptions = (command: Command): Command =>
 type Answer = Awaited<ReturnType<typeof import('./scale-runs.ts')['scaleOf']>>;
 
 /** As text, JSON, CSV or SVG. */
-export async function printScale(answer: Answer, format: ScaleOptions['format']): Promise<void> {
+export async function printScale(studyOrRun: Answer, format: ScaleOptions['format']): Promise<void> {
   const page = { stream: process.stdout, width: pageWidth() };
   const print = (text: string): void => void process.stdout.write(text);
-  if ('run' in answer) {
+  if ('run' in studyOrRun) {
     if (format === 'svg') throw usage('one run has no curve to draw', 'name several recordings, or use --format json');
     const { oneRunCsv, oneRunJson, oneRunText } = await import('../show/scale/one-run-text.ts');
     print(
       format === 'json'
-        ? oneRunJson(answer.run)
+        ? oneRunJson(studyOrRun.run)
         : format === 'csv'
-          ? oneRunCsv(answer.run)
-          : oneRunText(answer.run, page),
+          ? oneRunCsv(studyOrRun.run)
+          : oneRunText(studyOrRun.run, page),
     );
     return;
   }
-  const { study } = answer;
+  const { study } = studyOrRun;
   if (format === 'svg') {
     const [{ scalingSvg }, { lawCurve }] = await Promise.all([
       import('../charts/scaling-svg.ts'),

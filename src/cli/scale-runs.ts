@@ -36,16 +36,16 @@ export async function scaleOf(
   paths: readonly string[],
   choice: ScaleChoice,
 ): Promise<{ study: Study } | { run: OneRun }> {
-  const found = matching(await findEach(paths), choice);
-  const bar = readingJobs(found.length);
+  const matchingRecordings = matching(await findEach(paths), choice);
+  const bar = readingJobs(matchingRecordings.length);
   const judged: Judged[] = [];
-  for (const one of found) {
+  for (const one of matchingRecordings) {
     const material = gather(await openFound(one));
     const made = report(material);
     const program = programOfJob(made) ?? made.job.name;
     bar.advance();
     if (choice.program !== undefined && !new RegExp(globPattern(choice.program)).test(program)) continue;
-    if (found.length === 1) {
+    if (matchingRecordings.length === 1) {
       const { oneRun } = await import('../judge/scale/one-run.ts');
       return { run: oneRun(material, made, program) };
     }
@@ -53,7 +53,7 @@ export async function scaleOf(
   }
   bar.done();
   if (judged.length === 0)
-    throw new Fault(`none of ${count(found.length, 'recording')} is of the program ${choice.program}`, {
+    throw new Fault(`none of ${count(matchingRecordings.length, 'recording')} is of the program ${choice.program}`, {
       hint: 'tacho list shows them',
     });
   const by = choice.by ?? usualSize(judged);
@@ -74,16 +74,16 @@ const usualSize = (judged: readonly Judged[]): SizeBy =>
   new Set(judged.map(({ made }) => made.summary.gpus ?? 0)).size > 1 ? 'gpus' : 'cores';
 
 /** Those that are named, and none of a whole node. */
-function matching(found: readonly FoundRecording[], { name, tag = [] }: ScaleChoice): FoundRecording[] {
+function matching(foundRecordings: readonly FoundRecording[], { name, tag = [] }: ScaleChoice): FoundRecording[] {
   const tags = Object.entries(parseTags(tag));
   const isNamed = name === undefined ? undefined : new RegExp(globPattern(name));
-  const wanted = found.filter(
+  const wanted = foundRecordings.filter(
     ({ job }) => (isNamed?.test(job.name) ?? true) && tags.every(([key, value]) => job.tags[key] === value),
   );
   if (wanted.length > 0) return wanted;
-  const names = [...new Set(found.map(({ job }) => job.name))];
+  const names = [...new Set(foundRecordings.map(({ job }) => job.name))];
   throw usage(
-    `none of ${count(found.length, 'recording')} has the name or tag that was asked for`,
+    `none of ${count(foundRecordings.length, 'recording')} has the name or tag that was asked for`,
     `there are ${listed(names, 8)}`,
   );
 }

@@ -43,16 +43,16 @@ Examples:
     .action(async (name: string, options: Options) => {
       if (options.interval !== undefined && !(options.interval > 0)) throw usage('--interval must be more than 0');
       const query = spanQuery(options);
-      const found = await findEach([name]);
-      if (found.length > 1)
+      const foundRecordings = await findEach([name]);
+      if (foundRecordings.length > 1)
         throw usage(
-          `${name} holds ${found.length} recordings`,
-          `name one of them: ${found
+          `${name} holds ${foundRecordings.length} recordings`,
+          `name one of them: ${foundRecordings
             .map(({ path }) => path)
             .slice(0, 5)
             .join(', ')}`,
         );
-      const recording = await openFound(found[0]!);
+      const recording = await openFound(foundRecordings[0]!);
       const { table: tableName } = options;
       if (tableName === undefined) {
         const { drawableTables } = await import('../charts/metric-charts.ts');

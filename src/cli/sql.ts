@@ -38,8 +38,8 @@ Examples:
 `,
     )
     .action(async (query: string, paths: string[], options: Options) => {
-      const answer = await asked(query, paths, options.recording ?? []);
-      process.stdout.write(await printed(answer, options));
+      const sqlAnswer = await asked(query, paths, options.recording ?? []);
+      process.stdout.write(await printed(sqlAnswer, options));
     });
 }
 

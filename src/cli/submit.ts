@@ -48,9 +48,9 @@ Examples:
     )
     .action(async (paths: string[], options: Options) => {
       const address = await needAddress(options);
-      const found = (await pathsNamed(paths, options)).map(inputsIn);
-      const archives = new Set(found.flatMap((each) => each.archives));
-      const folders = [...new Set([...found.flatMap((each) => each.folders), ...archives])];
+      const inputs = (await pathsNamed(paths, options)).map(inputsIn);
+      const archives = new Set(inputs.flatMap((each) => each.archives));
+      const folders = [...new Set([...inputs.flatMap((each) => each.folders), ...archives])];
       const { submitAll } = await import('../database/submit-all.ts');
       const bar = progress('submitting', folders.length);
       const results = await submitAll(address, folders, {

@@ -43,11 +43,11 @@ Examples:
       if (pid !== undefined && !/^\d+$/.test(pid)) throw usage(`"${pid}" is not a pid`, 'write it like --process 4711');
       const { source, set } = await openProcesses(paths, options);
       if (pid === undefined) throw usage('tacho threads needs --process PID', candidates(set));
-      const found = filterProcesses(set, [`pid=${pid}`, ...options.filter]);
-      if (found.length === 0) throw new Fault(`no process ${pid} was recorded`, { hint: candidates(set) });
+      const matchingProcesses = filterProcesses(set, [`pid=${pid}`, ...options.filter]);
+      if (matchingProcesses.length === 0) throw new Fault(`no process ${pid} was recorded`, { hint: candidates(set) });
       const limit = options.limit ?? (options.format === 'text' ? MOST : 0);
       const all: ThreadsOf[] = [];
-      for (const i of found.sort((a, b) => set.job[a]! - set.job[b]! || set.start[a]! - set.start[b]!)) {
+      for (const i of matchingProcesses.sort((a, b) => set.job[a]! - set.job[b]! || set.start[a]! - set.start[b]!)) {
         const id = { job: set.job[i]!, node: set.node[i]!, pid: set.pid[i]!, start: set.start[i]! };
         const threads = await source.threads(id);
         const threadIndexes = Array.from({ length: threads.length }, (_, k) => k);

@@ -87,14 +87,14 @@ async function watched(name: string | undefined, options: Options): Promise<Watc
   const ca = authorities(config);
   const credentials = await openCredentials(await trustOptions(config));
   const mirror = new HubMirror(parseHubAddress(options.hub, ca !== undefined), { credentials, ...stated({ ca }) });
-  const found = (await mirror.recordings()).find(({ job }) => job === name);
-  if (found === undefined) {
+  const hubRecording = (await mirror.recordings()).find(({ job }) => job === name);
+  if (hubRecording === undefined) {
     mirror.close();
     throw new Fault(`the hub receives no job ${name} that you may see`, {
       hint: `tacho nodes --hub ${options.hub} shows what it receives`,
     });
   }
-  const { key } = found;
+  const { key } = hubRecording;
   await mirror.renew(key);
   return { folder: mirror.folderOf(key), renew: () => mirror.renew(key), close: () => mirror.close() };
 }

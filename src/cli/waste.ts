@@ -41,12 +41,12 @@ Examples:
       const period = periodOf(options);
       const filter = { ...filterOf(options), ...period };
       const rows = await withHistory(paths, options, async (history) => {
-        const found = await history.waste(options.by, {
+        const wasteRows = await history.waste(options.by, {
           ...filter,
           ...(options.limit === 0 ? {} : { limit: options.limit }),
         });
-        if (found.length === 0) throw await nothingThere(history, period);
-        return found;
+        if (wasteRows.length === 0) throw await nothingThere(history, period);
+        return wasteRows;
       });
       await writeRanked(rows, options.format, COLUMNS, (all) => text(all, options.by));
     });

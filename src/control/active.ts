@@ -61,10 +61,10 @@ function cannotMake(folder: string): string | undefined {
 /** Undefined, or why the folder is not this user's alone. */
 function ownFolder(folder: string): string | undefined {
   try {
-    const found = fs.lstatSync(folder);
-    if (!found.isDirectory()) return 'it is not a folder';
-    if (found.uid !== process.getuid!()) return 'it belongs to somebody else';
-    return (found.mode & 0o022) === 0 ? undefined : 'others may write there';
+    const folderStats = fs.lstatSync(folder);
+    if (!folderStats.isDirectory()) return 'it is not a folder';
+    if (folderStats.uid !== process.getuid!()) return 'it belongs to somebody else';
+    return (folderStats.mode & 0o022) === 0 ? undefined : 'others may write there';
   } catch (error) {
     return reason(error);
   }

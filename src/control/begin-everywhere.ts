@@ -93,11 +93,11 @@ async function beginByScheduler(
     const wanted = nodes.filter((node) => !lost.has(node));
     const silent = new Set(await firstSamples(recording, wanted, running, limit));
     const { true: alive = [], false: ended = [] } = Object.groupBy(running, (each) => `${stillRuns(each)}` as const);
-    const words = heard(recording);
-    const stuck = alive.filter((each) => waitsInVain(words, each, silent));
-    for (const each of ended) for (const node of givenUp(options, words, each)) lost.add(node);
+    const launcherLog = heard(recording);
+    const stuck = alive.filter((each) => waitsInVain(launcherLog, each, silent));
+    for (const each of ended) for (const node of givenUp(options, launcherLog, each)) lost.add(node);
     for (const each of stuck) {
-      for (const node of unheard(words, each)) {
+      for (const node of unheard(launcherLog, each)) {
         lost.add(node);
         complain(recording, node, `${each.command} gave no answer within ${formatDuration(limitSeconds)}`);
       }
@@ -137,22 +137,22 @@ function heard(recording: string): Heard {
 }
 
 /** The nodes without which a launcher that has ended is worth another try; all of them: it is not. */
-function givenUp({ job }: AgentsOptions, words: Heard, ended: Launched): string[] {
-  const named = new Set(schedulerNamed(job.scheduler).unreached?.(words.all.join('\n')));
+function givenUp({ job }: AgentsOptions, launcherLog: Heard, ended: Launched): string[] {
+  const named = new Set(schedulerNamed(job.scheduler).unreached?.(launcherLog.all.join('\n')));
   const unreached = ended.nodes.filter((node) => named.has(node));
-  const without = unreached.length > 0 ? unreached : unheard(words, ended);
+  const without = unreached.length > 0 ? unreached : unheard(launcherLog, ended);
   if (without.length === 0) return ended.nodes;
-  return [...without, ...ended.nodes.filter((node) => words.complaints.has(node))];
+  return [...without, ...ended.nodes.filter((node) => launcherLog.complaints.has(node))];
 }
 
 /** It has reached some of its nodes and not others: nobody knows whether it will end all for these. */
-function waitsInVain(words: Heard, launcher: Launched, silent: ReadonlySet<string>): boolean {
-  const left = unheard(words, launcher);
+function waitsInVain(launcherLog: Heard, launcher: Launched, silent: ReadonlySet<string>): boolean {
+  const left = unheard(launcherLog, launcher);
   return left.length < launcher.nodes.length && left.some((node) => silent.has(node));
 }
 
 /** Nodes where nothing of what was launched has run yet. */
-const unheard = (words: Heard, { nodes }: Launched): string[] => nodes.filter((node) => !words.from(node));
+const unheard = (launcherLog: Heard, { nodes }: Launched): string[] => nodes.filter((node) => !launcherLog.from(node));
 
 /** The folder is opened, because a network file system then looks anew. */
 const hasLog = (recording: string, node: string): boolean =>

@@ -88,14 +88,14 @@ export function takeOwnUse(recording: string, nodes: readonly string[]): Record<
 
 /** What notes say, by node. Undefined: nothing. */
 export function ownUse(notes: string, nodes: readonly string[]): Record<string, OwnUse> | undefined {
-  const found: Record<string, OwnUse> = {};
+  const useByNode: Record<string, OwnUse> = {};
   for (const line of notes.split('\n')) {
     const [where = '', ...numbers] = line.split('\t');
     const [seconds = Number.NaN, bytes = Number.NaN, begin = Number.NaN, end = Number.NaN] = numbers.map(Number);
     const node = nodeNamed(where, nodes);
     if (!(seconds >= 0 && bytes >= 0) || node === undefined) continue;
-    found[node] ??= { commands: 0, cpu_seconds: 0, max_rss_bytes: 0 };
-    const own = found[node];
+    useByNode[node] ??= { commands: 0, cpu_seconds: 0, max_rss_bytes: 0 };
+    const own = useByNode[node];
     own.commands++;
     own.cpu_seconds += seconds;
     own.max_rss_bytes = Math.max(own.max_rss_bytes, bytes);
@@ -103,8 +103,8 @@ export function ownUse(notes: string, nodes: readonly string[]): Record<string, 
     own.spans ??= [];
     own.spans.push([begin, end, seconds]);
   }
-  for (const own of Object.values(found)) if (own.spans !== undefined) own.spans = fewer(own.spans);
-  return Object.keys(found).length === 0 ? undefined : found;
+  for (const own of Object.values(useByNode)) if (own.spans !== undefined) own.spans = fewer(own.spans);
+  return Object.keys(useByNode).length === 0 ? undefined : useByNode;
 }
 
 /** The only node may go by another name, and others by their names with their domain. */

@@ -66,8 +66,8 @@ function makeFolder(folder: string, recording: string): void {
     fs.mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
     if (code(error) !== 'EEXIST') throw error;
-    const found = fs.lstatSync(folder);
-    if (!found.isDirectory() || found.uid !== process.getuid!() || (found.mode & 0o077) !== 0) {
+    const folderStats = fs.lstatSync(folder);
+    if (!folderStats.isDirectory() || folderStats.uid !== process.getuid!() || (folderStats.mode & 0o077) !== 0) {
       throw new Error('somebody else has made that folder');
     }
   }
@@ -175,8 +175,8 @@ export function tryLibraryHere(env: Environment): string | undefined {
 /** The first node whose agent found that the library cannot be used there, and why. */
 export function refusal(recording: string, nodes: readonly string[]): string | undefined {
   for (const [node, { unmeasured }] of agentRecords(recording, nodes)) {
-    const found = unmeasured.find(({ what }) => what === WHAT);
-    if (found !== undefined) return `node ${node}: ${found.why}`;
+    const preloadNote = unmeasured.find(({ what }) => what === WHAT);
+    if (preloadNote !== undefined) return `node ${node}: ${preloadNote.why}`;
   }
   return undefined;
 }

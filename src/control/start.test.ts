@@ -301,8 +301,8 @@ test('a command that ended well although a node of its job failed: the scheduler
   // its agent came back with the node and could not say how the job had ended
   const reason = 'it ended while no agent was running on this node';
   become(opened, { ...own, ...ran, id: '5', scheduler: 'slurm', state: 'unknown', reason });
-  const found = await asked('');
-  assert.deepEqual([found.state, found.reason, found.end], ['node_fail', 'a node of the job failed', ran.end]);
+  const jobAfter = await asked('');
+  assert.deepEqual([jobAfter.state, jobAfter.reason, jobAfter.end], ['node_fail', 'a node of the job failed', ran.end]);
 
   become(opened, { ...own, ...ran, id: '5', scheduler: 'slurm', nodes: [...own.nodes, 'c3'] });
   const failed = await asked('5|crash|PENDING|0:0|Unknown|Unknown|None assigned|\n');

@@ -76,7 +76,7 @@ function memoryKills({ recording, begun, kills_before }: Active, silent: readonl
   const counted = now !== undefined && now.cgroup === kills_before?.cgroup ? now.kills - kills_before.kills : 0;
   const gone = [...agentRecords(recording, silent).values()].filter((agent) => isGone(agent));
   // the counter of a launcher's own cgroup has gone with it, its words have not
-  const killLines = lastLogLines(recording, silent).filter((words) => words.some(isMemoryKill));
+  const killLines = lastLogLines(recording, silent).filter((logLines) => logLines.some(isMemoryKill));
   const own = Math.max(killLines.length, Math.min(counted, gone.length + (begun === false ? 1 : 0)));
   return own === 0 ? undefined : { kills: Math.max(counted, own), own };
 }
@@ -97,7 +97,7 @@ async function howItStands(job: Job, run: Run, reportTrouble: Tell, exit_code?: 
     if (job.end !== undefined) return { end };
     return { end, state: exit_code ? 'failed' : 'completed', ...stated({ exit_code }) };
   }
-  const found = await schedulerNamed(job.scheduler).state(run, job, reportTrouble);
-  if (found === undefined) return { end, state: 'running' };
-  return { ...found, end: found.end ?? end };
+  const ending = await schedulerNamed(job.scheduler).state(run, job, reportTrouble);
+  if (ending === undefined) return { end, state: 'running' };
+  return { ...ending, end: ending.end ?? end };
 }

@@ -73,9 +73,9 @@ async function fromDashboard(given: string): Promise<ClusterAddress> {
   const dashboard = `${url.origin}${url.pathname.replace(/\/(status|workers|tasks|system|profile|graph|groups|info.*|json.*)?\/?$/, '')}`;
   let identity: { type?: unknown; address?: unknown };
   try {
-    const answer = await fetch(`${dashboard}/json/identity.json`, { signal: AbortSignal.timeout(10_000) });
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
-    identity = (await answer.json()) as typeof identity;
+    const response = await fetch(`${dashboard}/json/identity.json`, { signal: AbortSignal.timeout(10_000) });
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    identity = (await response.json()) as typeof identity;
   } catch (error) {
     const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
     const isOther = cause?.name === 'HTTPParserError';

@@ -110,9 +110,15 @@ export function askMonitor({ socket, pid }: ControlFacts, request: ControlReques
       text += chunk;
       if (!text.includes('\n')) return;
       connection.end();
-      const answer = JSON.parse(text) as ControlAnswer;
-      if (answer.ok) resolve(answer);
-      else reject(new Fault(answer.error ?? 'refused', answer.hint === undefined ? {} : { hint: answer.hint }));
+      const monitorAnswer = JSON.parse(text) as ControlAnswer;
+      if (monitorAnswer.ok) resolve(monitorAnswer);
+      else
+        reject(
+          new Fault(
+            monitorAnswer.error ?? 'refused',
+            monitorAnswer.hint === undefined ? {} : { hint: monitorAnswer.hint },
+          ),
+        );
     });
     connection.write(`${JSON.stringify(request)}\n`);
   });

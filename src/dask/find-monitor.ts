@@ -13,20 +13,20 @@ export interface RunningMonitor {
 /** The attached monitor of a recording; without one, that of the recording around this command, or the only one here. */
 export function findMonitor(recording: string | undefined): RunningMonitor {
   if (recording !== undefined) {
-    const found = controlOf(recording);
-    if (found !== undefined) return { folder: recording, control: found };
+    const control = controlOf(recording);
+    if (control !== undefined) return { folder: recording, control: control };
     const isKilled = fs.existsSync(path.join(recording, CONTROL_FILE));
     throw new Fault(isKilled ? `the monitor of ${recording} was killed` : `no monitor is attached in ${recording}`, {
       hint: isKilled ? 'what it recorded is there; attach again with another folder' : HINT,
     });
   }
-  const found = monitorsHere();
-  if (found.length === 0) throw new Fault('no monitor is attached in a recording here', { hint: HINT });
-  if (found.length > 1 && found[0]!.folder !== process.env.TACHO_RECORDING)
-    throw new Fault(`several monitors are attached here: ${found.map(({ folder }) => folder).join(', ')}`, {
+  const monitors = monitorsHere();
+  if (monitors.length === 0) throw new Fault('no monitor is attached in a recording here', { hint: HINT });
+  if (monitors.length > 1 && monitors[0]!.folder !== process.env.TACHO_RECORDING)
+    throw new Fault(`several monitors are attached here: ${monitors.map(({ folder }) => folder).join(', ')}`, {
       hint: 'name the recording',
     });
-  return found[0]!;
+  return monitors[0]!;
 }
 
 /** Attached monitors of the recording around this command, and of those in this folder. */

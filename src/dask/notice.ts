@@ -49,7 +49,7 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
   const attached: Attached[] = [];
   /** How often addresses have to be tried still, by what is new when another cluster has the same; 0: it is known. */
   const tries = new Map<string, number>();
-  const seen = new Map<number, { since: number; looks: number }>();
+  const sightings = new Map<number, { since: number; looks: number }>();
   let sockets = new Set<string>();
   let count = '';
   let lookedMs = 0;
@@ -64,19 +64,19 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
     // a scheduler listens, whenever the program makes it
     const pythons = pids.filter(isPython);
     const isNew = (pythons.length > 0 && hasNewSocket()) || [...tries.values()].some((left) => left > 0);
-    const found = new Map<string, SchedulerAddress>();
+    const addresses = new Map<string, SchedulerAddress>();
     for (const pid of pids) {
-      const process = seen.get(pid) ?? { since: now, looks: 0 };
-      seen.set(pid, process);
+      const process = sightings.get(pid) ?? { since: now, looks: 0 };
+      sightings.set(pid, process);
       const isDue = now - process.since >= (looks[process.looks] ?? Number.POSITIVE_INFINITY);
       if (isDue) process.looks++;
-      if (isDue || isNew) for (const { id, address } of candidates(pid)) found.set(id, address);
+      if (isDue || isNew) for (const { id, address } of candidates(pid)) addresses.set(id, address);
     }
-    isYoung = pythons.some((pid) => now - seen.get(pid)!.since < YOUNG_SECONDS);
-    if (isNew) for (const [id, left] of tries) if (left > 0 && !found.has(id)) tries.delete(id);
+    isYoung = pythons.some((pid) => now - sightings.get(pid)!.since < YOUNG_SECONDS);
+    if (isNew) for (const [id, left] of tries) if (left > 0 && !addresses.has(id)) tries.delete(id);
     lookedMs = performance.now() - began;
     // the dashboard of a cluster never says hello
-    await Promise.all([...found].map(([id, address]) => tryAddress(id, address)));
+    await Promise.all([...addresses].map(([id, address]) => tryAddress(id, address)));
   }
 
   function hasNewSocket(): boolean {

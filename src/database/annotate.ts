@@ -25,11 +25,11 @@ export function annotated(job: Job, notes: Notes): Job {
 
 /** Says it of a job in the database. */
 export async function annotateStored(database: Database, name: string, notes: Notes): Promise<Job> {
-  const [found] = await namedJobs(database, [name]);
+  const [storedJob] = await namedJobs(database, [name]);
   return database.transaction(async () => {
     const { rows } = await database.query<{ facts: Job; annotations: Record<string, string>; report: Report }>(
       'select facts, annotations, report from tacho.jobs where job = $1 for update',
-      [found!.job],
+      [storedJob!.job],
     );
     const { facts, annotations, report } = rows[0]!;
     const job = annotated({ ...facts, annotations }, notes);
@@ -37,7 +37,7 @@ export async function annotateStored(database: Database, name: string, notes: No
     // its report card has the tags and annotations too
     const renewed = { ...report, job: { ...report.job, tags: job.tags, annotations: job.annotations } };
     await database.query('update tacho.jobs set facts = $2, tags = $3, annotations = $4, report = $5 where job = $1', [
-      found!.job,
+      storedJob!.job,
       storableJson(job),
       storableJson(job.tags),
       storableJson(job.annotations),

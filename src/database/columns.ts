@@ -90,15 +90,15 @@ export function metricColumns(metrics: ReadonlyMap<string, Float64Array>): Writt
   const more: Written = {
     columns: ['more'],
     write(to, row) {
-      const found: Record<string, number> = {};
+      const metricValues: Record<string, number> = {};
       let any = false;
       for (const [name, values] of others) {
         const value = values[row]!;
         if (!Number.isFinite(value)) continue;
-        found[name] = value;
+        metricValues[name] = value;
         any = true;
       }
-      to.json(any ? JSON.stringify(found) : undefined);
+      to.json(any ? JSON.stringify(metricValues) : undefined);
     },
   };
   return [own, more];

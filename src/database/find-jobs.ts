@@ -123,8 +123,8 @@ export async function namedJobs(database: Database, names: readonly string[]): P
   if (names.length === 0) throw usage('no job is named', 'tacho db jobs lists the jobs in the database');
   const numbers: number[] = [];
   for (const name of names) numbers.push(await numberOf(database, name));
-  const found = new Map((await findJobs(database, { jobs: numbers })).map((job) => [job.job, job]));
-  return [...new Set(numbers)].map((number) => found.get(number)!);
+  const jobsByNumber = new Map((await findJobs(database, { jobs: numbers })).map((job) => [job.job, job]));
+  return [...new Set(numbers)].map((number) => jobsByNumber.get(number)!);
 }
 
 async function numberOf(database: Database, name: string): Promise<number> {

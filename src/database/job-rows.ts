@@ -61,14 +61,14 @@ export function threadColumns(threads: AllThreads): Written[] {
 }
 
 /** The rows of a job's operations. */
-export function operationColumns(found: readonly TaggedOperation[]): Written[] {
+export function operationColumns(operations: readonly TaggedOperation[]): Written[] {
   const number = (column: string, kind: 'integer' | 'double' | 'time', pick: (one: Operation) => number): Written => ({
     columns: [column],
-    write: (to, row) => to[kind](pick(found[row]!.operation)),
+    write: (to, row) => to[kind](pick(operations[row]!.operation)),
   });
   return [
-    { columns: ['key'], write: (to, row) => to.words(found[row]!.key) },
-    { columns: ['value'], write: (to, row) => to.words(found[row]!.value) },
+    { columns: ['key'], write: (to, row) => to.words(operations[row]!.key) },
+    { columns: ['value'], write: (to, row) => to.words(operations[row]!.value) },
     number('processes', 'integer', (one) => one.processes),
     number('threads', 'double', (one) => one.threads),
     number('runs', 'integer', (one) => one.runs.length),

@@ -14,8 +14,10 @@ export async function schemaVersion(database: Database): Promise<number> {
     "select to_regclass('tacho.schema_versions') is not null as there",
   );
   if (!rows[0]!.there) return 0;
-  const found = await database.query<{ version: number }>('select max(version) as version from tacho.schema_versions');
-  return found.rows[0]!.version ?? 0;
+  const versionRows = await database.query<{ version: number }>(
+    'select max(version) as version from tacho.schema_versions',
+  );
+  return versionRows.rows[0]!.version ?? 0;
 }
 
 /** Every question and every submit begins with this: the tables must be those that this Tacho knows. */

@@ -63,12 +63,16 @@ export async function readProcesses(
 }
 
 async function readThreads(database: Database, job: StoredJob, process: ProcessId): Promise<ThreadColumns> {
-  const found = await database.query<{ process: number }>(
+  const threadRows = await database.query<{ process: number }>(
     `select process from tacho.processes where job = $1 and node = $2 and pid = $3
         and start_time = timestamptz 'epoch' + $4::bigint * interval '1 microsecond' order by process limit 1`,
     [job.job, process.node, process.pid, process.start],
   );
-  const { process: _, ...threads } = await threadsOf(database, job, `and process = ${found.rows[0]?.process ?? -1}`);
+  const { process: _, ...threads } = await threadsOf(
+    database,
+    job,
+    `and process = ${threadRows.rows[0]?.process ?? -1}`,
+  );
   return withValues(threads);
 }
 

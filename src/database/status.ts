@@ -38,7 +38,7 @@ export async function databaseStatus(database: Database): Promise<DatabaseStatus
     knows: SCHEMA,
   };
   if (status.schema === 0 || status.schema > SCHEMA) return status;
-  const found = await database.query<Record<string, string | boolean | null>>(`
+  const statusRows = await database.query<Record<string, string | boolean | null>>(`
     select count(*) as jobs, coalesce(sum(processes), 0) as processes, coalesce(sum(threads), 0) as threads,
       (extract(epoch from min(start_time)) * 1000000)::bigint as oldest,
       (extract(epoch from max(start_time)) * 1000000)::bigint as newest,
@@ -49,7 +49,7 @@ export async function databaseStatus(database: Database): Promise<DatabaseStatus
       has_table_privilege('tacho.jobs', 'insert') and has_table_privilege('tacho.processes', 'insert') as allowed,
       current_setting('transaction_read_only')::boolean as read_only
     from tacho.jobs`);
-  const { allowed, read_only, ...numbers } = found.rows[0]!;
+  const { allowed, read_only, ...numbers } = statusRows.rows[0]!;
   for (const [name, value] of Object.entries(numbers)) {
     if (value !== null) Object.assign(status, { [name]: Number(value) });
   }

@@ -108,12 +108,12 @@ async function recordedRows(database: Database, runs: readonly Accounted[]): Pro
       where stored is not null and split_part(job, '.', 1) = any($1::text[])`,
     [runs.map(({ summaries }) => summaries.jobs[0]!.job)],
   );
-  const found = rows.map(({ stored, start, row: { completed: filled, accounted: _, stored: __, ...row } }) => {
+  const summaryRows = rows.map(({ stored, start, row: { completed: filled, accounted: _, stored: __, ...row } }) => {
     for (const name of (filled as string[] | null) ?? []) delete row[name];
     const filledCells = Object.entries(row).filter(([, value]) => value !== null);
     return { stored: Number(stored), row: { ...Object.fromEntries(filledCells), time: Number(start) } as JobSummary };
   });
-  return Map.groupBy(found, ({ row }) => wholeJob(row.job));
+  return Map.groupBy(summaryRows, ({ row }) => wholeJob(row.job));
 }
 
 /** With the names of the columns that accounting has filled: when it changes, these follow. */

@@ -176,9 +176,9 @@ async function presentJob(database: Database, job: Job): Promise<Present | undef
       where cluster = $1 and id = $2 and restart = $3 and start_time = ${moment('$4')}`,
     [...keyOf(job), storableJson(job.annotations ?? {})],
   );
-  const [found] = rows;
-  if (found === undefined) return undefined;
-  const { job: number, same, state, annotations, tags, ...rest } = found;
+  const [presentRow] = rows;
+  if (presentRow === undefined) return undefined;
+  const { job: number, same, state, annotations, tags, ...rest } = presentRow;
   const differs = same ? {} : { differs: 'annotations' as const };
   return { submitted: { outcome: 'present', job: Number(number), ...rest, ...differs }, state, annotations, tags };
 }

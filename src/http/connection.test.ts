@@ -130,9 +130,9 @@ test('a large body arrives whole', async (t) => {
 
 test('closing it ends what is under way', async (t) => {
   const { connection, url } = await serve(t, () => {});
-  const answer = connection.post('/', BODY);
+  const pendingReply = connection.post('/', BODY);
   setTimeout(() => connection.close(), 20);
-  await assert.rejects(answer, /given up/);
+  await assert.rejects(pendingReply, /given up/);
   const nowhere = new Connection(new URL(`https://${url.host}`), { requestSeconds: 5, connectSeconds: 5 });
   const handshake = nowhere.post('/', BODY);
   setTimeout(() => nowhere.close(), 50);
@@ -159,15 +159,15 @@ test('an answer that is used while it comes: slowly, cut off, given up', async (
   await next();
   assert.ok(sent < 8, 'nobody reads what nobody takes');
   let bytes = 0;
-  for await (const piece of first.body) bytes += piece.length;
+  for await (const chunk of first.body) bytes += chunk.length;
   assert.equal(bytes, 8 * MIB.length);
   const cut = await large.stream(request);
   await assert.rejects(async () => {
-    for await (const piece of cut.body) bytes += piece.length;
+    for await (const chunk of cut.body) bytes += chunk.length;
   }, /in the middle of its answer/);
   assert.equal(connections(), 1);
-  for await (const piece of (await large.stream(request)).body) {
-    assert.ok(piece.length > 0);
+  for await (const chunk of (await large.stream(request)).body) {
+    assert.ok(chunk.length > 0);
     break;
   }
   assert.equal(large.isOpen, false);

@@ -91,13 +91,13 @@ export class Connection {
 
   /** The whole answer. Throws an Error that says why there is none. */
   async ask(request: HttpRequest): Promise<HttpResponse> {
-    let pieces: Buffer[] = [];
+    let chunks: Buffer[] = [];
     const { reader, reused, again } = await this.twice(request, (settle, fail) => {
-      pieces = [];
-      const reader = new ResponseReader((piece) => pieces.push(piece));
+      chunks = [];
+      const reader = new ResponseReader((chunk) => chunks.push(chunk));
       return { reader, advance: () => reader.done && settle(), fail };
     });
-    const text = Buffer.concat(pieces).toString('utf8');
+    const text = Buffer.concat(chunks).toString('utf8');
     return { status: reader.status, text, date: Date.parse(reader.header('date') ?? ''), reused, again };
   }
 
@@ -105,8 +105,8 @@ export class Connection {
   async stream(request: HttpRequest): Promise<HttpStream> {
     let body = new Readable();
     const { reader } = await this.twice(request, (settle, fail) => {
-      const reader = new ResponseReader((piece) => {
-        if (!body.push(piece)) this.socket?.pause();
+      const reader = new ResponseReader((chunk) => {
+        if (!body.push(chunk)) this.socket?.pause();
       });
       body = new Readable({
         read: () => void this.socket?.resume(),

@@ -68,13 +68,13 @@ async function ask<T>(connection: Connection, hub: URL, request: HttpRequest): P
   } catch (error) {
     throw failed(WORDS[code((error as Error).cause) ?? ''] ?? reason(error));
   }
-  let answer: T & { error?: string };
+  let nodeReply: T & { error?: string };
   try {
-    answer = JSON.parse(reply.text);
+    nodeReply = JSON.parse(reply.text);
   } catch {
     throw failed('what answers there is not a hub');
   }
-  if (reply.status === 200) return answer;
+  if (reply.status === 200) return nodeReply;
   const hint = reply.status === 401 ? '--trust says how to prove who you are' : undefined;
-  throw failed(answer.error ?? `status ${reply.status}`, hint);
+  throw failed(nodeReply.error ?? `status ${reply.status}`, hint);
 }

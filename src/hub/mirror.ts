@@ -92,11 +92,11 @@ export class HubMirror {
     for (const [name, from, length, time, ino] of files) {
       const file = path.join(folder, checkedName(name));
       makeFolder(path.dirname(file), 0o700);
-      const piece = bytes.subarray(at, at + length);
+      const newBytes = bytes.subarray(at, at + length);
       at += length;
-      if (from > 0) fs.appendFileSync(file, piece);
+      if (from > 0) fs.appendFileSync(file, newBytes);
       else {
-        fs.writeFileSync(`${file}.tmp`, piece, { mode: 0o600 });
+        fs.writeFileSync(`${file}.tmp`, newBytes, { mode: 0o600 });
         fs.renameSync(`${file}.tmp`, file);
       }
       states[name] = [from + length, time, ino];

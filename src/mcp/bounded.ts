@@ -4,9 +4,9 @@ import { shellQuote } from '../base/quote.ts';
 export const MOST_CHARACTERS = 30_000;
 
 /** Shortens lists until the answer fits; what was left out is said where it was. */
-export function bounded(answer: unknown, most = MOST_CHARACTERS): string {
+export function bounded(fullAnswer: unknown, most = MOST_CHARACTERS): string {
   for (let longest = 400; ; longest = Math.floor(longest / 2)) {
-    const text = JSON.stringify(shortened(answer, longest), undefined, 1);
+    const text = JSON.stringify(shortened(fullAnswer, longest), undefined, 1);
     if (text.length <= most) return text;
     if (longest <= 1) return JSON.stringify({ too_long: true, beginning: text.slice(0, most / 2) });
   }

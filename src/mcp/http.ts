@@ -16,16 +16,16 @@ export async function serveMcp(
   token: string,
   rules?: RuleSettings,
 ): Promise<McpOverHttp> {
-  const server = createServer(async (request, answer) => {
+  const server = createServer(async (request, response) => {
     const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     if (!isSameSecret(given, token))
-      return void answer.writeHead(401).end('a token is needed: Authorization: Bearer TOKEN\n');
-    if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/mcp') return void answer.writeHead(404).end();
+      return void response.writeHead(401).end('a token is needed: Authorization: Bearer TOKEN\n');
+    if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/mcp') return void response.writeHead(404).end();
     const mcp = makeMcpServer(folders, rules);
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-    answer.on('close', () => void mcp.close());
+    response.on('close', () => void mcp.close());
     await mcp.connect(transport as never);
-    await transport.handleRequest(request, answer);
+    await transport.handleRequest(request, response);
     return undefined;
   });
   await new Promise<void>((done, failed) => server.once('error', failed).listen(port, '127.0.0.1', done));

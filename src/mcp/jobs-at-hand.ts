@@ -67,16 +67,16 @@ export class JobsAtHand {
   }
 
   async #withId(id: string): Promise<string> {
-    const found = await this.asking((history) =>
+    const jobSummaries = await this.asking((history) =>
       history.selectJobs({ jobs: [id.replaceAll(/[*?]/g, '')], order: { by: 'time', descending: true } }),
     );
-    for (const { recording } of found) {
+    for (const { recording } of jobSummaries) {
       if (recording === undefined) continue;
       const named = this.#named(recording);
       if (named !== undefined) return named;
     }
     const hint = 'list_jobs says which jobs there are';
-    throw new Fault(found.length > 0 ? `job ${id} was not recorded` : `there is no job ${id} here`, { hint });
+    throw new Fault(jobSummaries.length > 0 ? `job ${id} was not recorded` : `there is no job ${id} here`, { hint });
   }
 
   /** Somebody else's link does not lead out of the folders. */

@@ -68,7 +68,7 @@ export const TOOLS: readonly Tool[] = [
     'Jobs with what they asked for and used, the newest first: CPU, memory and GPU use (0 to 1), core-hours and how many were wasted, findings.',
     { ...filter, limit: limit(30) },
     async (jobs, { limit: most = 30, from, to, ...lists }) => {
-      const found = await jobs.asking((history) =>
+      const jobSummaries = await jobs.asking((history) =>
         history.selectJobs({
           ...stated(lists),
           ...moments({ from, to }),
@@ -76,7 +76,7 @@ export const TOOLS: readonly Tool[] = [
           limit: most,
         }),
       );
-      return found.map(({ command: _, directory: __, node_list: ___, ...row }) => row);
+      return jobSummaries.map(({ command: _, directory: __, node_list: ___, ...row }) => row);
     },
   ),
   tool(
@@ -216,7 +216,7 @@ export const TOOLS: readonly Tool[] = [
     'Time, memory, CPUs, GPUs and nodes for the next job, from what past runs used, as the head of a job script, with what it saves and how sure it is.',
     { ...filter, jobs: names('Ids of jobs'), last: z.number().int().min(1).max(1000).optional() },
     async (jobs, { from, to, last = 100, ...lists }) => {
-      const found = await jobs.asking((history) =>
+      const jobSummaries = await jobs.asking((history) =>
         history.selectJobs({
           ...stated(lists),
           ...moments({ from, to }),
@@ -224,8 +224,8 @@ export const TOOLS: readonly Tool[] = [
           limit: last,
         }),
       );
-      if (found.length === 0) throw new Fault('no job matches', { hint: 'list_jobs says which jobs there are' });
-      return adviceOf(found, {});
+      if (jobSummaries.length === 0) throw new Fault('no job matches', { hint: 'list_jobs says which jobs there are' });
+      return adviceOf(jobSummaries, {});
     },
   ),
 ];

@@ -39,7 +39,7 @@ export function costText(totals: Cost): string {
   const costTexts = [
     spent(totals.core_hours, totals.core_hours_wasted, 'core-hours'),
     spent(totals.gpu_hours, totals.gpu_hours_wasted, 'GPU-hours'),
-  ].filter((part) => part !== undefined);
+  ].filter((namedCost) => namedCost !== undefined);
   return costTexts.length === 0 ? 'what they cost was not measured' : listed(costTexts);
 }
 

@@ -87,8 +87,8 @@ export function holds(condition: Condition, { job, around }: MeasuredJob): boole
   const { figure, operator, value } = condition;
   const text = figure.of(job);
   const matches = (one: string): boolean => new RegExp(globPattern(value), 's').test(one);
-  const found = operator.startsWith('has') ? text.split(',').some(matches) : matches(text);
-  return operator === '!=' || operator === 'has not' ? !found : found;
+  const isMatching = operator.startsWith('has') ? text.split(',').some(matches) : matches(text);
+  return operator === '!=' || operator === 'has not' ? !isMatching : isMatching;
 }
 
 export function compares(value: number, { operator, value: limit }: NumberCondition): boolean {

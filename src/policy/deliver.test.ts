@@ -229,10 +229,10 @@ test('a server that is down: nothing is lost, and all is sent later, once', asyn
 test('a server that fails in the middle: what it refused for now is tried again, what it may have taken is not', async (t) => {
   let how = 'busy';
   const { mails, port } = await mailServer(t, {
-    data(_, answer, cut) {
+    data(_, respond, cut) {
       if (how === 'cut') cut();
-      else if (how === 'busy') answer(Object.assign(new Error('try later'), { responseCode: 451 }));
-      else answer();
+      else if (how === 'busy') respond(Object.assign(new Error('try later'), { responseCode: 451 }));
+      else respond();
     },
   });
   const config = await mailConfig(port);
@@ -382,16 +382,16 @@ test('two runs at once send once', async (t) => {
 
 test('a webhook: JSON, signed; an answer of 5xx waits, one of 422 is final, a cut is unsure', async (t) => {
   const posts: { headers: http.IncomingHttpHeaders; body: Buffer }[] = [];
-  let answer: number | 'cut' = 503;
+  let httpStatus: number | 'cut' = 503;
   const server = http.createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (answer === 'cut') {
+    if (httpStatus === 'cut') {
       request.socket.destroy();
       return;
     }
-    if (answer === 200) posts.push({ headers: request.headers, body: Buffer.concat(chunks) });
-    response.writeHead(answer).end();
+    if (httpStatus === 200) posts.push({ headers: request.headers, body: Buffer.concat(chunks) });
+    response.writeHead(httpStatus).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
@@ -408,7 +408,7 @@ test('a webhook: JSON, signed; an answer of 5xx waits, one of 422 is final, a cu
       .map(({ message }) => message.sendings.webhook?.state);
   await runAt(state, config, policy, START, jobs);
   assert.deepEqual(hook(), ['waiting']);
-  answer = 200;
+  httpStatus = 200;
   await runAt(state, config, policy, START + HOUR, jobs);
   await runAt(state, config, policy, START + 2 * HOUR, jobs);
   assert.deepEqual([hook(), posts.length], [['sent'], 1]);
@@ -417,10 +417,10 @@ test('a webhook: JSON, signed; an answer of 5xx waits, one of 422 is final, a cu
   const data = JSON.parse(body.toString()) as { id: string; user: string; policy: string; jobs: { job: string }[] };
   assert.deepEqual([data.user, data.policy, data.jobs.map(({ job }) => job)], ['ada', 'low-cpu', ['1']]);
   assert.equal(headers['idempotency-key'], data.id);
-  answer = 422;
+  httpStatus = 422;
   const other = (id: string, user: string): JobSummary[] => [pastJob(id, START - HOUR, 10, 10, { user })];
   await runAt(state, config, policy, START, other('2', 'bob'));
-  answer = 'cut';
+  httpStatus = 'cut';
   await runAt(state, config, policy, START, other('3', 'cleo'));
   assert.deepEqual(hook(), ['sent', 'refused', 'unsure']);
 });

@@ -68,25 +68,25 @@ export interface Delivery {
 
 /** Sends what has waited, then what is new. The ledger is held. */
 export async function deliver(
-  found: readonly { policy: Policy; judged: Judged }[],
+  judgedPolicies: readonly { policy: Policy; judged: Judged }[],
   ledger: Ledger,
   delivery: Delivery,
 ): Promise<Delivered[]> {
   const down = new Set<Channel>();
   for (const kept of ledger.messages()) await send(kept, ledger, delivery, down);
   const done: Delivered[] = [];
-  for (const { policy, judged } of found)
+  for (const { policy, judged } of judgedPolicies)
     for (const one of judged.cases) done.push(await carryOut(policy, one, ledger, delivery, down));
   return done;
 }
 
 /** What `deliver` would do, without what waits. */
 export const planned = (
-  found: readonly { policy: Policy; judged: Judged }[],
+  judgedPolicies: readonly { policy: Policy; judged: Judged }[],
   ledger: Ledger,
   now: number,
 ): Delivered[] =>
-  found.flatMap(({ policy, judged }) =>
+  judgedPolicies.flatMap(({ policy, judged }) =>
     judged.cases.map((one) => deliveredOf(policy, one, planOf(policy, one, ledger, now))),
   );
 

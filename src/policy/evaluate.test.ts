@@ -43,17 +43,17 @@ test('per job: what holds, what is exempt, what was not measured', () => {
     pastJob('5', NOW, 20, 8),
     pastJob('6', NOW, 10, 8, { user: 'cleo', cpu_use: 0 }),
   ];
-  const found = judge(policy(['cpu_use < 25%', 'wall_seconds > 2h'], { exempt: ['interactive = yes'] }), jobs);
+  const judged = judge(policy(['cpu_use < 25%', 'wall_seconds > 2h'], { exempt: ['interactive = yes'] }), jobs);
   assert.deepEqual(
-    found.cases.map(({ user, jobs, totals }) => [user, jobs.map(({ summary }) => summary.job), totals.core_hours]),
+    judged.cases.map(({ user, jobs, totals }) => [user, jobs.map(({ summary }) => summary.job), totals.core_hours]),
     [
       ['ada', ['5', '1'], 240],
       ['cleo', ['6'], 80],
     ],
   );
-  assert.deepEqual(found.cases[0]!.jobs[0]!.figures, { cpu_use: 0.1, wall_seconds: 72_000 });
-  assert.deepEqual(found.exempt, [{ job: '4', user: 'bob', why: 'interactive = yes' }]);
-  assert.deepEqual(found.unmeasured, [{ job: '3', user: 'ada', missing: ['cpu_use'] }]);
+  assert.deepEqual(judged.cases[0]!.jobs[0]!.figures, { cpu_use: 0.1, wall_seconds: 72_000 });
+  assert.deepEqual(judged.exempt, [{ job: '4', user: 'bob', why: 'interactive = yes' }]);
+  assert.deepEqual(judged.unmeasured, [{ job: '3', user: 'ada', missing: ['cpu_use'] }]);
 });
 
 test('per user: uses are weighed, amounts added up, shares are of everybody', () => {
@@ -63,12 +63,12 @@ test('per user: uses are weighed, amounts added up, shares are of everybody', ()
     pastJob('3', NOW, 1, 40, { user: 'bob', cpu_use: 0.9 }),
     pastJob('4', NOW, 1, 40, { user: 'cleo', cpu_use: 0.1 }),
   ];
-  const found = judge(policy([], { totals: ['cpu_use < 25%', 'core_hours >= 50'] }), jobs);
+  const judged = judge(policy([], { totals: ['cpu_use < 25%', 'core_hours >= 50'] }), jobs);
   assert.deepEqual(
-    found.cases.map(({ user }) => user),
+    judged.cases.map(({ user }) => user),
     ['ada'],
   );
-  const { cpu_use, core_hours, jobs: number, core_hours_share } = found.cases[0]!.totals;
+  const { cpu_use, core_hours, jobs: number, core_hours_share } = judged.cases[0]!.totals;
   assert.deepEqual([cpu_use, core_hours, number], [0.2, 60, 2]);
   assert.ok(Math.abs(core_hours_share! - 60 / 140) < 1e-12);
   const two = judge(policy([], { totals: ['jobs >= 1'], most: 2 }), jobs);
@@ -121,7 +121,7 @@ test('around a job: how busy its nodes were, and who waited meanwhile', async ()
     })),
   });
   const history = await openHistory({ archive });
-  const found = await judgeNow(
+  const judgedPolicies = await judgeNow(
     history,
     [
       policy(['node_gpus >= 1', 'gpu_jobs_waiting >= 1'], { exempt: ['node_busy < 50%'], scope: { gpu: false } }),
@@ -131,17 +131,17 @@ test('around a job: how busy its nodes were, and who waited meanwhile', async ()
   );
   await history.close();
   assert.deepEqual(
-    found[0]!.judged.cases.map(({ user, jobs }) => [user, jobs.map(({ summary }) => summary.job)]),
+    judgedPolicies[0]!.judged.cases.map(({ user, jobs }) => [user, jobs.map(({ summary }) => summary.job)]),
     [['bob', ['1']]],
   );
-  assert.deepEqual(found[0]!.judged.exempt, [{ job: '2', user: 'bob', why: 'node_busy < 50%' }]);
-  assert.deepEqual(found[1]!.judged.cases.flatMap(({ jobs }) => jobs.map(({ summary }) => summary.job)).sort(), [
-    '1',
-    '3',
-  ]);
+  assert.deepEqual(judgedPolicies[0]!.judged.exempt, [{ job: '2', user: 'bob', why: 'node_busy < 50%' }]);
+  assert.deepEqual(
+    judgedPolicies[1]!.judged.cases.flatMap(({ jobs }) => jobs.map(({ summary }) => summary.job)).sort(),
+    ['1', '3'],
+  );
   // nothing was recorded of the node of the job that waited
   assert.deepEqual(
-    found[1]!.judged.unmeasured.map(({ job, missing }) => [job, missing]),
+    judgedPolicies[1]!.judged.unmeasured.map(({ job, missing }) => [job, missing]),
     [['9', ['node_share']]],
   );
 });
@@ -169,17 +169,17 @@ test('a GPU that did nothing, or was no longer used: for how long', async () => 
     ],
   });
   const history = await openHistory({ archive });
-  const [found] = await judgeNow(history, [policy(['gpu_idle_seconds >= 60min', 'wall_seconds > 2h'])], NOW);
+  const [judgedPolicy] = await judgeNow(history, [policy(['gpu_idle_seconds >= 60min', 'wall_seconds > 2h'])], NOW);
   await history.close();
   assert.deepEqual(
-    found!.judged.cases[0]!.jobs.map(({ summary, figures }) => [summary.job, figures.gpu_idle_seconds]).sort(),
+    judgedPolicy!.judged.cases[0]!.jobs.map(({ summary, figures }) => [summary.job, figures.gpu_idle_seconds]).sort(),
     [
       ['1', 14_400],
       ['2', 7200],
     ],
   );
   assert.deepEqual(
-    found!.judged.unmeasured.map(({ job }) => job),
+    judgedPolicy!.judged.unmeasured.map(({ job }) => job),
     ['4'],
   );
 });
@@ -192,8 +192,8 @@ test('running jobs: only those whose row is fresh', async () => {
   const archive = await archiveOf([running('1', 2), running('2', 600), pastJob('3', NOW - HOUR, 4, 8)]);
   const history = await openHistory({ archive });
   const ids = async (jobs: Policy['jobs']): Promise<string[]> => {
-    const [found] = await judgeNow(history, [policy(['cpu_use < 25%'], { jobs })], NOW);
-    return found!.judged.cases.flatMap((one) => one.jobs.map(({ summary }) => summary.job)).sort();
+    const [judgedPolicy] = await judgeNow(history, [policy(['cpu_use < 25%'], { jobs })], NOW);
+    return judgedPolicy!.judged.cases.flatMap((one) => one.jobs.map(({ summary }) => summary.job)).sort();
   };
   assert.deepEqual([await ids('running'), await ids('ended'), await ids('all')], [['1'], ['3'], ['1', '3']]);
   await history.close();
@@ -210,9 +210,9 @@ test('replay: once per user and period, each job once, nothing forgotten', async
     pastJob('6', from + 4 * DAY, 10, 10, { user: 'dora', cpu_use: 0.99 }),
   ];
   const history = await openHistory({ archive: await archiveOf(jobs) });
-  const found = await replay(history, policy(['cpu_use < 25%']), from, NOW);
+  const replayed = await replay(history, policy(['cpu_use < 25%']), from, NOW);
   await history.close();
-  const said = found.periods.map(({ messages }) =>
+  const said = replayed.periods.map(({ messages }) =>
     messages.map(({ user, time, jobs: all }) => [user, (time - from) / DAY, all.map(({ summary }) => summary.job)]),
   );
   assert.deepEqual(said, [
@@ -227,7 +227,14 @@ test('replay: once per user and period, each job once, nothing forgotten', async
     [],
   ]);
   assert.deepEqual(
-    [found.messages, found.users, found.jobs, found.core_hours, found.core_hours_wasted, found.looked_at],
+    [
+      replayed.messages,
+      replayed.users,
+      replayed.jobs,
+      replayed.core_hours,
+      replayed.core_hours_wasted,
+      replayed.looked_at,
+    ],
     [5, 3, 5, 500, 450, 6],
   );
 });

@@ -24,18 +24,18 @@ export interface MessageFacts {
 }
 
 /** A message to a user, to be kept and sent. */
-export function messageOf(policy: Policy, found: Case, facts: MessageFacts): Omit<Message, 'id'> {
+export function messageOf(policy: Policy, policyCase: Case, facts: MessageFacts): Omit<Message, 'id'> {
   const channels = policy.actions.filter((action): action is Channel => action === 'mail' || action === 'webhook');
-  const advice = facts.cancelled ? [] : adviceFor(found);
+  const advice = facts.cancelled ? [] : adviceFor(policyCase);
   const kind = facts.cancelled ? 'cancelled' : 'report';
   return {
     policy: policy.name,
-    user: found.user,
+    user: policyCase.user,
     kind,
     made: facts.now,
-    jobs: notifiedJobs(found.jobs.map(({ summary }) => summary)),
-    subject: printable(subjectOf(policy, found, facts)),
-    text: textOf(policy, found, facts, advice),
+    jobs: notifiedJobs(policyCase.jobs.map(({ summary }) => summary)),
+    subject: printable(subjectOf(policy, policyCase, facts)),
+    text: textOf(policy, policyCase, facts, advice),
     data: {
       policy: policy.name,
       kind,
@@ -43,7 +43,7 @@ export function messageOf(policy: Policy, found: Case, facts: MessageFacts): Omi
       ...(policy.advice === undefined ? {} : { advice: policy.advice }),
       time: facts.now,
       window_seconds: policy.window_seconds,
-      ...caseJson(found),
+      ...caseJson(policyCase),
       scripts: advice.map(({ name, runs, script, savings, confidence }) => ({
         name,
         runs,
@@ -80,8 +80,8 @@ function adviceFor({ jobs }: Case): Advice[] {
     .slice(0, MOST_ADVICE);
 }
 
-function textOf(policy: Policy, found: Case, facts: MessageFacts, advice: readonly Advice[]): string {
-  const { user, jobs, totals } = found;
+function textOf(policy: Policy, policyCase: Case, facts: MessageFacts, advice: readonly Advice[]): string {
+  const { user, jobs, totals } = policyCase;
   const wrap = (text: string): string => hang(printable(text), WIDTH, 0);
   const lines = [
     `Hello ${printable(user)},`,

@@ -254,8 +254,8 @@ function scopeOf(given: Partial<Record<PolicyKey, never>>): JobFilter {
 export function chosenPolicies(all: readonly Policy[], names: readonly string[]): Policy[] {
   if (names.length === 0) return all.filter(({ enabled }) => enabled);
   return names.map((name) => {
-    const found = all.find((one) => one.name === name);
-    if (found !== undefined) return found;
+    const policy = all.find((one) => one.name === name);
+    if (policy !== undefined) return policy;
     const policyNames = all.map((one) => one.name);
     const meant = suggest(name, policyNames);
     throw usage(

@@ -76,12 +76,12 @@ export async function replay(history: History, policy: Policy, from: number, to:
     const judged = judge(asEnded, ended.slice(low, high), around);
     for (const one of judged.exempt) exempt.add(one.job);
     for (const one of judged.unmeasured) unmeasured.add(one.job);
-    for (const found of judged.cases) {
-      if (now - (lastTold.get(found.user) ?? Number.NEGATIVE_INFINITY) < period) continue;
-      const fresh = newsOf(policy, found, (job) => reported.has(keyOf(job)));
+    for (const policyCase of judged.cases) {
+      if (now - (lastTold.get(policyCase.user) ?? Number.NEGATIVE_INFINITY) < period) continue;
+      const fresh = newsOf(policy, policyCase, (job) => reported.has(keyOf(job)));
       if (fresh === undefined) continue;
       for (const { summary } of fresh.jobs) reported.add(keyOf(summary));
-      lastTold.set(found.user, now);
+      lastTold.set(policyCase.user, now);
       messages.push({ ...fresh, time: now });
     }
     if (now >= to) break;
@@ -99,20 +99,20 @@ export const keyOf = ({ cluster, job, time }: JobSummary): string => `${cluster}
  * What is new in a case: of jobs each is told of once; of all jobs of a user together as long as one of them is new.
  * Undefined: nothing is.
  */
-export function newsOf(policy: Policy, found: Case, isTold: (job: JobSummary) => boolean): Case | undefined {
-  const fresh = found.jobs.filter(({ summary }) => !isTold(summary));
+export function newsOf(policy: Policy, policyCase: Case, isTold: (job: JobSummary) => boolean): Case | undefined {
+  const fresh = policyCase.jobs.filter(({ summary }) => !isTold(summary));
   if (fresh.length === 0) return undefined;
-  if (policy.per === 'user' || fresh.length === found.jobs.length) return found;
-  return withJobs(policy, found, fresh);
+  if (policy.per === 'user' || fresh.length === policyCase.jobs.length) return policyCase;
+  return withJobs(policy, policyCase, fresh);
 }
 
 /** The case with some of its jobs left out; totals are of those that stay. */
-export function withJobs(policy: Policy, found: Case, jobs: Case['jobs']): Case {
+export function withJobs(policy: Policy, policyCase: Case, jobs: Case['jobs']): Case {
   const { cases } = judge(
     { ...policy, when: [], unless: [], total: [] },
     jobs.map(({ summary }) => summary),
   );
-  return { user: found.user, jobs, totals: cases[0]?.totals ?? {} };
+  return { user: policyCase.user, jobs, totals: cases[0]?.totals ?? {} };
 }
 
 function summed(
@@ -128,8 +128,8 @@ function summed(
   }
   const named = new Map(messages.flatMap(({ jobs }) => jobs.map(({ summary }) => [keyOf(summary), summary] as const)));
   const sum = (column: 'core_hours' | 'core_hours_wasted' | 'gpu_hours' | 'gpu_hours_wasted'): number | undefined => {
-    const known = [...named.values()].flatMap((job) => job[column] ?? []);
-    return known.length === 0 ? undefined : known.reduce((all, hours) => all + hours, 0);
+    const hoursOfJobs = [...named.values()].flatMap((job) => job[column] ?? []);
+    return hoursOfJobs.length === 0 ? undefined : hoursOfJobs.reduce((all, hours) => all + hours, 0);
   };
   return {
     policy: policy.name,

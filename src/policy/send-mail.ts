@@ -104,12 +104,12 @@ async function exchange(
 const bare = (address: string): string => /<([^>]*)>/.exec(address)?.[1] ?? address;
 
 function outcomeOf(error: SmtpError, isOut: boolean): Awaited<ReturnType<Sender>> {
-  const { responseCode: answer, command = '' } = error;
+  const { responseCode: smtpStatus, command = '' } = error;
   const what = error.message.split('\n')[0]!;
-  if (answer === undefined)
+  if (smtpStatus === undefined)
     return isOut ? { state: 'unsure', error: what } : { state: 'waiting', error: what, down: true };
   // a wrong password or sender is the configuration's fault, and can be mended
-  const isFinal = answer >= 500 && (command === 'RCPT TO' || command === 'DATA');
+  const isFinal = smtpStatus >= 500 && (command === 'RCPT TO' || command === 'DATA');
   return { state: isFinal ? 'refused' : 'waiting', error: what };
 }
 

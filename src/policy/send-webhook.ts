@@ -56,9 +56,9 @@ function post(url: URL, secret: string, { id, user, data }: Message): Promise<Ou
         timeout: PATIENCE_MS,
         agent: false,
       },
-      (answer) => {
-        answer.resume();
-        const { statusCode: status = 0 } = answer;
+      (webhookResponse) => {
+        webhookResponse.resume();
+        const { statusCode: status = 0 } = webhookResponse;
         resolve(outcomeOf(status));
       },
     );

@@ -32,8 +32,8 @@ export async function surroundingsOf(
   if (needs.has('jobs_waiting') || needs.has('gpu_jobs_waiting'))
     aroundJobs.push(waitingAround(await waitingJobs(history, from), now));
   if (needs.has('gpu_idle_share')) {
-    const found = await history.selectFindings({ findings: ['gpu-idle-after-use'], from });
-    const shares = new Map(found.map((one) => [keyOf(one), one.value]));
+    const findingRows = await history.selectFindings({ findings: ['gpu-idle-after-use'], from });
+    const shares = new Map(findingRows.map((one) => [keyOf(one), one.value]));
     aroundJobs.push((job) => {
       const share = shares.get(keyOf(job));
       return share === undefined ? {} : { gpu_idle_share: share };

@@ -140,12 +140,12 @@ function addOmnistat(family: FamilyOf, frame: Frame, node: string): void {
     const [first, second] = columns.map((name) => frame.number(name));
     for (let row = 0; row < rows; row++) {
       const from = row * numberWidth;
-      const found = omnistatValue(metric, numbers[from + first!]!, numbers[from + (second ?? first)!]!);
-      if (!Number.isFinite(found)) continue;
+      const value = omnistatValue(metric, numbers[from + first!]!, numbers[from + (second ?? first)!]!);
+      if (!Number.isFinite(value)) continue;
       const name = omnistatName(texts[row * textWidth + VENDOR]!, stem);
       const where = location === undefined ? '' : pair('location', location);
       const labels = `instance="${escaped(node)}"${pair('card', texts[row * textWidth + GPU]!)}${where}`;
-      family(name, 'gauge', '', help).lines += `${name}{${labels}} ${found}\n`;
+      family(name, 'gauge', '', help).lines += `${name}{${labels}} ${value}\n`;
     }
   }
 }

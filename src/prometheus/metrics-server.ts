@@ -61,9 +61,9 @@ export async function serveMetrics(
     kept.set(openMetrics, { body, until: steady() + KEPT_MS });
     return body;
   };
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const say = (status: number, words: string, headers: Record<string, string> = {}): void => {
-      response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(`${words}\n`);
+  const handleRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const say = (status: number, responseText: string, headers: Record<string, string> = {}): void => {
+      response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(`${responseText}\n`);
     };
     const refused = refusal(request, token);
     if (refused !== undefined) {
@@ -82,7 +82,7 @@ export async function serveMetrics(
       say(500, reason(error));
     }
   };
-  const server = await makeServer(options, answer);
+  const server = await makeServer(options, handleRequest);
   keepRoom(server);
   server.headersTimeout = 10_000;
   server.requestTimeout = 10_000;
@@ -126,11 +126,14 @@ function refusal(
 
 async function makeServer(
   { certificate, key }: MetricsOptions,
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  handleRequest: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<Server> {
-  if (certificate === undefined || key === undefined) return (await import('node:http')).createServer(answer);
+  if (certificate === undefined || key === undefined) return (await import('node:http')).createServer(handleRequest);
   const cert = fs.readFileSync(certificate);
-  return (await import('node:https')).createServer({ cert, key: fs.readFileSync(key) }, answer) as unknown as Server;
+  return (await import('node:https')).createServer(
+    { cert, key: fs.readFileSync(key) },
+    handleRequest,
+  ) as unknown as Server;
 }
 
 const LISTEN: ListenForm = {

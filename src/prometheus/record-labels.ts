@@ -18,9 +18,11 @@ export function packRecord(record: object): string[] {
 }
 
 /** The record of these pieces, in their order; undefined when they are not whole. */
-export function unpackRecord(pieces: readonly string[]): object | undefined {
+export function unpackRecord(recordPieces: readonly string[]): object | undefined {
   try {
-    const text = inflateRawSync(Buffer.from(pieces.join(''), 'base64'), { maxOutputLength: LARGEST }).toString('utf8');
+    const text = inflateRawSync(Buffer.from(recordPieces.join(''), 'base64'), { maxOutputLength: LARGEST }).toString(
+      'utf8',
+    );
     const record: unknown = JSON.parse(text);
     return typeof record === 'object' && record !== null ? record : undefined;
   } catch {

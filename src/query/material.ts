@@ -120,8 +120,8 @@ export function columnOf<C extends ReportColumn>(
   { table, name }: C,
   keys?: KeyValues<C['keys'][number]['name']>,
 ): Figures | undefined {
-  const found = matching(node, table, keys)[0]?.columns[name];
-  return found !== undefined && found.count > 0 ? found : undefined;
+  const statistics = matching(node, table, keys)[0]?.columns[name];
+  return statistics !== undefined && statistics.count > 0 ? statistics : undefined;
 }
 
 /** A finite number or nothing: NaN means that there was no value. */
@@ -138,10 +138,10 @@ export function sum(values: Iterable<number | undefined>): number | undefined {
 
 /** The largest of what is known; undefined when nothing is. */
 export function largest(values: Iterable<number | undefined>): number | undefined {
-  let found: number | undefined;
+  let maximum: number | undefined;
   for (const value of values)
-    if (ifFinite(value) !== undefined && (found === undefined || value! > found)) found = value!;
-  return found;
+    if (ifFinite(value) !== undefined && (maximum === undefined || value! > maximum)) maximum = value!;
+  return maximum;
 }
 
 /** The mean of what is known; undefined when nothing is. */

@@ -37,9 +37,9 @@ test('several recordings are summarised side by side; damaged statistics are com
   const other = await makeRecording({ seconds: 7, job: { id: '18' } });
   sealRecording(openRecording(other), { parquet: true });
   fs.writeFileSync(path.join(other, 'node=c1', 'load.stats.json.zst'), '{"tab');
-  const found = summarise(findRecordings([one, other]));
+  const summaries = summarise(findRecordings([one, other]));
   assert.deepEqual(
-    found.map((summary) => [summary.recording.job.id, summary.nodes[0]!.tables.get('load')!.rows]),
+    summaries.map((summary) => [summary.recording.job.id, summary.nodes[0]!.tables.get('load')!.rows]),
     [
       ['17', 5],
       ['18', 7],

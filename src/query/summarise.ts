@@ -71,7 +71,7 @@ export function summariseParts(
 ): NodeSummary[] {
   const wanted = tables === undefined ? undefined : new Set(tables instanceof Map ? tables.keys() : tables);
   const summaries = sampledTimes.map((): NodeSummary => ({ node, tables: new Map(), damage: [] }));
-  const isWhole = sampledTimes.map((part) => Object.keys(part).length === 0);
+  const isWhole = sampledTimes.map((sampledTime) => Object.keys(sampledTime).length === 0);
   for (const [name, files] of node.tables) {
     if (wanted?.has(name) === false) continue;
     const columns = tables instanceof Map ? { columns: tables.get(name)! as readonly string[] } : {};
@@ -164,9 +164,9 @@ function wholeStatistics(
   if (inMemory !== undefined) return { statistics: inMemory.statistics, damage: [] };
   if (files.statistics === undefined) return undefined;
   const measured = path.join(node.folder, files.statistics);
-  const found = readStatistics(measured, figures);
-  if (found === undefined) return undefined;
-  const { damage: before = [], sealed, ...statistics } = found;
+  const storedStatistics = readStatistics(measured, figures);
+  if (storedStatistics === undefined) return undefined;
+  const { damage: before = [], sealed, ...statistics } = storedStatistics;
   const damage = before.map((each) => ({ ...each, table: name, file: path.join(node.folder, each.file) }));
   const file = path.join(node.folder, files.sealed!);
   if (sealed !== undefined && isAsSealed(file, sealed, measured)) return { statistics, damage };

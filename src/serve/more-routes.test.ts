@@ -128,9 +128,9 @@ test('how a program scales: two runs at least, and of one size there is no study
   await add(4, 325);
   await new Promise((done) => setTimeout(done, 1100));
   const { jobs } = (await get('/api/jobs')).json() as { jobs: { id: string }[] };
-  const answer = await get(`/api/scaling?jobs=${jobs.map(({ id }) => id).join(',')}&by=tag:cores`);
-  assert.equal(answer.statusCode, 200, answer.body);
-  const study = answer.json();
+  const response = await get(`/api/scaling?jobs=${jobs.map(({ id }) => id).join(',')}&by=tag:cores`);
+  assert.equal(response.statusCode, 200, response.body);
+  const study = response.json();
   assert.deepEqual(
     study.sizes.map(({ size, wall_seconds }: Record<string, number>) => [size, wall_seconds]),
     [

@@ -39,11 +39,11 @@ test('what is answered is what OpenAPI says, problems too', async () => {
     const url = route.replaceAll(/\{\w+\}/g, (name) => filled[name] ?? 'x');
     const needed = (about.parameters ?? []).filter((each) => each.in === 'query' && each.required === true);
     const query = needed.map(({ name }) => `${name}=${name === 'jobs' ? `${one!.id},${two!.id}` : '1'}`).join('&');
-    const answer = await get(`${url}?${query}`);
+    const response = await get(`${url}?${query}`);
     const { schema } = about.responses['200']?.content?.['application/json'] ?? {};
     assert.ok(schema !== undefined, `${route} does not say what it answers`);
-    if (answer.statusCode === 200) {
-      check(schema, answer.json(), route);
+    if (response.statusCode === 200) {
+      check(schema, response.json(), route);
       described++;
     }
     const problem = about.responses['4XX']?.content?.['application/problem+json']?.schema;

@@ -29,10 +29,10 @@ test('without the token of the address nothing is answered', async () => {
   const { app } = await oneJob();
   for (const url of ['/', '/api/jobs', '/app.js', '/nowhere', '/api/openapi.json'])
     for (const given of [{}, { authorization: 'Bearer wrong' }, { cookie: 'tacho_token=wrong' }]) {
-      const answer = await app.inject({ url, headers: given });
-      assert.equal(answer.statusCode, 401, url);
-      assert.match(String(answer.headers['content-type']), /^application\/problem\+json/);
-      assert.doesNotMatch(answer.body, /tacho-17|solve/);
+      const response = await app.inject({ url, headers: given });
+      assert.equal(response.statusCode, 401, url);
+      assert.match(String(response.headers['content-type']), /^application\/problem\+json/);
+      assert.doesNotMatch(response.body, /tacho-17|solve/);
     }
   const first = await app.inject({ url: `/job/x?from=1&token=${TOKEN}` });
   assert.deepEqual([first.statusCode, first.headers.location], [302, '/job/x?from=1']);
@@ -82,10 +82,10 @@ test('no address leads out of the folders', async () => {
       `/api/jobs/${each}/charts/cpu`,
       `/files/x/${each}`,
     ]) {
-      const answer = await get(url);
-      assert.ok([400, 404].includes(answer.statusCode), `${url} ${answer.statusCode}`);
-      assert.match(String(answer.headers['content-type']), /^application\/problem\+json/);
-      assert.doesNotMatch(answer.body, /root:|node_modules/);
+      const response = await get(url);
+      assert.ok([400, 404].includes(response.statusCode), `${url} ${response.statusCode}`);
+      assert.match(String(response.headers['content-type']), /^application\/problem\+json/);
+      assert.doesNotMatch(response.body, /root:|node_modules/);
     }
 });
 
@@ -93,8 +93,8 @@ test('a question that makes no sense is refused in words', async () => {
   const { get } = await oneJob();
   const { id } = (await get('/api/jobs')).json().jobs[0];
   const refused = async (query: string) => {
-    const answer = await get(`/api/jobs/${id}/charts/${query}`);
-    return [answer.statusCode, answer.json().title];
+    const response = await get(`/api/jobs/${id}/charts/${query}`);
+    return [response.statusCode, response.json().title];
   };
   assert.deepEqual(await refused('nothing'), [404, 'there is no chart "nothing"']);
   assert.deepEqual(await refused('gpu'), [404, 'nothing was recorded for "GPU use" in this time']);

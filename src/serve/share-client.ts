@@ -46,20 +46,20 @@ export class ShareClient {
       body === undefined
         ? { headers: this.headers }
         : { headers: { ...this.headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
-    let answer: Response;
+    let response: Response;
     try {
-      answer = await fetch(`${this.origin}${path}`, { method, ...sent });
+      response = await fetch(`${this.origin}${path}`, { method, ...sent });
     } catch (error) {
       throw new Fault(`${this.origin} does not answer: ${reason((error as Error).cause ?? error)}`, {
         hint: 'is tacho serve still running?',
       });
     }
-    if (answer.status === 401)
+    if (response.status === 401)
       throw new Fault(`${this.origin} does not know you`, {
         hint: 'give --server the whole address that tacho serve printed; where people log in, make links on the page of the job',
       });
-    const value = (await answer.json().catch(() => ({}))) as T & { title?: string; detail?: string };
-    if (answer.ok) return value;
-    throw new Fault([value.title ?? `status ${answer.status}`, value.detail].filter(Boolean).join(': '));
+    const value = (await response.json().catch(() => ({}))) as T & { title?: string; detail?: string };
+    if (response.ok) return value;
+    throw new Fault([value.title ?? `status ${response.status}`, value.detail].filter(Boolean).join(': '));
   }
 }

@@ -115,7 +115,7 @@ export function intervalJson({ job, table, interval, keys, columns, rows, averag
     ...Object.fromEntries(keys.map((key, i) => [key, own[i]])),
     ...Object.fromEntries(columns.map(({ name }, i) => [name, values[i] === null ? null : exact(values[i]!)])),
   });
-  const answer = {
+  const intervalTables = {
     job,
     table,
     interval_seconds: interval,
@@ -123,5 +123,5 @@ export function intervalJson({ job, table, interval, keys, columns, rows, averag
     rows: rows.map((row) => ({ time: row.time, ...named(row) })),
     averages: averages.map(named),
   };
-  return `${JSON.stringify(answer, null, 2)}\n`;
+  return `${JSON.stringify(intervalTables, null, 2)}\n`;
 }

@@ -164,28 +164,28 @@ export class IsolatedSources {
         tables: [...this.frames.values()].map((frame) => frame.table),
         careful: this.deaths >= CAREFUL_AFTER,
       },
-      (answer) => this.hear(child, answer),
+      (sourceMessage) => this.hear(child, sourceMessage),
       (how) => this.died(child, how),
     );
     this.children.push(child);
   }
 
-  private hear(child: Child, answer: SourceMessage): void {
-    if (answer.at !== undefined) child.at = answer.at;
-    if (answer.cost !== undefined) child.cost = answer.cost;
+  private hear(child: Child, sourceMessage: SourceMessage): void {
+    if (sourceMessage.at !== undefined) child.at = sourceMessage.at;
+    if (sourceMessage.cost !== undefined) child.cost = sourceMessage.cost;
     // who was given up or sent away says things that another has said since
     const heard = child.hung === undefined && !child.retired;
-    if (answer.table !== undefined && heard) this.addTable(child, answer.table);
-    if (answer.gpus !== undefined && heard && child.left === 0) this.options.facts?.(answer.gpus);
-    if (answer.note !== undefined) this.options.note(answer.note);
-    if (answer.frame !== undefined && heard && !child.strange.has(answer.frame.table)) {
-      const frame = this.frames.get(answer.frame.table);
+    if (sourceMessage.table !== undefined && heard) this.addTable(child, sourceMessage.table);
+    if (sourceMessage.gpus !== undefined && heard && child.left === 0) this.options.facts?.(sourceMessage.gpus);
+    if (sourceMessage.note !== undefined) this.options.note(sourceMessage.note);
+    if (sourceMessage.frame !== undefined && heard && !child.strange.has(sourceMessage.frame.table)) {
+      const frame = this.frames.get(sourceMessage.frame.table);
       if (frame !== undefined) {
-        takeFrame(frame, answer.frame);
+        takeFrame(frame, sourceMessage.frame);
         this.options.deliver(frame);
       }
     }
-    if (answer.ready !== true && answer.done === undefined) return;
+    if (sourceMessage.ready !== true && sourceMessage.done === undefined) return;
     child.ready = true;
     child.busySince = 0;
     this.opened.resolve();

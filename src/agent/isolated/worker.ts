@@ -59,9 +59,9 @@ export function runWorker(): void {
   lines.on('close', () => process.exit());
 }
 
-function say(answer: SourceMessage): void {
+function say(sourceMessage: SourceMessage): void {
   try {
-    fs.writeSync(ANSWERS, `${JSON.stringify(answer)}\n`);
+    fs.writeSync(ANSWERS, `${JSON.stringify(sourceMessage)}\n`);
   } catch {
     // nobody listens any more
     process.exit();

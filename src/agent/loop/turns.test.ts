@@ -7,13 +7,13 @@ test('work is done in turn, a piece at a time, and timers come between', async (
   const { finish, add } = turns(1);
   let ticks = 0;
   const timer = setInterval(() => ticks++, 0);
-  const pieces = (name: string, count: number) => (): boolean => {
+  const countdown = (name: string, count: number) => (): boolean => {
     order.push(`${name} ${ticks > 0 ? 'after a tick' : 'before'}`);
     for (const until = performance.now() + 3; performance.now() < until; );
     return --count > 0;
   };
-  add(pieces('a', 2));
-  await finish(pieces('b', 4));
+  add(countdown('a', 2));
+  await finish(countdown('b', 4));
   clearInterval(timer);
   assert.deepEqual(
     order.map((line) => line[0]),

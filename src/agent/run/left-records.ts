@@ -23,8 +23,8 @@ function isOwnPlace(file: string): boolean {
   const folder = path.dirname(file);
   const isNamed = path.basename(folder).startsWith(`tacho-${uid}-`) && path.basename(file) === 'events';
   if (!isNamed || !RECORD_FOLDERS.includes(path.dirname(folder))) return false;
-  const found = fs.lstatSync(folder, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && found.uid === uid && (found.mode & 0o077) === 0;
+  const folderStats = fs.lstatSync(folder, { throwIfNoEntry: false });
+  return folderStats?.isDirectory() === true && folderStats.uid === uid && (folderStats.mode & 0o077) === 0;
 }
 
 /** The node whose agent has made the file here, for this recording, and no longer runs. */

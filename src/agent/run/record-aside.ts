@@ -41,8 +41,8 @@ export function recordAside(file: string) {
 
 function read(file: string): [string, Left][] {
   try {
-    const found = JSON.parse(fs.readFileSync(file, 'utf8')) as Record<string, Left>;
-    return Object.entries(found).filter(([, { lost_samples = [] }]) => Array.isArray(lost_samples));
+    const leftByName = JSON.parse(fs.readFileSync(file, 'utf8')) as Record<string, Left>;
+    return Object.entries(leftByName).filter(([, { lost_samples = [] }]) => Array.isArray(lost_samples));
   } catch {
     return [];
   }

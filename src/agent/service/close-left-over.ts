@@ -75,9 +75,9 @@ async function howItEnded(
       : outcome(end);
   if (job.scheduler === 'none' || job.nodes[0] !== common.node) return reportedEnd;
   for (const pause of ASK_AGAIN_MS) {
-    const found = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
-    if (found === undefined) return reportedEnd;
-    if (found.state !== 'running' && found.state !== 'unknown') return { ...plain(reportedEnd), ...found };
+    const ending = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
+    if (ending === undefined) return reportedEnd;
+    if (ending.state !== 'running' && ending.state !== 'unknown') return { ...plain(reportedEnd), ...ending };
     if (reportedEnd.state !== 'unknown') return reportedEnd;
     try {
       await sleep(pause, undefined, { signal: common.ending, ref: false });

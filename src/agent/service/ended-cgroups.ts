@@ -45,8 +45,8 @@ const placeOf = (identity: string): string => identity.slice(0, identity.lastInd
 
 function read(file: string | undefined): [string, string][] {
   try {
-    const found: unknown = file === undefined ? {} : JSON.parse(fs.readFileSync(file, 'utf8'));
-    return Object.entries(found as object).filter(([, value]) => typeof value === 'string');
+    const storedCgroups: unknown = file === undefined ? {} : JSON.parse(fs.readFileSync(file, 'utf8'));
+    return Object.entries(storedCgroups as object).filter(([, value]) => typeof value === 'string');
   } catch {
     return [];
   }

@@ -67,10 +67,10 @@ export function schedulerQuestions({ nodes, scheduler: name }: Job, { node, run,
     async ending(job: Job): Promise<Ending | undefined> {
       for (const pause of ASK_AGAIN_MS) {
         let trouble = false;
-        const found = await scheduler.state(run, { ...job }, () => {
+        const ending = await scheduler.state(run, { ...job }, () => {
           trouble = true;
         });
-        if (found !== undefined && found.state !== 'running') return found;
+        if (ending !== undefined && ending.state !== 'running') return ending;
         if (trouble) return undefined;
         await sleep(pause);
       }

@@ -120,7 +120,7 @@ export class JobMarks {
   /** Those of the lines that can be used, and are new. */
   private newMarks(knownMarks: Set<string>, lines: string[]): Timed[] {
     const { job, now, ahead } = this.options;
-    const found: Timed[] = [];
+    const newOnes: Timed[] = [];
     for (const line of lines) {
       const mark = parseMark(line);
       if (mark === undefined) continue;
@@ -132,9 +132,9 @@ export class JobMarks {
         continue;
       }
       knownMarks.add(keyOf(mark));
-      found.push(mark);
+      newOnes.push(mark);
     }
-    return found;
+    return newOnes;
   }
 
   /** Annotations and tags, when they have changed. */

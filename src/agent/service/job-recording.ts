@@ -110,10 +110,10 @@ export class JobRecording {
   }
 
   /** From now on its processes are those of this cgroup. */
-  inCgroup(found: CgroupJob): void {
-    this.agent.reopen(this.own, this.limited(found));
+  inCgroup(cgroupJob: CgroupJob): void {
+    this.agent.reopen(this.own, this.limited(cgroupJob));
     this.agent.glance();
-    this.lookAgain(found);
+    this.lookAgain(cgroupJob);
   }
 
   /** What a prolog says of a job that was found by its cgroup. */
@@ -220,13 +220,13 @@ export class JobRecording {
     }
   }
 
-  private lookAgain(found: CgroupJob): void {
+  private lookAgain(cgroupJob: CgroupJob): void {
     const counting = this.own.filter(({ table }) => table.name === cgroupTable.name);
     const look = (): void => {
       // a job has a cgroup only while a step of it runs here
-      if (this.over || !this.host.exists(found.folder)) return;
+      if (this.over || !this.host.exists(cgroupJob.folder)) return;
       this.agent.unnote(cgroupTable.name);
-      this.agent.reopen(counting, this.limited(found));
+      this.agent.reopen(counting, this.limited(cgroupJob));
     };
     for (const wait of CGROUP_AGAIN_MS) setTimeout(look, wait).unref();
   }
@@ -249,9 +249,9 @@ export class JobRecording {
   }
 
   /** The job by its cgroup, with what that lets it have. */
-  private limited(found: CgroupJob): Scope {
-    const by = this.scopeOf(found.path);
-    const older = isOlderThan(this.host, found.path, this.job.start + this.common.clock.ahead());
+  private limited(cgroupJob: CgroupJob): Scope {
+    const by = this.scopeOf(cgroupJob.path);
+    const older = isOlderThan(this.host, cgroupJob.path, this.job.start + this.common.clock.ahead());
     const scope: Scope = older ? { ...by, cgroup: { ...by.cgroup!, older } } : by;
     const { cpus: allowed_cpus, memory_bytes: memory_limit_bytes } = allowance(this.host, scope);
     Object.assign(this.facts, stated({ allowed_cpus, memory_limit_bytes }));

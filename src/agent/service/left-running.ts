@@ -75,25 +75,25 @@ export function rememberProcesses(kind: SourceKind, host: Host) {
 /** Those of the processes that wait for a `tacho stop` that began after `since`, or read what it prints. */
 function endRecording(host: Host, since: number, pids: readonly number[]): Set<number> {
   const view = processView(host);
-  const found = new Set<number>();
+  const ancestors = new Set<number>();
   const written = new Set<string>();
   for (const pid of view.pids()) {
     const origin = view.origin(pid);
     if (origin === undefined || origin.start <= since || view.variable(pid, 'TACHO_OWN') === undefined) continue;
     if (host.text(`/proc/${pid}/cmdline`)?.split('\0').includes('stop') !== true) continue;
     for (const pipe of outputs(host, pid)) written.add(pipe);
-    for (let above = origin.parent; above > 1; above = view.origin(above)?.parent ?? 0) found.add(above);
+    for (let above = origin.parent; above > 1; above = view.origin(above)?.parent ?? 0) ancestors.add(above);
   }
   // a reader may have a reader in turn
-  for (let before = -1; before !== found.size; ) {
-    before = found.size;
+  for (let before = -1; before !== ancestors.size; ) {
+    before = ancestors.size;
     for (const pid of pids) {
-      if (found.has(pid) || !written.has(pipeAt(host, pid, 0) ?? '')) continue;
-      found.add(pid);
+      if (ancestors.has(pid) || !written.has(pipeAt(host, pid, 0) ?? '')) continue;
+      ancestors.add(pid);
       for (const pipe of outputs(host, pid)) written.add(pipe);
     }
   }
-  return found;
+  return ancestors;
 }
 
 const outputs = (host: Host, pid: number): string[] => [1, 2].flatMap((fd) => pipeAt(host, pid, fd) ?? []);

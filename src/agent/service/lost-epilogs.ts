@@ -40,13 +40,13 @@ export function lostEpilogs(options: LostEpilogsOptions): () => Promise<void> {
     for (const [watched, name] of there) {
       const { job } = watched;
       if (job.scheduler === 'none' || job.scheduler === 'file') continue;
-      const known = inquiries.get(watched) ?? { asked: steady() };
-      inquiries.set(watched, known);
-      if (watched.hasProcesses()) known.idle = undefined;
-      else known.idle ??= { next: steady() + FIRST_MS, pause: FIRST_MS };
-      const { idle } = known;
-      if (steady() < Math.min(known.asked + LONGEST_MS, idle?.next ?? Number.POSITIVE_INFINITY)) continue;
-      known.asked = steady();
+      const inquiry = inquiries.get(watched) ?? { asked: steady() };
+      inquiries.set(watched, inquiry);
+      if (watched.hasProcesses()) inquiry.idle = undefined;
+      else inquiry.idle ??= { next: steady() + FIRST_MS, pause: FIRST_MS };
+      const { idle } = inquiry;
+      if (steady() < Math.min(inquiry.asked + LONGEST_MS, idle?.next ?? Number.POSITIVE_INFINITY)) continue;
+      inquiry.asked = steady();
       if (idle !== undefined) {
         idle.pause = Math.min(LONGEST_MS, idle.pause * 2);
         idle.next = steady() + idle.pause;

@@ -47,7 +47,7 @@ export class NodeJobs {
   private readonly options: NodeJobsOptions;
   private readonly files: HookFiles;
   private readonly since: number;
-  private found: ReadonlyMap<string, CgroupJob> = new Map();
+  private cgroupJobs: ReadonlyMap<string, CgroupJob> = new Map();
   private readonly running = new Map<string, Running>();
   /** Files of jobs that could not be begun yet (a full disk): their ends wait with them. */
   private readonly waiting = new Set<string>();
@@ -67,7 +67,7 @@ export class NodeJobs {
   look(): void {
     // a prolog comes before the cgroup: whatever has one by now has its file, if there are hooks
     const { cgroups } = this.options;
-    if (cgroups !== undefined) this.found = cgroups.look();
+    if (cgroups !== undefined) this.cgroupJobs = cgroups.look();
     this.lookAtFiles();
     if (cgroups !== undefined) this.lookAtCgroups(cgroups);
     else this.over.clear();
@@ -91,7 +91,7 @@ export class NodeJobs {
     }
     if (file !== undefined) this.waiting.delete(file);
     this.files.accept(file ?? `cgroup of job ${name}`);
-    const before = cgroup === undefined ? this.found.get(job.id) : undefined;
+    const before = cgroup === undefined ? this.cgroupJobs.get(job.id) : undefined;
     // an agent that comes late, or again, finds the job's own
     const isOwn =
       before !== undefined &&
@@ -151,10 +151,10 @@ export class NodeJobs {
   private isRunning(name: string, job: NodeJob, file: string, identity: string | undefined): boolean {
     const same = this.withId(job.id);
     if (same === undefined) return false;
-    const known = this.running.get(same)!;
-    if (known.file === undefined && !((job.restart ?? 0) > (known.job.restart ?? 0))) {
-      known.file = file;
-      known.identity = identity;
+    const runningJob = this.running.get(same)!;
+    if (runningJob.file === undefined && !((job.restart ?? 0) > (runningJob.job.restart ?? 0))) {
+      runningJob.file = file;
+      runningJob.identity = identity;
       this.waiting.delete(file);
       this.options.announced(same, job);
       return true;
@@ -196,12 +196,12 @@ export class NodeJobs {
   private lookAtCgroups(cgroups: CgroupJobs): void {
     const now = this.options.now();
     this.over.keep((id) => {
-      const cgroup = this.found.get(id);
+      const cgroup = this.cgroupJobs.get(id);
       return cgroup === undefined ? undefined : cgroups.identity(cgroup);
     });
-    for (const [id, cgroup] of this.found) if (!this.over.has(id)) this.takeCgroup(cgroups, id, cgroup, now);
+    for (const [id, cgroup] of this.cgroupJobs) if (!this.over.has(id)) this.takeCgroup(cgroups, id, cgroup, now);
     this.finishEmpty(cgroups, now);
-    for (const id of this.seen.keys()) if (!this.found.has(id)) this.seen.delete(id);
+    for (const id of this.seen.keys()) if (!this.cgroupJobs.has(id)) this.seen.delete(id);
   }
 
   private takeCgroup(cgroups: CgroupJobs, id: string, cgroup: CgroupJob, now: number): void {
@@ -215,26 +215,26 @@ export class NodeJobs {
       name = this.withId(id)!;
     }
     this.seen.delete(id);
-    const known = this.running.get(name)!;
-    if (known.cgroup) return;
-    const isOld = known.leftOver !== undefined && known.leftOver === cgroups.identity(cgroup);
+    const runningJob = this.running.get(name)!;
+    if (runningJob.cgroup) return;
+    const isOld = runningJob.leftOver !== undefined && runningJob.leftOver === cgroups.identity(cgroup);
     if (isOld && !cgroups.hasProcesses(cgroup)) return;
     this.options.inCgroup(name, cgroup);
-    known.cgroup = true;
+    runningJob.cgroup = true;
   }
 
   /** Jobs without a file end with what is in their cgroups. */
   private finishEmpty(cgroups: CgroupJobs, now: number): void {
-    for (const [name, known] of [...this.running]) {
-      if (known.file !== undefined) continue;
-      const { id } = known.job;
-      const cgroup = this.found.get(id);
-      if (cgroup === undefined) this.finish(name, { id, end: known.empty ?? now }, 'its cgroup has gone');
-      else if (cgroups.hasProcesses(cgroup)) delete known.empty;
+    for (const [name, runningJob] of [...this.running]) {
+      if (runningJob.file !== undefined) continue;
+      const { id } = runningJob.job;
+      const cgroup = this.cgroupJobs.get(id);
+      if (cgroup === undefined) this.finish(name, { id, end: runningJob.empty ?? now }, 'its cgroup has gone');
+      else if (cgroups.hasProcesses(cgroup)) delete runningJob.empty;
       else {
-        known.empty ??= now;
-        if (now - known.empty < EMPTY_FOR) continue;
-        this.finish(name, { id, end: known.empty, guessed: true }, 'its cgroup is empty');
+        runningJob.empty ??= now;
+        if (now - runningJob.empty < EMPTY_FOR) continue;
+        this.finish(name, { id, end: runningJob.empty, guessed: true }, 'its cgroup is empty');
         // should a process come into it again, the job goes on
         this.over.delete(id);
       }

@@ -90,10 +90,10 @@ export class ProcessTotals implements Totals {
 
   /** `start` in epoch milliseconds; NaN: whoever has this pid now. */
   private seen(pid: string, start: number, time: number): Seen {
-    const found = this.known.get(pid);
-    if (found !== undefined && isSameBirth(found.start * 1000, start * 1000)) return found;
+    const knownProcess = this.known.get(pid);
+    if (knownProcess !== undefined && isSameBirth(knownProcess.start * 1000, start * 1000)) return knownProcess;
     // what had its pid before counts in this tick, too
-    if (found !== undefined) this.known.set(`${pid} ${found.start}`, found);
+    if (knownProcess !== undefined) this.known.set(`${pid} ${knownProcess.start}`, knownProcess);
     const began = Number.isNaN(start) ? time / 1000 : start;
     // one that follows another at once did not live at the same time
     const begin = (began + TICK_MS) * 1000;

@@ -18,15 +18,15 @@ export async function removeForeign(foreignFolder: string): Promise<void> {
     const mark = randomBytes(4).toString('hex');
     let moved = 0;
     for (;;) {
-      let found = false;
+      let hasForeign = false;
       for await (const entry of await fs.promises.opendir(foreignFolder)) {
-        found = true;
+        hasForeign = true;
         const child = path.join(foreignFolder, entry.name);
         if (!entry.isDirectory()) await fs.promises.unlink(child);
         else moved = await flatten(foreignFolder, child, mark, moved);
       }
       // what was moved up may have come too late to be seen
-      if (!found) break;
+      if (!hasForeign) break;
     }
     await fs.promises.rmdir(foreignFolder);
   } catch (error) {

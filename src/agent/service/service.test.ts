@@ -342,10 +342,12 @@ test('the first node of a job asks the scheduler, the others do not', async (t) 
 });
 
 test('a component of a heterogeneous job says which it is, though its prolog does not know', async (t) => {
-  const answer = recorded('slurm-scontrol-het.txt');
+  const scontrolText = recorded('slurm-scontrol-het.txt');
   const { options, jobs, recording } = setUp(t, {
     node: 'c2',
-    run: async (command) => ({ stdout: command === 'scontrol' ? answer.slice(answer.indexOf('JobId=11')) : '' }),
+    run: async (command) => ({
+      stdout: command === 'scontrol' ? scontrolText.slice(scontrolText.indexOf('JobId=11')) : '',
+    }),
   });
   const service = new Service(options);
   fs.writeFileSync(path.join(jobs, '11'), 'SLURM_JOB_ID=11\nSLURM_NODELIST=c2\nSLURM_HET_JOB_ID=10\n');

@@ -129,9 +129,9 @@ function sharedIsolated({ host, isWanted, custom }: SharedOptions): Pick<SharedS
           notes.push(note);
           for (const agent of agents.keys()) agent.note(note);
         },
-        facts(found) {
-          gpus = found;
-          for (const agent of agents.keys()) agent.foundGpus(found);
+        facts(sharedCards) {
+          gpus = sharedCards;
+          for (const agent of agents.keys()) agent.foundGpus(sharedCards);
         },
       },
     );
@@ -193,5 +193,5 @@ function markMine(frame: Frame, environment: Readonly<Record<string, string>> | 
     vendor: text(row, vendor),
   }));
   const answers = environment === undefined ? cards.map(() => '') : mine(cards, environment);
-  for (const [row, answer] of answers.entries()) frame.texts[row * frame.textWidth + mineColumn] = answer;
+  for (const [row, mineText] of answers.entries()) frame.texts[row * frame.textWidth + mineColumn] = mineText;
 }

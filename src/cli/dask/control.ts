@@ -40,18 +40,18 @@ export function defineControl(parent: Command): void {
       .action(async (recording: string | undefined, { job, format }: Options) => {
         const { askMonitor } = await import('../../dask/control.ts');
         const { findMonitor } = await import('../../dask/find-monitor.ts');
-        const answer = await askMonitor(findMonitor(recording).control, { op: name, ...stated({ job }) });
-        const { ok: _, ...said } = answer;
+        const monitorAnswer = await askMonitor(findMonitor(recording).control, { op: name, ...stated({ job }) });
+        const { ok: _, ...said } = monitorAnswer;
         if (format === 'json') process.stdout.write(`${JSON.stringify(said, null, 1)}\n`);
-        else process.stdout.write(`${errorLine(name as Request, answer)}\n`);
+        else process.stdout.write(`${errorLine(name as Request, monitorAnswer)}\n`);
       });
   }
 }
 
-function errorLine(request: Request, answer: ControlAnswer): string {
-  if (request === 'new-job') return `job ${answer.job}`;
+function errorLine(request: Request, monitorAnswer: ControlAnswer): string {
+  if (request === 'new-job') return `job ${monitorAnswer.job}`;
   const { recording, version, way, recording_folder, workers, job, dag, tasks, samples, graphs, notes, missing, disk } =
-    answer as unknown as MonitorStatus & {
+    monitorAnswer as unknown as MonitorStatus & {
       way: string;
       recording_folder: string;
       missing: string[];

@@ -26,10 +26,10 @@ async function folderOf(source: string | undefined): Promise<string> {
   if (source === undefined) return findMonitor(undefined).folder;
   const { findCluster } = await import('../../dask/address.ts');
   const { scheduler, dashboard } = await findCluster(source);
-  const found = monitorsHere().find(({ control }) => [scheduler?.text, dashboard].includes(control.scheduler));
-  if (found === undefined)
+  const monitor = monitorsHere().find(({ control }) => [scheduler?.text, dashboard].includes(control.scheduler));
+  if (monitor === undefined)
     throw new Fault(`no monitor is attached to ${source} here`, { hint: `tacho dask attach ${source} attaches one` });
-  return found.folder;
+  return monitor.folder;
 }
 
 /** The samples of workers, from wherever they are. */

@@ -163,10 +163,10 @@ function taskOf(row: Record): TaskEnded | undefined {
   const stop = number(last?.stop);
   if (stop === undefined) return undefined;
   const sum = (isIt: (action: string) => boolean): number | undefined => {
-    const found = steps.filter(({ action }) => isIt(String(action)));
-    return found.length === 0
+    const matchingSteps = steps.filter(({ action }) => isIt(String(action)));
+    return matchingSteps.length === 0
       ? undefined
-      : found.reduce((seconds, each) => seconds + (number(each.stop) ?? 0) - (number(each.start) ?? 0), 0);
+      : matchingSteps.reduce((seconds, each) => seconds + (number(each.stop) ?? 0) - (number(each.start) ?? 0), 0);
   };
   const task: TaskEnded = {
     key: keyText(row.key!),

@@ -317,13 +317,13 @@ test('waste is of jobs that were measured, and says how much was not', async () 
 
 test('an empty period has no rows, and an empty index has columns', async () => {
   const history = await historyOf(JOBS);
-  const answer = await history.usage({
+  const usage = await history.usage({
     by: 'user',
     metric: 'core-hours',
     from: at('2027-01-01T00:00:00Z'),
     to: at('2027-02-01T00:00:00Z'),
   });
-  assert.deepEqual([answer.rows, answer.total], [[], { jobs: 0 }]);
+  assert.deepEqual([usage.rows, usage.total], [[], { jobs: 0 }]);
   await assert.rejects(history.usage({ by: 'user', metric: 'core-hours', from: 2, to: 1 }), /ends before it begins/);
   await history.close();
 });

@@ -90,8 +90,8 @@ async function whileUnchanged<T>(indexes: readonly string[], work: () => Promise
     const before = changes();
     const isChanging = indexes.some((index) => fs.existsSync(path.join(index, JOURNAL)));
     try {
-      const found = await work();
-      if (attempt >= ATTEMPTS || (!isChanging && changes() === before)) return found;
+      const result = await work();
+      if (attempt >= ATTEMPTS || (!isChanging && changes() === before)) return result;
     } catch (error) {
       if (attempt >= ATTEMPTS || (!isChanging && changes() === before)) throw asFault(error);
     }

@@ -165,8 +165,8 @@ async function summarised(
   // what judges is a third of the program: an index answers without it
   const { summariesOf } = await import('../make/summaries.ts');
   const rules = await configured?.();
-  const found = findEach(folders, (folder) => folder, leftOut);
-  return found.flatMap((folder, i): Entry[] => {
+  const recordingFolders = findEach(folders, (folder) => folder, leftOut);
+  return recordingFolders.flatMap((folder, i): Entry[] => {
     const id = path.resolve(folder);
     try {
       const summaries = summariesOf(openRecording(folder), { recording: id, nodeHours, ...stated({ rules }) });
@@ -178,7 +178,7 @@ async function summarised(
       leftOut(why);
       return [];
     } finally {
-      progress?.(i + 1, found.length);
+      progress?.(i + 1, recordingFolders.length);
     }
   });
 }

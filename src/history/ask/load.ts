@@ -116,19 +116,19 @@ export async function askLoad(engine: Engine, question: LoadQuestion): Promise<L
       const at = Number(row.bucket);
       const begin = begins[at]!;
       const length = ((begins[at + 1] ?? Math.max(to, begin + HOUR_US)) - begin) / 1e6;
-      const found: Record<string, unknown> = {
+      const loadRow: Record<string, unknown> = {
         time: begin,
         cluster: String(row.cluster ?? ''),
         node: String(row.node),
         seconds: Number(row.seconds),
       };
-      for (const name of HOUR_COLUMNS) if (row[name] !== null) found[name] = Number(row[name]);
+      for (const name of HOUR_COLUMNS) if (row[name] !== null) loadRow[name] = Number(row[name]);
       const jobs = heldBy.get(key(row));
       if (jobs !== undefined) {
-        found.jobs = Number(jobs.jobs);
-        if (jobs.cpu_seconds !== null) found.cpus_allocated = Number(jobs.cpu_seconds) / length;
+        loadRow.jobs = Number(jobs.jobs);
+        if (jobs.cpu_seconds !== null) loadRow.cpus_allocated = Number(jobs.cpu_seconds) / length;
       }
-      return found as unknown as LoadRow;
+      return loadRow as unknown as LoadRow;
     })
     .sort((a, b) => a.time - b.time || (a.cluster + a.node < b.cluster + b.node ? -1 : 1));
 }
@@ -145,7 +145,7 @@ export function together(rows: readonly LoadRow[]): LoadRow[] {
       const all = weighable.reduce((a, row) => a + Number(row[size]), 0);
       return all === 0 ? undefined : weighable.reduce((a, row) => a + Number(row[name]) * Number(row[size]), 0) / all;
     };
-    const found: Record<string, unknown> = {
+    const loadRow: Record<string, unknown> = {
       time,
       cluster: '',
       node: `${own.length} nodes`,
@@ -153,9 +153,9 @@ export function together(rows: readonly LoadRow[]): LoadRow[] {
       cpu_use: mean('cpu_use', 'cpus'),
       gpu_use: mean('gpu_use', 'gpus'),
     };
-    for (const name of ADDED) found[name] = sum(name);
-    for (const name of Object.keys(found)) if (found[name] === undefined) delete found[name];
-    return found as unknown as LoadRow;
+    for (const name of ADDED) loadRow[name] = sum(name);
+    for (const name of Object.keys(loadRow)) if (loadRow[name] === undefined) delete loadRow[name];
+    return loadRow as unknown as LoadRow;
   });
 }
 

@@ -51,17 +51,17 @@ export async function askWaste(engine: Engine, by: WasteGroup, filter: JobFilter
   return rows.map((row): WasteRow => {
     const group = String(row.k ?? '');
     const finding = common.get(group);
-    const found: Record<string, unknown> = {
+    const wasteRow: Record<string, unknown> = {
       group,
       jobs: Number(row.jobs),
       core_hours: Number(row.core_hours ?? 0),
       core_hours_unmeasured: Number(row.unmeasured ?? 0),
     };
-    if (by === 'job') Object.assign(found, { user: row.who ?? '', name: row.called ?? '' });
-    for (const name of SUMS) if (row[name] !== null) found[name] = Number(row[name]);
-    if (Number(row.accounted) > 0) found.accounted = Number(row.accounted);
-    if (finding !== undefined) found.finding = finding;
-    return found as unknown as WasteRow;
+    if (by === 'job') Object.assign(wasteRow, { user: row.who ?? '', name: row.called ?? '' });
+    for (const name of SUMS) if (row[name] !== null) wasteRow[name] = Number(row[name]);
+    if (Number(row.accounted) > 0) wasteRow.accounted = Number(row.accounted);
+    if (finding !== undefined) wasteRow.finding = finding;
+    return wasteRow as unknown as WasteRow;
   });
 }
 

@@ -78,9 +78,9 @@ export async function fileUnrecorded(
   const missing = [...store.all()].filter(
     (run) => index.catalogue.get(run.id) === undefined && (days === undefined || days.has(dayOf(endOf(run)))),
   );
-  const found = recordedIn(index, missing);
+  const recordedRowsOf = recordedIn(index, missing);
   await fileRuns(
     index,
-    missing.filter(({ summaries }) => found(summaries.jobs[0]!).length === 0),
+    missing.filter(({ summaries }) => recordedRowsOf(summaries.jobs[0]!).length === 0),
   );
 }

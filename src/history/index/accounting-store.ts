@@ -119,7 +119,7 @@ function textOf(file: string): string {
 
 /** A line that is no JSON is left out: the next import brings its job again. */
 function latest(lines: readonly string[]): Map<string, Accounted> {
-  const found = new Map<string, Accounted>();
+  const accountedById = new Map<string, Accounted>();
   for (const text of lines) {
     if (text === '') continue;
     let line: Line;
@@ -128,10 +128,10 @@ function latest(lines: readonly string[]): Map<string, Accounted> {
     } catch {
       continue;
     }
-    if ('gone' in line) found.delete(line.id);
-    else if (line.summaries?.jobs?.[0] !== undefined) found.set(line.id, line);
+    if ('gone' in line) accountedById.delete(line.id);
+    else if (line.summaries?.jobs?.[0] !== undefined) accountedById.set(line.id, line);
   }
-  return found;
+  return accountedById;
 }
 
 /** The job that a recording is of, or a part of: of the task 4711.0.3 the job 4711. */

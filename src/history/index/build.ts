@@ -54,13 +54,13 @@ async function fill(
   isNew: boolean,
 ): Promise<Built> {
   const accounting = new AccountingStore(archive);
-  const found = only === undefined ? foundBelow(archive) : only.map((one) => foundAt(archive, one));
-  const there = new Set(found.map(({ id }) => id));
+  const unindexed = only === undefined ? foundBelow(archive) : only.map((one) => foundAt(archive, one));
+  const there = new Set(unindexed.map(({ id }) => id));
   const isNews = ({ id, stamp }: UnindexedRecording): boolean => {
     const listed = index.catalogue.get(id);
     return listed === undefined || listed.stamp !== stamp || listed.open === true || only !== undefined;
   };
-  const news = found.filter(isNews);
+  const news = unindexed.filter(isNews);
   const added = news.filter(({ id }) => index.catalogue.get(id) === undefined).length;
   const gone =
     only === undefined && keep !== true ? [...index.catalogue.all()].filter(({ id }) => isGone(id, there)) : [];
@@ -84,7 +84,7 @@ async function fill(
   const asked =
     only === undefined ? [...index.catalogue.all()] : news.flatMap(({ id }) => index.catalogue.get(id) ?? []);
   return {
-    recordings: found.length,
+    recordings: unindexed.length,
     added,
     changed: news.length - added,
     removed: gone.length,
@@ -96,10 +96,10 @@ async function fill(
 const isGone = (id: string, there: ReadonlySet<string>): boolean => !id.startsWith('accounting:') && !there.has(id);
 
 function foundBelow(archive: string): UnindexedRecording[] {
-  const found: UnindexedRecording[] = [];
+  const unindexed: UnindexedRecording[] = [];
   for (const { folder, names } of foldersBelow(archive, 6))
-    found.push({ id: path.relative(archive, folder), stamp: stampOf(folder, names) });
-  return found;
+    unindexed.push({ id: path.relative(archive, folder), stamp: stampOf(folder, names) });
+  return unindexed;
 }
 
 function foundAt(archive: string, recording: string): UnindexedRecording {

@@ -95,8 +95,8 @@ export class Catalogue {
 function parsed(line: string): Listed | Gone | undefined {
   if (line === '') return undefined;
   try {
-    const found = JSON.parse(line) as Listed | Gone;
-    return typeof found.id === 'string' ? found : undefined;
+    const listedOrGone = JSON.parse(line) as Listed | Gone;
+    return typeof listedOrGone.id === 'string' ? listedOrGone : undefined;
   } catch {
     return undefined;
   }

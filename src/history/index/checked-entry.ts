@@ -12,9 +12,9 @@ const MOST_ROWS = 100_000;
  * An entry as a process with a user's rights has answered it: only what the tables have, about the recording that was asked
  * for. `user`: whose folder it lies in; nobody speaks for others.
  */
-export function checkedEntry(answer: unknown, { id, stamp }: UnindexedRecording, user?: string): Entry {
+export function checkedEntry(workerEntry: unknown, { id, stamp }: UnindexedRecording, user?: string): Entry {
   const { summaries, trouble, damage } = (
-    typeof answer === 'object' && answer !== null ? answer : {}
+    typeof workerEntry === 'object' && workerEntry !== null ? workerEntry : {}
   ) as Partial<Entry>;
   if (typeof trouble === 'string') return { id, stamp, trouble: trouble.slice(0, LONGEST) };
   if (typeof summaries !== 'object' || summaries === null)

@@ -19,13 +19,13 @@ export function fileAccounting(archive: string, runs: readonly Accounted[]): Pro
     const store = new AccountingStore(archive);
     const over = startedArrays(runs);
     const news = store.add(runs, over);
-    const found = recordedIn(index, runs);
+    const recordedRowsOf = recordedIn(index, runs);
     const unrecorded: Accounted[] = [];
     const isNew = new Set(news);
     const recordings = new Set<string>();
     let recorded = 0;
     for (const run of runs) {
-      const same = found(run.summaries.jobs[0]!);
+      const same = recordedRowsOf(run.summaries.jobs[0]!);
       recorded += same.length > 0 ? 1 : 0;
       if (!isNew.has(run)) continue;
       if (same.length === 0) unrecorded.push(run);

@@ -45,8 +45,8 @@ export function partsIn(folder: string): PartName[] {
     return [];
   }
   return names.flatMap((name) => {
-    const found = PART.exec(name);
-    return found === null ? [] : [{ name, rows: Number(found[1]) }];
+    const partMatch = PART.exec(name);
+    return partMatch === null ? [] : [{ name, rows: Number(partMatch[1]) }];
   });
 }
 

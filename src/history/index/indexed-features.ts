@@ -31,20 +31,20 @@ export function indexedFeatures(): (recording: { path: string }) => Features | u
 function readIndex(archive: string): (recording: string) => Features | undefined {
   const index = indexFolder(archive);
   const catalogue = new Catalogue(index);
-  const found = new Map<string, string>();
+  const featuresByRecording = new Map<string, string>();
   try {
     for (const day of daysOf(index, 'jobs'))
       for (const { name } of partsIn(path.join(index, dayFolder('jobs', day))))
         for (const row of readRows(path.join(index, dayFolder('jobs', day), name), SUMMARY_TABLES.jobs))
           if (typeof row.recording === 'string' && typeof row.features === 'string')
-            found.set(row.recording, row.features);
+            featuresByRecording.set(row.recording, row.features);
   } catch {
     // it is being written, or is damaged: then processes are read
     return () => undefined;
   }
   return (recording) => {
     const id = path.relative(archive, recording);
-    const features = found.get(id);
+    const features = featuresByRecording.get(id);
     if (features === undefined) return undefined;
     if (catalogue.get(id)?.stamp !== stampOf(recording, fs.readdirSync(recording))) return undefined;
     try {

@@ -8,8 +8,8 @@ import { readRows } from './row-file.ts';
  * index, or where it cannot be read.
  */
 export function indexedFindings(folder: string): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  if (!hasIndex(folder)) return found;
+  const findingsByRecording = new Map<string, string[]>();
+  if (!hasIndex(folder)) return findingsByRecording;
   const index = indexFolder(folder);
   try {
     for (const day of daysOf(index, 'jobs'))
@@ -19,7 +19,7 @@ export function indexedFindings(folder: string): Map<string, string[]> {
           SUMMARY_TABLES.jobs,
         ))
           if (typeof recording === 'string')
-            found.set(
+            findingsByRecording.set(
               path.resolve(folder, recording),
               String(findings ?? '')
                 .split(',')
@@ -28,5 +28,5 @@ export function indexedFindings(folder: string): Map<string, string[]> {
   } catch {
     // it is being written, or is damaged: then nobody knows
   }
-  return found;
+  return findingsByRecording;
 }

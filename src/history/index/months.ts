@@ -39,15 +39,15 @@ const monthOf = (day: string): string => day.slice(0, -'-DD'.length);
 /** The files that have the rows of the days from `first` to `last`; copies of months also have other days. */
 export function partsBetween(index: string, table: SummaryTableName, first: string, last: string): TableParts {
   const copies = copiesOf(index, table);
-  const found: TableParts = { days: [], months: [] };
+  const tableFiles: TableParts = { days: [], months: [] };
   for (const [month, days] of Map.groupBy(daysOf(index, table), monthOf)) {
     const wanted = days.filter((day) => day >= first && day <= last);
     if (wanted.length === 0) continue;
     const copy = copies.has(month) && wanted.length > 1 ? copyName(month, partsOf(index, table, days)) : undefined;
-    if (copy !== undefined && copies.get(month)!.includes(copy)) found.months.push(copyPath(index, table, copy));
-    else found.days.push(...partsOf(index, table, wanted).map((name) => path.join(index, table, name)));
+    if (copy !== undefined && copies.get(month)!.includes(copy)) tableFiles.months.push(copyPath(index, table, copy));
+    else tableFiles.days.push(...partsOf(index, table, wanted).map((name) => path.join(index, table, name)));
   }
-  return found;
+  return tableFiles;
 }
 
 export const isMonth = (file: string): boolean => path.basename(path.dirname(path.dirname(file))) === MONTHS;

@@ -55,13 +55,13 @@ export interface SummariseOptions {
 /** Summarises recordings on all cores; those of other users with their rights, in processes of their own. */
 export async function summariseAll(
   archive: string,
-  found: readonly UnindexedRecording[],
+  recordingsToIndex: readonly UnindexedRecording[],
   file: (entries: Entry[]) => Promise<void>,
   { workers = os.availableParallelism(), rules, done }: SummariseOptions = {},
 ): Promise<void> {
-  const lanes = lanesOf(archive, found);
-  if (lanes.every(({ owner }) => owner === undefined) && found.length <= FEW) {
-    const entries = found.map((one) => {
+  const lanes = lanesOf(archive, recordingsToIndex);
+  if (lanes.every(({ owner }) => owner === undefined) && recordingsToIndex.length <= FEW) {
+    const entries = recordingsToIndex.map((one) => {
       const made = summariseOne(archive, one, rules);
       done?.();
       return made;
@@ -83,10 +83,10 @@ export async function summariseAll(
 }
 
 /** By owner, where root summarises what is not root's. */
-function lanesOf(archive: string, found: readonly UnindexedRecording[]): Lane[] {
-  if (process.geteuid!() !== ROOT) return [{ found: [...found] }];
+function lanesOf(archive: string, recordingsToIndex: readonly UnindexedRecording[]): Lane[] {
+  if (process.geteuid!() !== ROOT) return [{ found: [...recordingsToIndex] }];
   const lanes = new Map<string, Lane>();
-  for (const one of found) {
+  for (const one of recordingsToIndex) {
     const [first] = one.id.split('/', 1) as [string];
     const stat = fs.lstatSync(path.join(archive, one.id), { throwIfNoEntry: false });
     const uid = stat?.uid ?? ROOT;

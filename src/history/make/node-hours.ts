@@ -58,11 +58,15 @@ const ofStatistics = (node: NodeMaterial, { table, name }: Level, keys: KeyValue
 };
 
 function inHours(material: Material, node: NodeMaterial, column: Level, keys: KeyValues<string>): LevelAt {
-  const [found] = material.series?.(column, { node: node.node, keys, step: HOUR_US }) ?? [];
+  const [hourlySeries] = material.series?.(column, { node: node.node, keys, step: HOUR_US }) ?? [];
   return (hour) => {
-    const at = found?.time.indexOf(hour) ?? -1;
+    const at = hourlySeries?.time.indexOf(hour) ?? -1;
     if (at < 0) return undefined;
-    return { mean: ifFinite(found!.mean[at]), max: ifFinite(found!.max[at]), count: found!.count[at]! };
+    return {
+      mean: ifFinite(hourlySeries!.mean[at]),
+      max: ifFinite(hourlySeries!.max[at]),
+      count: hourlySeries!.count[at]!,
+    };
   };
 }
 
@@ -102,8 +106,10 @@ function leastOf(material: Material, node: NodeMaterial): (hour: number, isOne: 
   return (hour, isOne) => {
     if (isOne) return ifFinite(columnOf(node, column)?.min);
     if (least === undefined) {
-      const [found] = material.series?.(column, { node: node.node, step: HOUR_US }) ?? [];
-      least = new Map(found === undefined ? [] : Array.from(found.time, (time, i) => [time, found.min[i]!]));
+      const [hourlySeries] = material.series?.(column, { node: node.node, step: HOUR_US }) ?? [];
+      least = new Map(
+        hourlySeries === undefined ? [] : Array.from(hourlySeries.time, (time, i) => [time, hourlySeries.min[i]!]),
+      );
     }
     return ifFinite(least.get(hour));
   };

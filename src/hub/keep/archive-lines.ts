@@ -61,6 +61,6 @@ function newestSample(job: Job, node: NodeRecording, table: string, changed: num
       ? undefined
       : readStatistics(path.join(folder, files.statistics), { columns: new Set() })?.end;
   const taken = live?.endsWith('.csv') ? lastTime(path.join(folder, live)) : undefined;
-  const known = taken ?? ended ?? measured() ?? job.end ?? agent?.last_sample;
-  return Math.min(changed, known || changed);
+  const newestKnown = taken ?? ended ?? measured() ?? job.end ?? agent?.last_sample;
+  return Math.min(changed, newestKnown || changed);
 }

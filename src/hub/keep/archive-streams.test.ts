@@ -86,11 +86,11 @@ test('what a user can have written speaks for no node: no series without the use
   const ofGpus = streams.list().map((state) => {
     const body = new ImportBody();
     new VictoriaStream(state, { omnistat: true }, () => undefined).collect(body, 1 << 20);
-    const found = body
+    const metricLines = body
       .take()
       .split('\n')
       .filter((line) => line.includes('utilization'));
-    return found.map((line) => Object.entries(JSON.parse(line).metric).join(' ')).sort();
+    return metricLines.map((line) => Object.entries(JSON.parse(line).metric).join(' ')).sort();
   });
   assert.deepEqual(ofGpus.sort(), [
     ['__name__,rocm_utilization_percentage instance,c2 card,0', '__name__,tacho_gpu_utilization_ratio node,c2 gpu,0'],

@@ -61,8 +61,8 @@ export class ArchiveTrouble {
   wrote(archivePath: ArchivePath): void {
     if (this.recordings.size === 0) return;
     const key = recordingKey(archivePath);
-    const known = this.recordings.get(key);
-    known?.right(`${key} can be written again`);
+    const recordingTrouble = this.recordings.get(key);
+    recordingTrouble?.right(`${key} can be written again`);
   }
 
   /** A whole request was stored. */

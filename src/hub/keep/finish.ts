@@ -262,10 +262,10 @@ export class Finisher {
       isLate = true;
       sealing.child.kill('SIGKILL');
     }, seconds * 1000);
-    const answer = await sealing.answer;
+    const sealAnswer = await sealing.answer;
     clearTimeout(timer);
     if (isLate) throw new TooSlow(`sealing took longer than ${formatDuration(Math.round(seconds))} and was stopped`);
-    return answer;
+    return sealAnswer;
   }
 
   /** Its files are others now. */

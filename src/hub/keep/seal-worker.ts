@@ -31,7 +31,7 @@ export interface SealAnswer {
 
 /** Seals as told, for good with the rights of the recording's owner: whatever lies in the folder leads no further. */
 export async function runSealWorker(): Promise<void> {
-  let answer: SealAnswer;
+  let sealAnswer: SealAnswer;
   try {
     const order = JSON.parse(fs.readFileSync(0, 'utf8')) as SealOrder;
     const { default: koffi } = await import('koffi');
@@ -57,11 +57,11 @@ export async function runSealWorker(): Promise<void> {
     const recording = openRecording('.');
     recording.nodes = recording.nodes.filter(({ name }) => order.nodes.includes(name));
     const sealed = sealRecording(recording, { force: true });
-    answer = { tables: sealed.reduce((sum, node) => sum + node.tables.length, 0) };
+    sealAnswer = { tables: sealed.reduce((sum, node) => sum + node.tables.length, 0) };
   } catch (error) {
-    answer = { error: reason(error) };
+    sealAnswer = { error: reason(error) };
   }
-  fs.writeSync(1, JSON.stringify(answer));
+  fs.writeSync(1, JSON.stringify(sealAnswer));
 }
 
 if (process.argv[1]?.endsWith('seal-worker.ts') === true && process.argv[2] === SEAL_MARK) void runSealWorker();

@@ -8,8 +8,8 @@ import { Unusable } from './names.ts';
 /** What agents send, and what lies in folders that users can change, checked where it enters. */
 
 /** A job as its folder in the archive tells of it. */
-export function filedJob(found: object): Job {
-  return shaped<Job>(found, JOB_NEEDS, []);
+export function filedJob(jobRecord: object): Job {
+  return shaped<Job>(jobRecord, JOB_NEEDS, []);
 }
 
 /** What was given up, of a table from one position to another. */

@@ -44,9 +44,9 @@ export class Descriptors {
 
   /** Those that hold what is not on the disk yet. */
   dirty(): Held[] {
-    const found: Held[] = [];
-    for (const held of this.held) if (held.dirty) found.push(held);
-    return found;
+    const dirtyFiles: Held[] = [];
+    for (const held of this.held) if (held.dirty) dirtyFiles.push(held);
+    return dirtyFiles;
   }
 
   closeAll(): void {

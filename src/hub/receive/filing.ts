@@ -161,8 +161,11 @@ export class Filing {
     if (!mayWriteAs(identity, node)) throw new Forbidden(`you may not write as node ${node}`);
     this.shares.open(identity);
     const [recording, stream] = this.withinBudget(kind, job, () => {
-      const found = this.recordingOf(kind, job, node, identity);
-      return [found, found.streams.get(node) ?? this.newStream(found, node, agent, identity)] as const;
+      const filedRecording = this.recordingOf(kind, job, node, identity);
+      return [
+        filedRecording,
+        filedRecording.streams.get(node) ?? this.newStream(filedRecording, node, agent, identity),
+      ] as const;
     });
     stream.heard = performance.now();
     stream.allowed = identity;
@@ -204,7 +207,7 @@ export class Filing {
   }
 
   /** The reply as text: this is asked for most. */
-  append(pieces: readonly TableBytes[], bytes: readonly Buffer[], identity: Identity): string {
+  append(tableRuns: readonly TableBytes[], bytes: readonly Buffer[], identity: Identity): string {
     const now = Date.now();
     const heard = performance.now();
     const unknown: number[] = [];
@@ -213,8 +216,8 @@ export class Filing {
     let have = '';
     const { pace } = this.options;
     let batch = pace?.seconds ?? 0;
-    for (let i = 0; i < pieces.length; i++) {
-      const [id, name, filePart, from] = pieces[i]!;
+    for (let i = 0; i < tableRuns.length; i++) {
+      const [id, name, filePart, from] = tableRuns[i]!;
       const stream = this.streams.get(id);
       if (stream === undefined) {
         if (!unknown.includes(id)) unknown.push(id);
@@ -345,9 +348,11 @@ export class Filing {
     const key = archiveFolderKey(archivePath);
     const filed = this.recordings.get(key);
     if (filed !== undefined) return filed;
-    const found = this.shelf.places.in(archivePath, false, (folder) => readRecord<Job>(path.join(folder, 'job.json')));
-    if (found === undefined) return undefined;
-    const job = filedJob(found);
+    const storedJob = this.shelf.places.in(archivePath, false, (folder) =>
+      readRecord<Job>(path.join(folder, 'job.json')),
+    );
+    if (storedJob === undefined) return undefined;
+    const job = filedJob(storedJob);
     const [shelf, name] = archivePath.way as [string, string];
     const recording = this.newRecording(archivePath, kind, user, jobAsFiled(shelf, name, job) ?? job);
     recording.unsaved = false;
@@ -439,12 +444,12 @@ export class Filing {
   isWaiting(kind: 'job' | 'fleet', job: Job, node: string): boolean {
     const { places: archiveFolders } = this.shelf;
     const isWaiting = (): boolean => {
-      const found = (archivePath: ArchivePath): boolean => archiveFolders.in(archivePath, false, () => true) === true;
+      const isThere = (archivePath: ArchivePath): boolean => archiveFolders.in(archivePath, false, () => true) === true;
       const waits = (place: ArchivePath): boolean =>
         archiveFolders.in(below(place, nodePart(node)), false, (folder) => readReceived(folder).done !== true) === true;
       if (kind === 'fleet') return waits({ way: ['fleet', dayPart(job.id)], owner: undefined });
       for (const place of this.placesOf(job)) {
-        if (!found(place)) return false;
+        if (!isThere(place)) return false;
         if (waits(place)) return true;
       }
       return false;

@@ -25,8 +25,8 @@ export function saveJobRecord(folder: string, job: Job): Job | undefined {
     if (since === undefined || Math.abs(Date.now() - since) < STALE_MS) return undefined;
   }
   try {
-    const found = readRecord<object>(file);
-    const said = found === undefined ? undefined : filedJob(found);
+    const storedRecord = readRecord<object>(file);
+    const said = storedRecord === undefined ? undefined : filedJob(storedRecord);
     const saved: Job = {
       ...job,
       tags: { ...job.tags, ...said?.tags },

@@ -28,13 +28,13 @@ export function nodeFiles(
     if (table === undefined) continue;
     const stat = fs.lstatSync(path.join(folder, name), { throwIfNoEntry: false });
     if (stat?.isFile() !== true) continue;
-    const found = made(tables, table, () => ({ live: undefined, newest: 0, bytes: 0, changed: 0 }));
-    found.bytes += stat.size;
-    found.changed = Math.max(found.changed, stat.mtimeMs);
+    const tableOnDisk = made(tables, table, () => ({ live: undefined, newest: 0, bytes: 0, changed: 0 }));
+    tableOnDisk.bytes += stat.size;
+    tableOnDisk.changed = Math.max(tableOnDisk.changed, stat.mtimeMs);
     if (file === undefined) continue;
-    if (file.part !== undefined) found.newest = Math.max(found.newest, file.part);
+    if (file.part !== undefined) tableOnDisk.newest = Math.max(tableOnDisk.newest, file.part);
     if (file.packed) continue;
-    if (file.part === undefined) found.live = stat.size;
+    if (file.part === undefined) tableOnDisk.live = stat.size;
     else loose.push(name);
   }
   return { tables, loose, temporary };

@@ -91,8 +91,8 @@ export async function separateOwners(): Promise<Owners> {
     },
     find(user, uid) {
       const key = `${uid} ${user}`;
-      const found = ownersByKey.get(key);
-      if (found !== undefined && found.until > performance.now()) return found.owner;
+      const cachedOwner = ownersByKey.get(key);
+      if (cachedOwner !== undefined && cachedOwner.until > performance.now()) return cachedOwner.owner;
       const owner = fitting(user, uid, account(getpwnam(user)), () => account(getpwuid(uid)));
       if (ownersByKey.size > 10_000) ownersByKey.clear();
       ownersByKey.set(key, { until: performance.now() + KEEP_MS, owner });

@@ -39,7 +39,7 @@ export function newFiles(filing: Filing, request: FilesRequest, identity: Identi
   filing.asked(recording);
   const have = new Map(Object.entries(request.have ?? {}));
   const reply: FilesReply = { files: [], gone: [], more: false };
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let left = MOST_BYTES;
   filing.shelf.places.in(recording.place, false, (folder) => {
     for (const file of filesIn(folder)) {
@@ -58,7 +58,7 @@ export function newFiles(filing: Filing, request: FilesRequest, identity: Identi
         const isAll = from + length >= size;
         reply.more ||= !isAll;
         reply.files.push([file, from, length, isAll ? mtimeMs : CUT, ino]);
-        pieces.push(bytes.subarray(0, length));
+        chunks.push(bytes.subarray(0, length));
         left -= length;
       } finally {
         fs.closeSync(fd);
@@ -66,7 +66,7 @@ export function newFiles(filing: Filing, request: FilesRequest, identity: Identi
     }
   });
   reply.gone = [...have.keys()];
-  return Buffer.concat([Buffer.from(`${JSON.stringify(reply)}\n`), ...pieces]);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(reply)}\n`), ...chunks]);
 }
 
 /** The files of a recording: its own and those of its nodes; what is not a plain file, or is being written, is left out. */

@@ -30,19 +30,19 @@ const PLAIN_NAME = 'received.json';
 const MOST_DROPPED = 1000;
 
 export function readReceived(folder: string): Received {
-  const found = [NAME, PLAIN_NAME]
+  const receivedFile = [NAME, PLAIN_NAME]
     .map((name) => readRecord<Partial<Received>>(path.join(folder, name)))
     .find((each) => each !== undefined);
   const tables: Record<string, ReceivedTable> = {};
-  for (const [name, each] of Object.entries(found?.tables ?? {})) {
+  for (const [name, each] of Object.entries(receivedFile?.tables ?? {})) {
     if (![each?.part, each?.bytes, each?.live].every((n) => Number.isSafeInteger(n) && n >= 0)) continue;
     const { part, bytes, live, header } = each;
     if (isTableName(name)) tables[name] = { part, bytes, live, header: typeof header === 'string' ? header : '' };
   }
   // its user may have written it
-  const given: unknown = found?.dropped;
+  const given: unknown = receivedFile?.dropped;
   const dropped = Array.isArray(given) ? { dropped: given.slice(-MOST_DROPPED).filter(isDropped) } : {};
-  return { format: 1, ...(found?.done === true ? { done: true } : {}), tables, ...dropped };
+  return { format: 1, ...(receivedFile?.done === true ? { done: true } : {}), tables, ...dropped };
 }
 
 export function writeReceived(folder: string, received: Received): void {

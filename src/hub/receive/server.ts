@@ -155,7 +155,7 @@ class Requests {
       } else if (method === 'GET' && url === '/v1/recordings') {
         const identity = this.identityOf(request);
         this.allowQuestion(identity);
-        answer(response, 200, JSON.stringify(receivedRecordings(this.options.filing, identity)));
+        respond(response, 200, JSON.stringify(receivedRecordings(this.options.filing, identity)));
       } else if (method === 'POST' && url === '/v1/files') {
         const identity = this.identityOf(request);
         this.allowQuestion(identity, this.reads);
@@ -181,16 +181,16 @@ class Requests {
   private file(url: string, body: Buffer, identity: Identity, response: http.ServerResponse): void {
     const { filing } = this.options;
     if (url === '/v1/append') {
-      const { pieces, bytes } = unpacked(body);
-      answer(response, 200, filing.append(pieces, bytes, identity));
+      const { pieces: tableRuns, bytes } = unpacked(body);
+      respond(response, 200, filing.append(tableRuns, bytes, identity));
       return;
     }
     const reply =
       url === '/v1/open'
         ? filing.open(openRequest(body), identity)
         : filing.record(parse<RecordRequest>(body), identity);
-    if (reply !== undefined) answer(response, 200, JSON.stringify(reply));
-    else answer(response, 404, errorBody('no such stream: open it again'));
+    if (reply !== undefined) respond(response, 200, JSON.stringify(reply));
+    else respond(response, 404, errorBody('no such stream: open it again'));
   }
 
   /** To answer it all streams are gone through. */
@@ -218,7 +218,7 @@ class Requests {
           session: this.options.sessions.begin(identity),
           lasts: this.options.sessions.seconds,
         };
-        answer(response, 200, JSON.stringify(reply));
+        respond(response, 200, JSON.stringify(reply));
       })
       .catch((error: unknown) => this.refuse(response, error, claimed))
       .finally(() => {
@@ -267,7 +267,7 @@ class Requests {
     if (response.headersSent || response.destroyed) return void response.destroy();
     // whatever else it is sending is not read
     if (error instanceof Denied) response.setHeader('Connection', 'close');
-    answer(response, statusOf(error), errorBody(reason(error)));
+    respond(response, statusOf(error), errorBody(reason(error)));
   }
 
   private noteRefusal({ req, socket }: http.ServerResponse, error: unknown, who: string | undefined): void {
@@ -308,7 +308,7 @@ const sharesOf = (identity: Identity): number => (identity.kind === 'node' ? ide
 const ownerOf = (identity: Identity): string =>
   identity.kind === 'anyone' ? 'anyone' : `${identity.kind} ${nameOf(identity)}`;
 
-function answer(response: http.ServerResponse, status: number, text: string): void {
+function respond(response: http.ServerResponse, status: number, text: string): void {
   response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(text))]);
   response.end(text);
 }

@@ -29,10 +29,10 @@ export class Budget {
   }
 
   left(name: string, now = performance.now()): number {
-    const found = this.budgets.get(name);
-    return found === undefined
+    const budget = this.budgets.get(name);
+    return budget === undefined
       ? this.most
-      : Math.min(this.most, found.left + ((now - found.since) / 1000) * this.perSecond);
+      : Math.min(this.most, budget.left + ((now - budget.since) / 1000) * this.perSecond);
   }
 
   /** What was not left has to come first. */

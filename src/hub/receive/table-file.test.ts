@@ -51,8 +51,8 @@ test('whatever happens between, every line that was sent is there once, and the 
         const load = (): TableFile => {
           const shelf: Shelf = { places: archiveFolders, descriptors, rolled: () => {} };
           fs.mkdirSync(folder, { recursive: true });
-          const found = nodeFiles(folder).tables.get('t');
-          return new TableFile(shelf, NODE, 't', found, readReceived(folder).tables.t);
+          const tableOnDisk = nodeFiles(folder).tables.get('t');
+          return new TableFile(shelf, NODE, 't', tableOnDisk, readReceived(folder).tables.t);
         };
         let table = load();
         const sealed: string[] = [];

@@ -58,19 +58,19 @@ export class TableFile implements Held {
     shelf: Shelf,
     node: ArchivePath,
     name: string,
-    found: TableOnDisk | undefined,
+    tableOnDisk: TableOnDisk | undefined,
     noted: ReceivedTable | undefined,
   ) {
     this.shelf = shelf;
     this.node = node;
     this.name = name;
-    const live = found?.live;
-    const position = positionOf(live, found?.newest ?? 0, noted);
+    const live = tableOnDisk?.live;
+    const position = positionOf(live, tableOnDisk?.newest ?? 0, noted);
     this.part = position.part;
     this.bytes = position.bytes;
     this.begun = live !== undefined && !(live === 0 || isTorn(live, position, noted));
-    this.stored = found?.bytes ?? 0;
-    this.newest = found?.changed ?? 0;
+    this.stored = tableOnDisk?.bytes ?? 0;
+    this.newest = tableOnDisk?.changed ?? 0;
   }
 
   get position(): Position {
@@ -131,9 +131,9 @@ export class TableFile implements Held {
   }
 
   /** Its files are others now: they were sealed. */
-  refresh(found: TableOnDisk | undefined): void {
-    this.begun = found?.live !== undefined && found.live > 0;
-    this.stored = found?.bytes ?? 0;
+  refresh(tableOnDisk: TableOnDisk | undefined): void {
+    this.begun = tableOnDisk?.live !== undefined && tableOnDisk.live > 0;
+    this.stored = tableOnDisk?.bytes ?? 0;
   }
 
   release(): void {

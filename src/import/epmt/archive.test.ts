@@ -78,9 +78,9 @@ test('jobs of users: <prefix>/<user>/<job id>, archives below it, and jobs that 
   put('ada', 'notes', 'README');
   fs.symlinkSync('..', path.join(folder, 'ada', 'circle'));
   fs.symlinkSync('ada/2', path.join(folder, 'linked'));
-  const found = (input: string): string[] => listInputs([input]).map((each) => path.relative(folder, each));
-  assert.deepEqual(found(folder), ['1.tgz', 'ada/2', 'ada/3', 'ada/staged/4.tgz', 'linked']);
-  assert.deepEqual(found(path.join(folder, 'ada', 'notes')), ['ada/notes'], 'named, for it is no job');
+  const inputsFound = (input: string): string[] => listInputs([input]).map((each) => path.relative(folder, each));
+  assert.deepEqual(inputsFound(folder), ['1.tgz', 'ada/2', 'ada/3', 'ada/staged/4.tgz', 'linked']);
+  assert.deepEqual(inputsFound(path.join(folder, 'ada', 'notes')), ['ada/notes'], 'named, for it is no job');
 });
 
 const hostile: [why: RegExp, entry: TarEntry][] = [

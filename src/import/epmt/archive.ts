@@ -80,8 +80,8 @@ export async function readJobFiles(input: string, mostBytes = MOST_BYTES): Promi
     if (error instanceof Fault) throw error;
     throw new Fault(`cannot read ${input}: ${reason(error)}`, { cause: error });
   }
-  const found = [...files.keys()].filter((name) => path.posix.basename(name) === METADATA);
-  if (found.length === 0) {
+  const metadataNames = [...files.keys()].filter((name) => path.posix.basename(name) === METADATA);
+  if (metadataNames.length === 0) {
     const running = files.has(RUNNING);
     throw new Fault(
       running
@@ -90,8 +90,9 @@ export async function readJobFiles(input: string, mostBytes = MOST_BYTES): Promi
       running ? { hint: 'epmt stop ends the recording of a job' } : {},
     );
   }
-  if (found.length > 1) throw new Fault(`${input} cannot be imported: it holds several jobs (${found.join(', ')})`);
-  const folder = path.posix.dirname(found[0]!);
+  if (metadataNames.length > 1)
+    throw new Fault(`${input} cannot be imported: it holds several jobs (${metadataNames.join(', ')})`);
+  const folder = path.posix.dirname(metadataNames[0]!);
   const all = [...files.keys()].filter((name) => isData(name) && path.posix.dirname(name) === folder).sort();
   const named = all.some(isOfPapiex);
   const ours = named ? all.filter(isOfPapiex) : all;
@@ -99,7 +100,7 @@ export async function readJobFiles(input: string, mostBytes = MOST_BYTES): Promi
   const nothing = ours.every(isEmpty);
   return {
     input,
-    metadata: files.get(found[0]!)!,
+    metadata: files.get(metadataNames[0]!)!,
     data: ours.filter((name) => nothing || !isEmpty(name)).map((name): DataFile => ({ name, bytes: files.get(name)! })),
     foreign: named ? all.filter((name) => !isOfPapiex(name)) : [],
     empty: nothing ? [] : ours.filter(isEmpty),
@@ -141,7 +142,7 @@ async function readArchive(archive: string, mostBytes: number): Promise<Map<stri
     refusePacked(archive, first);
     const packed = first[0] === 0x1f && first[1] === 0x8b;
     if (packed) await unpack(first, () => nextPiece(file, size), take, unpackedSize(file, size));
-    else for (let piece = first; piece.length > 0; piece = nextPiece(file, size)) take(piece);
+    else for (let chunk = first; chunk.length > 0; chunk = nextPiece(file, size)) take(chunk);
     tar.end();
   } catch (error) {
     throw unpackFault(archive, error);
@@ -168,8 +169,8 @@ function refusePacked(archive: string, first: Buffer): void {
 
 /** Empty when there is no more. */
 function nextPiece(file: number, size: number): Buffer {
-  const piece = Buffer.allocUnsafeSlow(Math.min(PIECE, size + 1));
-  return piece.subarray(0, fs.readSync(file, piece));
+  const chunk = Buffer.allocUnsafeSlow(Math.min(PIECE, size + 1));
+  return chunk.subarray(0, fs.readSync(file, chunk));
 }
 
 /** Bytes that a gzip file says it unpacks to, in its last four. A wrong answer costs time alone. */
@@ -194,9 +195,9 @@ function unpack(first: Buffer, next: () => Buffer, take: (bytes: Buffer) => void
         unpacked.destroy(error as Error);
       }
     };
-    const feed = (piece: Buffer): void => {
-      if (piece.length === 0) unpacked.end();
-      else unpacked.write(piece, (error) => error ?? attempt(() => feed(next())));
+    const feed = (chunk: Buffer): void => {
+      if (chunk.length === 0) unpacked.end();
+      else unpacked.write(chunk, (error) => error ?? attempt(() => feed(next())));
     };
     unpacked.on('data', (bytes: Buffer) => attempt(() => take(bytes)));
     unpacked.on('end', resolve);

@@ -46,15 +46,17 @@ test('a text takes the room of its characters, however many commas were escaped 
 });
 
 test('cells mean the same as bytes and as strings', () => {
-  const piece = fc.constantFrom('a', 'ü', ',', '\\,', '\\', '\\\\', '\\n', '$', "'", '\0ff', "$'");
-  const cell = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''));
+  const textArbitrary = fc.constantFrom('a', 'ü', ',', '\\,', '\\', '\\\\', '\\n', '$', "'", '\0ff', "$'");
+  const cell = fc.array(textArbitrary, { maxLength: 6 }).map((fragments) => fragments.join(''));
   fc.assert(
     fc.property(fc.array(cell, { maxLength: 8 }), (cells) => {
       const pool = new TextPool();
       for (const each of cells) pool.codeOf(each);
       const { bytes, starts } = cellMeanings(pool.packed());
-      const found = Array.from({ length: pool.size }, (_, i) => bytes.toString('utf8', starts[i], starts[i + 1]));
-      assert.deepEqual(found, pool.values().map(cellMeaning));
+      const decodedTexts = Array.from({ length: pool.size }, (_, i) =>
+        bytes.toString('utf8', starts[i], starts[i + 1]),
+      );
+      assert.deepEqual(decodedTexts, pool.values().map(cellMeaning));
     }),
     { numRuns: 500 },
   );

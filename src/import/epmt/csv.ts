@@ -110,8 +110,8 @@ export function readCsv(file: DataFile, rows: ProcessRows, native = sampling()):
         targets[c]![row] = negative ? -value : value;
         if (byte === RETURN && bytes[at + 1] === NEWLINE) byte = bytes[++at]!;
         if ((byte !== COMMA && byte !== NEWLINE) || (negative && at === from)) {
-          const found = cells(bytes, rowStart);
-          if (found !== width) throw corrupted(name, line, columnsText(found, width));
+          const columnCount = cells(bytes, rowStart);
+          if (columnCount !== width) throw corrupted(name, line, columnsText(columnCount, width));
           throw corrupted(name, line, `${header[c]} is no whole number: ${cellAt(bytes, negative ? from - 1 : from)}`);
         }
       } else {
@@ -234,22 +234,23 @@ interface Header {
 function readHeader(bytes: Buffer, name: string): Header {
   let tags = '';
   for (let [line, at] = [1, 0]; ; line++) {
-    const found = lineAt(bytes, at);
-    if (found === undefined) {
+    const headerLine = lineAt(bytes, at);
+    if (headerLine === undefined) {
       if (line === 1 || bytes.length === 0) throw corrupted(name, 1, 'it is empty');
       throw corrupted(name, line - 1, 'no header came');
     }
-    at = found.next;
-    if (found.text !== '' && !found.text.startsWith('#')) {
-      const header = found.text.split(',');
+    at = headerLine.next;
+    if (headerLine.text !== '' && !headerLine.text.startsWith('#')) {
+      const header = headerLine.text.split(',');
       usableHeader(header, NEEDED, name, line);
       return { header, tags, line, at };
     }
-    if (tags === '' && line === 1) tags = found.text.slice(1).trim();
+    if (tags === '' && line === 1) tags = headerLine.text.slice(1).trim();
   }
 }
 
-const columnsText = (found: number, width: number): string => `it has ${found} columns, the header has ${width}`;
+const columnsText = (columnCount: number, width: number): string =>
+  `it has ${columnCount} columns, the header has ${width}`;
 
 const tooFew = (rows: ProcessRows, missing: number): string =>
   `${missing} more threads of the process in line ${rows.line[rows.first[rows.processes - 1]!]} should come before`;

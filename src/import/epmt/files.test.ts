@@ -41,7 +41,7 @@ const nasty = fc
   .array(fc.oneof(fc.constantFrom(...',\\"\'\t\n\r\x07\b\v\f# {}%:;'.split('')), fc.string({ unit: 'grapheme' })), {
     maxLength: 30,
   })
-  .map((parts) => parts.join('').replaceAll('\0', ''));
+  .map((fragments) => fragments.join('').replaceAll('\0', ''));
 
 const processes = fc.array(
   fc

@@ -75,11 +75,11 @@ function spanOf(rows: ProcessRows): Span | undefined {
 
 /** Distances from UTC, in quarters of an hour, with which all processes lie within the job; the closest to its start first. */
 function fittingOffsets(start: number, stop: number, span: Span): number[] {
-  const found: number[] = [];
+  const offsets: number[] = [];
   const least = Math.max(WESTERNMOST, Math.ceil((start - span.from) / QUARTER) * QUARTER);
   const most = Math.min(EASTERNMOST, stop - span.to);
-  for (let offset = least; offset <= most; offset += QUARTER) found.push(offset);
-  return found;
+  for (let offset = least; offset <= most; offset += QUARTER) offsets.push(offset);
+  return offsets;
 }
 
 /** `unknown`: what should have named it, before it. */

@@ -90,9 +90,9 @@ function momentOf(metadata: Map<string, Plain>, key: string): Moment {
 
 function texts(value: Plain, what: string): Record<string, string> {
   if (!(value instanceof Map)) throw new Error(`${what} is no dictionary`);
-  const found: Record<string, string> = {};
-  for (const [key, text] of value) found[key] = describe(text);
-  return found;
+  const textsByKey: Record<string, string> = {};
+  for (const [key, text] of value) textsByKey[key] = describe(text);
+  return textsByKey;
 }
 
 /** Annotations may be numbers, lists, dictionaries: those are kept as JSON. */

@@ -40,8 +40,8 @@ test('processes come by pid, start and end, each once, and no two with one ident
           const { codes, values } = batch.texts.get(name)!;
           return values[codes[row]!]!;
         };
-        const found = Array.from(batch.time, (end, row) => [text('pid', row), text('start', row), end]);
-        assert.deepEqual(found, expected);
+        const threadRows = Array.from(batch.time, (end, row) => [text('pid', row), text('start', row), end]);
+        assert.deepEqual(threadRows, expected);
       }
     }),
   );

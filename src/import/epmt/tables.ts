@@ -128,10 +128,10 @@ function withThreads({ first, numbers }: ProcessRows, order: Uint32Array, pid: F
     const row = first[p]!;
     return first[p + 1]! - row > 1 || (tid !== undefined && tid[row]! > 0 && tid[row] !== pid[i]);
   };
-  const found = new Uint32Array(order.length);
+  const rowsWithThreads = new Uint32Array(order.length);
   let count = 0;
-  for (let i = 0; i < order.length; i++) if (has(order[i]!, i)) found[count++] = i;
-  return found.slice(0, count);
+  for (let i = 0; i < order.length; i++) if (has(order[i]!, i)) rowsWithThreads[count++] = i;
+  return rowsWithThreads.slice(0, count);
 }
 
 interface Identity {

@@ -178,7 +178,7 @@ export class TarReader {
 
   /** Records of the form `30 mtime=1560604784.25\n`, the number being the record's length. */
   private pax(bytes: Buffer): Map<string, string> {
-    const found = new Map<string, string>();
+    const headerFields = new Map<string, string>();
     for (let at = 0; at < bytes.length; ) {
       const space = bytes.indexOf(32, at);
       const length = Number(bytes.toString('latin1', at, space));
@@ -189,10 +189,10 @@ export class TarReader {
       }
       const key = bytes.toString('utf8', space + 1, equals);
       if (key.startsWith('GNU.sparse')) throw this.fault('it holds a sparse file');
-      found.set(key, bytes.toString('utf8', equals + 1, end - 1));
+      headerFields.set(key, bytes.toString('utf8', equals + 1, end - 1));
       at = end;
     }
-    return found;
+    return headerFields;
   }
 
   private fault(what: string): Fault {

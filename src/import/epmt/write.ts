@@ -39,8 +39,9 @@ export function recordingPath(
   for (let n = 1; ; n++) {
     const target = n === 1 ? name : `${name}-${n}`;
     if (!fs.existsSync(target)) return { target, there: false };
-    const found = readJob(target);
-    if (found?.id === job.id && found.start === job.start && found.user === job.user) return { target, there: true };
+    const earlierJob = readJob(target);
+    if (earlierJob?.id === job.id && earlierJob.start === job.start && earlierJob.user === job.user)
+      return { target, there: true };
   }
 }
 

@@ -6,17 +6,17 @@ import { parseOmnistatCsv } from './csv.ts';
 const HEAD = 'metric,rocm_utilization_percentage,rocm_utilization_percentage\ninstance,n1,n2\ncard,0,10\ntimestamp,,\n';
 
 test('every column is a series, with the header rows as labels', () => {
-  const found = parseOmnistatCsv(`${HEAD}2026-03-02 08:00:00,99.5,\n2026-03-02 08:00:00.500,,7\n`, 'a.csv');
+  const parsedSeries = parseOmnistatCsv(`${HEAD}2026-03-02 08:00:00,99.5,\n2026-03-02 08:00:00.500,,7\n`, 'a.csv');
   assert.deepEqual(
-    found.map(({ labels }) => labels),
+    parsedSeries.map(({ labels }) => labels),
     [
       { __name__: 'rocm_utilization_percentage', instance: 'n1', card: '0' },
       { __name__: 'rocm_utilization_percentage', instance: 'n2', card: '10' },
     ],
   );
-  assert.deepEqual([...found[0]!.times], [1772438400000, 1772438400500]);
-  assert.deepEqual([...found[0]!.values], [99.5, Number.NaN]);
-  assert.deepEqual([...found[1]!.values], [Number.NaN, 7]);
+  assert.deepEqual([...parsedSeries[0]!.times], [1772438400000, 1772438400500]);
+  assert.deepEqual([...parsedSeries[0]!.values], [99.5, Number.NaN]);
+  assert.deepEqual([...parsedSeries[1]!.values], [Number.NaN, 7]);
 });
 
 test('four header rows are read as well as three', () => {

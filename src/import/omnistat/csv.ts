@@ -57,6 +57,6 @@ const MOMENT = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|\+00:00)?$/
 
 /** Epoch milliseconds of a moment without a zone, which is UTC. */
 function momentOf(text: string): number {
-  const found = MOMENT.exec(text);
-  return found === null ? Number.NaN : Date.parse(`${found[1]}T${found[2]}Z`);
+  const momentMatch = MOMENT.exec(text);
+  return momentMatch === null ? Number.NaN : Date.parse(`${momentMatch[1]}T${momentMatch[2]}Z`);
 }

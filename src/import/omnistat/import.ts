@@ -26,18 +26,20 @@ export interface OmnistatOptions {
 }
 
 /** Makes recordings of what Omnistat recorded, one a job. */
-export async function importOmnistat(place: string, options: OmnistatOptions): Promise<Imported[]> {
-  const source = await openOmnistat(place, options.folder);
+export async function importOmnistat(sourceText: string, options: OmnistatOptions): Promise<Imported[]> {
+  const source = await openOmnistat(sourceText, options.folder);
   try {
     // says so when there is nothing of Omnistat's
     const instances = await source.instances();
     const all = await readJobs(source);
     const jobs =
-      all.length > 0 ? wanted(all, options.jobs, place) : [await unnamedJob(source, instances, place, options)];
+      all.length > 0
+        ? wanted(all, options.jobs, sourceText)
+        : [await unnamedJob(source, instances, sourceText, options)];
     const imported: Imported[] = [];
     for (const job of jobs) {
       options.signal?.throwIfAborted();
-      imported.push(await importJob(source, job, place, options.folder));
+      imported.push(await importJob(source, job, sourceText, options.folder));
       options.progress?.();
     }
     return imported;
@@ -49,8 +51,8 @@ export async function importOmnistat(place: string, options: OmnistatOptions): P
 function wanted(all: readonly OmnistatJob[], ids: readonly string[] | undefined, source: string): OmnistatJob[] {
   if (ids === undefined || ids.length === 0) return [...all];
   return ids.map((id) => {
-    const found = all.find((job) => job.id === id);
-    if (found !== undefined) return found;
+    const wantedJob = all.find((job) => job.id === id);
+    if (wantedJob !== undefined) return wantedJob;
     const jobIds = all.map((job) => job.id);
     const meant = suggest(id, jobIds);
     throw usage(
@@ -64,7 +66,7 @@ function wanted(all: readonly OmnistatJob[], ids: readonly string[] | undefined,
 async function unnamedJob(
   source: OmnistatSource,
   instances: readonly string[],
-  place: string,
+  sourceText: string,
   { jobs = [] }: OmnistatOptions,
 ): Promise<OmnistatJob> {
   if (jobs.length > 1) throw usage('what is in there is one job', 'give one --job: it says what the job is called');
@@ -80,10 +82,10 @@ async function unnamedJob(
     }
     if (span.to >= span.from) nodes.set(instance, span);
   }
-  if (nodes.size === 0) throw new Fault(`${place} has names of Omnistat's metrics, but no samples`);
+  if (nodes.size === 0) throw new Fault(`${sourceText} has names of Omnistat's metrics, but no samples`);
   const spans = [...nodes.values()];
   return {
-    id: jobs[0] ?? plain(path.basename(place).replace(/\.csv$/, '')),
+    id: jobs[0] ?? plain(path.basename(sourceText).replace(/\.csv$/, '')),
     user: '',
     partition: '',
     scheduler: 'none',
@@ -95,13 +97,19 @@ async function unnamedJob(
   };
 }
 
-async function importJob(source: OmnistatSource, job: OmnistatJob, place: string, folder: string): Promise<Imported> {
+async function importJob(
+  source: OmnistatSource,
+  job: OmnistatJob,
+  sourceText: string,
+  folder: string,
+): Promise<Imported> {
   const recording = new SealedRecording(folder, defaultFolder({ id: job.id }));
   try {
     const names = [...job.nodes.keys()].sort(byName);
     const notes = new Set<string>();
     for (const name of names) {
-      for (const { what, why } of await importNode(source, job, name, place, recording)) notes.add(`${what}: ${why}`);
+      for (const { what, why } of await importNode(source, job, name, sourceText, recording))
+        notes.add(`${what}: ${why}`);
     }
     const { rows } = recording;
     const facts = jobOf(job, names);
@@ -116,7 +124,7 @@ async function importNode(
   source: OmnistatSource,
   job: OmnistatJob,
   name: string,
-  place: string,
+  sourceText: string,
   recording: SealedRecording,
 ): Promise<readonly Note[]> {
   const { from, to } = job.nodes.get(name)!;
@@ -131,7 +139,7 @@ async function importNode(
   recording.agent(
     importedAgent({
       node: name,
-      from: `Omnistat (${place})`,
+      from: `Omnistat (${sourceText})`,
       interval: job.interval,
       first: from * 1000,
       last: to * 1000,

@@ -42,13 +42,13 @@ async function openDatabase(source: string, scratch: string): Promise<OmnistatSo
       yield* store.samples(`{${names}${instance === undefined ? '' : `,instance=${quoted(instance)}`}}`, from, to);
     },
     async instances() {
-      const found = await store.query(
+      const omnistatSeries = await store.query(
         `count by (instance) (last_over_time({${MATCH}}[${Date.now() - EVER}ms]))`,
         Date.now(),
       );
-      if (found.length === 0)
+      if (omnistatSeries.length === 0)
         throw await withoutOmnistat(source, async () => namesOf(await store.query(ALL, Date.now())));
-      return found.flatMap(({ labels }) => labels.instance ?? '');
+      return omnistatSeries.flatMap(({ labels }) => labels.instance ?? '');
     },
   };
 }
@@ -99,8 +99,8 @@ async function openFiles(source: string, files: readonly string[]): Promise<Omni
       }
     },
     async instances() {
-      const found = [...new Set(omnistatSeries.map(({ labels }) => labels.instance ?? ''))];
-      if (found.length > 0) return found;
+      const instanceNames = [...new Set(omnistatSeries.map(({ labels }) => labels.instance ?? ''))];
+      if (instanceNames.length > 0) return instanceNames;
       throw await withoutOmnistat(source, async () => all.slice(0, 5).map(({ labels }) => labels.__name__ ?? ''));
     },
   };

@@ -63,11 +63,11 @@ const CORES = 'omnistat_host_cpu_aggregate_core_utilization';
 
 /** omnistat_vendor_accel_…{accel}: one meter for each. */
 function accelerator(name: string, labels: StoredSeries['labels']): Mapped | undefined {
-  const found = /^omnistat_vendor_accel_(energy_joules|power_watts)$/.exec(name.trim());
-  if (found === null) return undefined;
+  const metricMatch = /^omnistat_vendor_accel_(energy_joules|power_watts)$/.exec(name.trim());
+  if (metricMatch === null) return undefined;
   const key = { name: 'domain', value: `accel${labels.accel ?? ''}` };
   const { energy_mj, power_watts } = powerTable.col;
-  return found[1] === 'energy_joules' ? { column: energy_mj, key, factor: 1000 } : { column: power_watts, key };
+  return metricMatch[1] === 'energy_joules' ? { column: energy_mj, key, factor: 1000 } : { column: power_watts, key };
 }
 
 function addMapped(rows: TableRows, { column, key, factor }: Mapped, series: StoredSeries): void {
@@ -102,8 +102,13 @@ function addErrors(all: readonly StoredSeries[], rowsOf: RowsOf): void {
 }
 
 /** Busy CPUs at a moment become CPU time: what was seen is taken for all of the time since the sample before. */
-function addCores(found: readonly StoredSeries[], cpus: number | undefined, rowsOf: RowsOf, notes: Note[]): void {
-  for (const { times, values } of found) {
+function addCores(
+  storedSeries: readonly StoredSeries[],
+  cpus: number | undefined,
+  rowsOf: RowsOf,
+  notes: Note[],
+): void {
+  for (const { times, values } of storedSeries) {
     const busy = new Float64Array(times.length);
     const idle = new Float64Array(times.length).fill(Number.NaN);
     let [worked, rested] = [0, 0];
@@ -180,9 +185,9 @@ function addTexts(all: readonly StoredSeries[], facts: Partial<NodeFacts>, table
 }
 
 /** An annotation has the moment of its beginning for a value, and once 0 at its end. */
-function phases(found: readonly StoredSeries[], job: string): MarkerRow[] {
+function phases(storedSeries: readonly StoredSeries[], job: string): MarkerRow[] {
   const rows: MarkerRow[] = [];
-  for (const { labels, times, values } of found) {
+  for (const { labels, times, values } of storedSeries) {
     if ((labels.jobid ?? job) !== job) continue;
     const name = labels.marker ?? '';
     let begun = 0;
@@ -200,8 +205,8 @@ function phases(found: readonly StoredSeries[], job: string): MarkerRow[] {
 }
 
 /** A figure of merit is repeated with every sample until it changes. */
-function figures(found: readonly StoredSeries[]): MarkerRow[] {
-  return found.flatMap(({ labels, times, values }) => {
+function figures(storedSeries: readonly StoredSeries[]): MarkerRow[] {
+  return storedSeries.flatMap(({ labels, times, values }) => {
     const rows: MarkerRow[] = [];
     let before = Number.NaN;
     times.forEach((time, i) => {

@@ -20,12 +20,12 @@ const MOMENT = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.\d+)?(Z|[+-]\
 export function momentIn(zone: Zone, text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;
   if (/^\d{9,11}$/.test(text)) return Number(text) * 1e6;
-  const found = MOMENT.exec(text);
-  if (found === null) return undefined;
-  const [year, month, day, hour, minute, second] = found.slice(1, 7).map(Number) as CalendarFields;
+  const momentMatch = MOMENT.exec(text);
+  if (momentMatch === null) return undefined;
+  const [year, month, day, hour, minute, second] = momentMatch.slice(1, 7).map(Number) as CalendarFields;
   const wall = Date.UTC(year, month - 1, day, hour, minute, second) * 1000;
   if (new Date(wall / 1000).getUTCDate() !== day) return undefined;
-  const offset = found[7];
+  const offset = momentMatch[7];
   if (offset === undefined) return timeInZone(wall, zone);
   if (offset === 'Z') return wall;
   const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)$/.exec(offset)!;

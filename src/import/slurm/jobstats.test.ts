@@ -43,8 +43,8 @@ test('where it said nothing, there is nothing; what is damaged is said', () => {
   assert.match(String(readJobstats(packed({}).slice(0, -12))), /cannot be read/);
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      const found = readJobstats(packed(value));
-      assert.ok(found === undefined || Array.isArray(found));
+      const readNodes = readJobstats(packed(value));
+      assert.ok(readNodes === undefined || Array.isArray(readNodes));
     }),
   );
 });

@@ -22,14 +22,14 @@ const MOST_BYTES = 64 << 20;
 export function readJobstats(comment: string | undefined): JobstatsNode[] | string | undefined {
   const packed = /JS1:([A-Za-z0-9+/]+=*)/.exec(comment ?? '')?.[1];
   if (packed === undefined || packed === 'None' || packed === 'Short') return undefined;
-  let found: unknown;
+  let parsedJson: unknown;
   try {
     const text = gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: MOST_BYTES }).toString('utf8');
-    found = JSON.parse(text);
+    parsedJson = JSON.parse(text);
   } catch (error) {
     return `what jobstats has put into AdminComment cannot be read: ${reason(error)}`;
   }
-  const { nodes } = fields(found);
+  const { nodes } = fields(parsedJson);
   return Object.entries(fields(nodes)).map(([node, value]) => nodeOf(node, fields(value)));
 }
 

@@ -30,9 +30,9 @@ export function readFiles(files: readonly string[], options: ReadOptions): Accou
   const zone = zoneOf(options.zone);
   const outputs = files.map((file, i) => {
     options.signal?.throwIfAborted();
-    const found = parse(textOf(file), file === '-' ? 'the standard input' : file, zone);
+    const parsedOutput = parse(textOf(file), file === '-' ? 'the standard input' : file, zone);
     options.progress?.(i + 1, files.length);
-    return found;
+    return parsedOutput;
   });
   return together(outputs, options);
 }
@@ -70,8 +70,8 @@ export async function askSacct(run: Run, options: ReadOptions): Promise<Accounte
   }
   const { stdout: version } = await run('sacct', ['--version']);
   const [, release] = /slurm\S*\s+(\S+)/.exec(version) ?? [];
-  const found = together(outputs, { from, to });
-  return { ...found, versions: release === undefined ? [] : [release] };
+  const accountedJobs = together(outputs, { from, to });
+  return { ...accountedJobs, versions: release === undefined ? [] : [release] };
 }
 
 /** The environment in which `sacct` says times that mean the same everywhere. */

@@ -148,7 +148,7 @@ test('whatever is in the place of a value, nothing but jobs comes out', () => {
         meta: a,
         jobs: [{ ...job, time: b, tres: c, steps: [a], array: b, state: c, exit_code: a }, b],
       });
-      for (const found of parseSacctJson(text, 'a.json').jobs) assert.equal(typeof found.id, 'string');
+      for (const parsedJob of parseSacctJson(text, 'a.json').jobs) assert.equal(typeof parsedJob.id, 'string');
     }),
   );
 });

@@ -250,6 +250,6 @@ export function modelOf(tres: ReadonlyMap<string, unknown>): string | undefined 
 
 /** Until Slurm 20.11: gpu:2, gpu:a100:4. */
 function gresGpus(text: string | undefined): number | undefined {
-  const found = [...(text ?? '').matchAll(/\bgpu(?::[A-Za-z]\w*)?:(\d+)/g)].map(([, n]) => Number(n));
-  return found.length === 0 ? undefined : found.reduce((a, b) => a + b, 0);
+  const gpuCounts = [...(text ?? '').matchAll(/\bgpu(?::[A-Za-z]\w*)?:(\d+)/g)].map(([, n]) => Number(n));
+  return gpuCounts.length === 0 ? undefined : gpuCounts.reduce((a, b) => a + b, 0);
 }

@@ -132,9 +132,9 @@ function placeOf(folder: string, job: Job): { name: string; there: boolean } {
   for (let n = 1; ; n++) {
     const name = n === 1 ? base : `${base}-${n}`;
     if (!fs.existsSync(path.join(folder, name))) return { name, there: false };
-    const found = readJob(path.join(folder, name));
-    const isSame = found?.id === job.id && found.start === job.start && found.user === job.user;
-    if (isSame && found.nodes.join() === job.nodes.join()) return { name, there: true };
+    const earlierJob = readJob(path.join(folder, name));
+    const isSame = earlierJob?.id === job.id && earlierJob.start === job.start && earlierJob.user === job.user;
+    if (isSame && earlierJob.nodes.join() === job.nodes.join()) return { name, there: true };
   }
 }
 

@@ -45,7 +45,7 @@ export interface JobOptions {
 
 /** Jobs with what their processes did, and how many were left out. */
 export function sonarJobs(data: SonarData, options: JobOptions): { jobs: SonarJob[]; short: number; idle: number } {
-  const found = new Map<string, SonarJob & { streams: Map<string, SonarStream> }>();
+  const jobsByKey = new Map<string, SonarJob & { streams: Map<string, SonarStream> }>();
   const bounds = new Map<string, { first: number; last: number }>();
   const samples = [...data.samples.values()].sort((a, b) => a.time - b.time);
   for (const { node, time, cluster, processes } of samples) {
@@ -55,7 +55,7 @@ export function sonarJobs(data: SonarData, options: JobOptions): { jobs: SonarJo
       if (process.job === '0') continue;
       const isOneNode = options.separate === true || process.epoch !== 0;
       const key = JSON.stringify([process.job, process.user, cluster, process.epoch, isOneNode ? node : '']);
-      let job = found.get(key);
+      let job = jobsByKey.get(key);
       if (job === undefined) {
         job = {
           id: process.job,
@@ -68,7 +68,7 @@ export function sonarJobs(data: SonarData, options: JobOptions): { jobs: SonarJo
           alive: { first: false, last: false },
           streams: new Map(),
         };
-        found.set(key, job);
+        jobsByKey.set(key, job);
       }
       job.last = time;
       add(job, node, time, process);
@@ -76,7 +76,7 @@ export function sonarJobs(data: SonarData, options: JobOptions): { jobs: SonarJo
   }
   let [short, idle] = [0, 0];
   const jobs: SonarJob[] = [];
-  for (const { streams, ...job } of found.values()) {
+  for (const { streams, ...job } of jobsByKey.values()) {
     const all = [...streams.values()];
     const times = new Set(all.flatMap((stream) => stream.times));
     if (options.all !== true && all.every(({ command }) => IDLE.has(command))) idle++;

@@ -27,7 +27,7 @@ export function stretchesOf(data: SonarData): Map<string, Stretch[][]> {
   for (const own of byNode.values()) {
     const samples = own.sort((a, b) => a.time - b.time);
     const interval = usualInterval(samples.map(({ time }) => time));
-    const found = new Map<string, Stretch[]>();
+    const stretchesByDay = new Map<string, Stretch[]>();
     let current: Stretch | undefined;
     for (const sample of samples) {
       const { time, node, cluster, failing } = sample;
@@ -44,9 +44,9 @@ export function stretchesOf(data: SonarData): Map<string, Stretch[][]> {
       // the state of the GPUs lasts until the next sample
       if (!isApart) current!.samples.push(sample);
       current = { node, cluster, samples: [sample], failing };
-      found.set(day, [...(found.get(day) ?? []), current]);
+      stretchesByDay.set(day, [...(stretchesByDay.get(day) ?? []), current]);
     }
-    for (const [day, stretches] of found) days.set(day, [...(days.get(day) ?? []), stretches]);
+    for (const [day, stretches] of stretchesByDay) days.set(day, [...(days.get(day) ?? []), stretches]);
   }
   return days;
 }

@@ -123,8 +123,8 @@ async function ready(child: ChildProcess, url: string, log: string, folder: stri
   });
   const until = Date.now() + START_MILLISECONDS;
   while (Date.now() < until && failed === undefined && child.exitCode === null && child.signalCode === null) {
-    const answer = await fetch(`${url}/health`).catch(() => undefined);
-    if (answer?.ok) return;
+    const healthReply = await fetch(`${url}/health`).catch(() => undefined);
+    if (healthReply?.ok) return;
     await sleep(50);
   }
   const logLines = fs.readFileSync(log, 'utf8').split('\n');

@@ -131,17 +131,17 @@ async function importOthers(store: Store, source: string, match: string, options
 
 /** For each node the selectors of its series. */
 async function nodesOf(store: Store, match: string, from: number, to: number): Promise<Map<string, string[]>> {
-  const found = new Map<string, Set<string>>();
+  const conditionsByNode = new Map<string, Set<string>>();
   for (const labels of await store.series(match, from, to)) {
     const node = nodeOf(labels) || 'unknown';
     const label = nodeLabel(labels);
     const condition = label === undefined ? '' : `${label}=${quoted(labels[label]!)}`;
-    found.set(node, (found.get(node) ?? new Set()).add(condition));
+    conditionsByNode.set(node, (conditionsByNode.get(node) ?? new Set()).add(condition));
   }
   const wholeMatch = match.endsWith('}') ? match.slice(0, -1) : `${match}{`;
   const comma = wholeMatch.endsWith('{') ? '' : ',';
   return new Map(
-    [...found].map(([node, conditions]) => [
+    [...conditionsByNode].map(([node, conditions]) => [
       node,
       [...conditions].map((condition) => (condition === '' ? match : `${wholeMatch}${comma}${condition}}`)),
     ]),
@@ -149,8 +149,8 @@ async function nodesOf(store: Store, match: string, from: number, to: number): P
 }
 
 async function firstSample(store: Store, match: string, from: number, to: number): Promise<number | undefined> {
-  const found = await store.query(`min(tfirst_over_time(${match}[${duration(to - from)}]))`, to);
-  return found[0] === undefined ? undefined : found[0].value * 1000;
+  const firstSamples = await store.query(`min(tfirst_over_time(${match}[${duration(to - from)}]))`, to);
+  return firstSamples[0] === undefined ? undefined : firstSamples[0].value * 1000;
 }
 
 async function importNode(

@@ -19,7 +19,7 @@ const shape = ({ table }: Batch): object => ({
 
 test('metrics of a program become tables by their names and labels', () => {
   const at = { instance: 'c1:9100', job: 'node' };
-  const found = tablesOf([
+  const batches = tablesOf([
     series({ __name__: 'node_load1', ...at }, [1.5, 2]),
     series({ __name__: 'node_memory_MemFree_bytes', ...at }, [10, 20]),
     series({ __name__: 'node_disk_read_bytes_total', ...at, device: 'sda' }, [1, 2]),
@@ -27,7 +27,7 @@ test('metrics of a program become tables by their names and labels', () => {
     series({ __name__: 'node_disk_written_bytes_total', ...at, device: 'sda' }, [5, Number.NaN]),
     series({ __name__: 'node_cpu_seconds_total', ...at, cpu: '0', mode: 'idle' }, [1.25, 2.25]),
   ]);
-  assert.deepEqual(found.map(shape), [
+  assert.deepEqual(batches.map(shape), [
     { name: 'node', keys: [], columns: ['load1 gauge count float', 'memory_MemFree_bytes gauge bytes int'] },
     {
       name: 'node_disk',
@@ -36,18 +36,18 @@ test('metrics of a program become tables by their names and labels', () => {
     },
     { name: 'node_cpu', keys: ['cpu', 'mode'], columns: ['seconds_total counter seconds float'] },
   ]);
-  const disk = found[1]!;
+  const disk = batches[1]!;
   assert.deepEqual([...disk.numbers.get('read_bytes_total')!], [1, 2, 3, 4]);
   assert.deepEqual([...disk.numbers.get('written_bytes_total')!], [5, Number.NaN, Number.NaN, Number.NaN]);
   assert.deepEqual([...disk.time], [1e6, 2e6, 1e6, 2e6]);
 });
 
 test("no table takes the name of one of Tacho's own", () => {
-  const [found] = tablesOf([
+  const [firstBatch] = tablesOf([
     series({ __name__: 'process_cpu_seconds_total' }, [1]),
     series({ __name__: 'process_open_fds' }, [1]),
   ]);
-  assert.equal(found!.table.name, 'process_metrics');
+  assert.equal(firstBatch!.table.name, 'process_metrics');
 });
 
 test('the node is what a label names, without a port', () => {

@@ -9,9 +9,9 @@ const SCOPE = '/sys/fs/cgroup/system.slice/slurmstepd.scope';
 
 test('version 1: the job, and its user by the path', () => {
   const jobs = cgroupJobs(fixture('cgroup-v1'), 'c1');
-  const found = jobs.look();
-  assert.deepEqual([...found.keys()], ['17']);
-  const job = found.get('17')!;
+  const jobsFound = jobs.look();
+  assert.deepEqual([...jobsFound.keys()], ['17']);
+  const job = jobsFound.get('17')!;
   assert.equal(job.path, '/slurm_c1/uid_1000/job_17');
   assert.equal(jobs.outline(job).uid, 1000);
 });
@@ -30,9 +30,9 @@ test('jobs come and go, and their processes say more of them', (t) => {
   machine.write(`${SCOPE}/job_18/step_extern/user/task_special/cgroup.procs`, '5\n');
   machine.write('/proc/5/environ', 'HOME=/\0');
   machine.write(`${SCOPE}/job_9/cgroup.procs`, '');
-  const found = jobs.look();
-  assert.deepEqual([...found.keys()].sort(), ['18', '9']);
-  const job = found.get('18')!;
+  const jobsFound = jobs.look();
+  assert.deepEqual([...jobsFound.keys()].sort(), ['18', '9']);
+  const job = jobsFound.get('18')!;
   assert.equal(jobs.describe(job), undefined, 'the extern step says nothing');
   machine.write(`${SCOPE}/job_18/step_batch/user/task_0/cgroup.procs`, '4\n6\n');
   machine.write('/proc/4/environ', 'SLURM_JOB_ID=17\0SLURM_RESTART_COUNT=9\0');

@@ -64,10 +64,10 @@ export function cgroupJobs(host: Host, node: string) {
   return {
     /** The jobs that have a cgroup now, by id. Cheap enough for twice a second. */
     look(): Map<string, CgroupJob> {
-      const found = new Map<string, CgroupJob>();
+      const jobsFound = new Map<string, CgroupJob>();
       for (const hierarchy of jobHierarchies)
-        for (const top of tops(host, list, hierarchy, node)) jobsBelow(host, hierarchy, top, found);
-      return found;
+        for (const top of tops(host, list, hierarchy, node)) jobsBelow(host, hierarchy, top, jobsFound);
+      return jobsFound;
     },
     outline,
     /** Whether it was there before a job that began then (epoch microseconds). */
@@ -102,14 +102,14 @@ const whose = ({ uid, user }: NodeJob): Partial<NodeJob> =>
 
 /** The folders that hold the folders of jobs. */
 function tops(host: Host, list: List, { mount }: Hierarchy, node: string): string[] {
-  const found: string[] = [];
+  const folders: string[] = [];
   for (const name of own(list(mount, isSlurm), `slurm_${node}`)) {
-    for (const user of host.list(`${mount}/${name}`)) if (user.startsWith('uid_')) found.push(`/${name}/${user}`);
+    for (const user of host.list(`${mount}/${name}`)) if (user.startsWith('uid_')) folders.push(`/${name}/${user}`);
   }
   for (const name of own(list(`${mount}/system.slice`, isStepDaemons), `${node}_slurmstepd.scope`)) {
-    found.push(`/system.slice/${name}`);
+    folders.push(`/system.slice/${name}`);
   }
-  return found;
+  return folders;
 }
 
 /** Of several nodes on a machine this one's alone: a job may run on two of them. */
@@ -138,12 +138,12 @@ function keptLists(host: Host): List {
   };
 }
 
-function jobsBelow(host: Host, { mount, root }: Hierarchy, top: string, found: Map<string, CgroupJob>): void {
+function jobsBelow(host: Host, { mount, root }: Hierarchy, top: string, jobsFound: Map<string, CgroupJob>): void {
   const inside = root === '/' ? '' : root;
   for (const name of host.list(mount + top)) {
     const id = /^job_(\d+)$/.exec(name)?.[1];
-    if (id === undefined || found.has(id)) continue;
-    found.set(id, { id, path: `${inside}${top}/${name}`, folder: `${mount}${top}/${name}` });
+    if (id === undefined || jobsFound.has(id)) continue;
+    jobsFound.set(id, { id, path: `${inside}${top}/${name}`, folder: `${mount}${top}/${name}` });
   }
 }
 
@@ -177,17 +177,17 @@ function environmentOf(
   if (depth === 0) return undefined;
   for (const name of host.list(folder)) {
     if (!isPart(name) || name === 'slurm') continue;
-    const found = environmentOf(host, `${folder}/${name}`, id, depth - 1);
-    if (found !== undefined) return found;
+    const environmentBelow = environmentOf(host, `${folder}/${name}`, id, depth - 1);
+    if (environmentBelow !== undefined) return environmentBelow;
   }
   return undefined;
 }
 
 function parse(environ: string): Record<string, string> {
-  const found: Record<string, string> = {};
+  const variables: Record<string, string> = {};
   for (const pair of Buffer.from(environ, 'latin1').toString('utf8').split('\0')) {
     const at = pair.indexOf('=');
-    if (at > 0) found[pair.slice(0, at)] ??= pair.slice(at + 1);
+    if (at > 0) variables[pair.slice(0, at)] ??= pair.slice(at + 1);
   }
-  return found;
+  return variables;
 }

@@ -93,13 +93,13 @@ export function jobName({ id, restart }: Pick<NodeJob, 'id' | 'restart'>): strin
 
 /** The lines of a file. The first of two lines with one key counts: what comes later may be a user's own text. */
 function pairs(text: string, keys: readonly string[]): Record<string, string> {
-  const found: Record<string, string> = {};
+  const values: Record<string, string> = {};
   for (const line of text.split('\n')) {
     const at = line.indexOf('=');
     const key = line.slice(0, at);
-    if (at > 0 && keys.includes(key) && !(key in found) && at + 1 < line.length) found[key] = line.slice(at + 1);
+    if (at > 0 && keys.includes(key) && !(key in values) && at + 1 < line.length) values[key] = line.slice(at + 1);
   }
-  return found;
+  return values;
 }
 
 /** Throws (an Error with the reason) when the text does not say which job it is about; a wrong detail is left out. */

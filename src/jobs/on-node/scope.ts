@@ -80,9 +80,9 @@ function jobVariable(request: ScopeRequest, env: Environment): { variable: strin
 function findJobCgroup(host: Host, request: ScopeRequest, id = request.jobId!): OwnCgroup | undefined {
   const own = ownCgroup(host);
   if (own?.of === 'job') return own;
-  const found = cgroupOfJob(host, request.scheduler ?? '', id);
+  const jobCgroup = cgroupOfJob(host, request.scheduler ?? '', id);
   // an empty one was left behind by another job of this id: who looks from outside does so while the job runs
-  return found !== undefined && isInhabited(host, found.path) ? found : undefined;
+  return jobCgroup !== undefined && isInhabited(host, jobCgroup.path) ? jobCgroup : undefined;
 }
 
 function isInhabited(host: Host, path: string): boolean {
@@ -117,14 +117,14 @@ function* pidsBelow(host: Host, folder: string): Generator<number> {
 }
 
 function ancestors(host: Host, pid: number): number[] {
-  const found: number[] = [];
+  const parents: number[] = [];
   for (let at = pid; at > 1; ) {
     const parent = Number(/^PPid:\s*(\d+)/m.exec(host.text(`/proc/${at}/status`) ?? '')?.[1] ?? 0);
     if (parent === 0) break;
-    found.push(parent);
+    parents.push(parent);
     at = parent;
   }
-  return found;
+  return parents;
 }
 
 /** What the kernel lets the job have of this node: CPUs (a quota may allow a part of one) and memory. */
@@ -162,7 +162,7 @@ export function allowance(host: Host, scope: Scope): { cpus?: number; memory_byt
 
 /** The cgroup's folder in every hierarchy, and those above it: a limit holds for all that is below. */
 function foldersUpwards(host: Host, cgroup: Scope['cgroup']): string[] {
-  const found: string[] = [];
+  const folders: string[] = [];
   for (const hierarchy of hierarchies(host)) {
     for (
       let at = cgroup === undefined ? '/' : pathIn(hierarchy, cgroup);
@@ -170,11 +170,11 @@ function foldersUpwards(host: Host, cgroup: Scope['cgroup']): string[] {
       at = at.slice(0, at.lastIndexOf('/')) || '/'
     ) {
       const folder = folderOf(host, hierarchy, at);
-      if (folder !== undefined) found.push(folder);
+      if (folder !== undefined) folders.push(folder);
       if (at === '/') break;
     }
   }
-  return found;
+  return folders;
 }
 
 /** What belongs to a job that an agent outside of it records: by its cgroup once there is one, else by its variable. */

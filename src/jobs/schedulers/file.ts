@@ -16,14 +16,14 @@ export function factsFromFile(file: string): SchedulerFacts {
   } catch (error) {
     throw new Fault(`cannot read the job file ${file}: ${reason(error)}`);
   }
-  let found: Record<string, unknown>;
+  let parsedFacts: Record<string, unknown>;
   try {
-    found = JSON.parse(text) as Record<string, unknown>;
+    parsedFacts = JSON.parse(text) as Record<string, unknown>;
   } catch (error) {
     throw new Fault(`the job file ${file} is not JSON: ${reason(error)}`, { hint: HINT });
   }
   const value = (key: string): string | undefined => {
-    const v = found?.[`RMS_${key}`];
+    const v = parsedFacts?.[`RMS_${key}`];
     return typeof v === 'string' || typeof v === 'number' ? String(v).trim() || undefined : undefined;
   };
   const id = value('JOB_ID');

@@ -10,8 +10,8 @@ const AT_ONCE = 8;
 const LIMIT_MS = 3000;
 
 /** Own jobs that are over but could not say how they ended, as `tacho stop` is a part of its job: their scheduler may know. */
-export async function refreshListed(found: readonly Listed[], run: Run = schedulerRunner(2)): Promise<Listed[]> {
-  const listed = [...found];
+export async function refreshListed(listedJobs: readonly Listed[], run: Run = schedulerRunner(2)): Promise<Listed[]> {
+  const listed = [...listedJobs];
   const open = listed.flatMap(({ state, job_state }, i) =>
     (state === 'ended' || state === 'sealed') && (job_state === 'running' || job_state === 'unknown') ? [i] : [],
   );

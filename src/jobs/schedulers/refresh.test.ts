@@ -15,9 +15,9 @@ test('of a job that the scheduler says runs it is known when it said so, and not
   fs.writeFileSync(file, text);
   const before = Date.now() * 1000;
   const { run } = answers({ 'scontrol show job 6': { stdout: 'JobId=6 JobState=RUNNING Restarts=0\n' } });
-  const found = await refreshJob(openRecording(folder), { run });
-  assert.equal(found.state, 'running');
-  assert.ok(found.running_at! >= before);
+  const refreshed = await refreshJob(openRecording(folder), { run });
+  assert.equal(refreshed.state, 'running');
+  assert.ok(refreshed.running_at! >= before);
   assert.equal(fs.readFileSync(file, 'utf8'), text);
   // its agents are silent, and nobody says that it runs
   const silent = await refreshJob(openRecording(folder), answers({}));

@@ -51,26 +51,26 @@ async function askScheduler(
   const { job } = recording;
   if (isSettled(recording, steps)) return { job, final: true };
   const ended = job.end !== undefined && job.state !== 'running' && job.state !== 'unknown';
-  const found = await schedulerNamed(job.scheduler).state(run, job, () => {});
-  if (!ended && found?.state === 'running') {
-    const { taken_nodes: taken = job.taken_nodes } = found;
+  const ending = await schedulerNamed(job.scheduler).state(run, job, () => {});
+  if (!ended && ending?.state === 'running') {
+    const { taken_nodes: taken = job.taken_nodes } = ending;
     const running = { ...job, running_at: Date.now() * 1000, ...stated({ taken_nodes: taken }) };
     return { job: running, final: false };
   }
   let currentJob: Job = job;
   if (ended) {
-    if (found === undefined) return { job, final: false };
+    if (ending === undefined) return { job, final: false };
     const { waits, ...said } = job;
-    const killed = wasKilled(job) || (found.state === 'node_fail' && lostNode(recording));
-    const news = waits === true ? nextRun(found) : killed ? whoKilled(job, found) : {};
-    const taken = found.taken_nodes === undefined ? {} : { taken_nodes: found.taken_nodes };
-    currentJob = { ...said, ...news, ...taken, steps: stepsMeanwhile(job, found) };
+    const killed = wasKilled(job) || (ending.state === 'node_fail' && lostNode(recording));
+    const news = waits === true ? nextRun(ending) : killed ? whoKilled(job, ending) : {};
+    const taken = ending.taken_nodes === undefined ? {} : { taken_nodes: ending.taken_nodes };
+    currentJob = { ...said, ...news, ...taken, steps: stepsMeanwhile(job, ending) };
     // what still runs has no end yet: it is asked for again
-    if (found.state === 'running') return { job: currentJob, final: false };
-  } else if (found !== undefined) {
+    if (ending.state === 'running') return { job: currentJob, final: false };
+  } else if (ending !== undefined) {
     // the recording's own end, where there is one, is what its figures refer to
     const { waits: _, reason: __, ...said } = job;
-    currentJob = { ...said, ...found, ...stated({ end: job.end }) };
+    currentJob = { ...said, ...ending, ...stated({ end: job.end }) };
     const last = lastSign(recording);
     if (currentJob.end === undefined) currentJob.end = last ?? job.start;
     // Slurm calls a job ended when it begins to end it; a node's agent records until the last process has gone
@@ -78,7 +78,7 @@ async function askScheduler(
       currentJob.end = Math.max(currentJob.end, last ?? 0);
   } else if (job.end === undefined) currentJob = silentEnd(recording) ?? job;
   // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
-  const guessed = (job.user === '' && job.uid < 0) || (found === undefined && isWaitedFor(recording));
+  const guessed = (job.user === '' && job.uid < 0) || (ending === undefined && isWaitedFor(recording));
   return { job: currentJob, final: !guessed && !isClosing(recording, currentJob) };
 }
 
@@ -91,14 +91,14 @@ const isClosing = ({ nodes }: Pick<Recording, 'nodes'>, { end }: Job): boolean =
   isWaitedFor({ nodes }) && Date.now() * 1000 - (end ?? 0) < KILL_SECONDS * 1e6;
 
 /** The scheduler's word on a command that was killed or lost a node, when the job, or a step of it, ended with it. */
-function whoKilled(job: Job, found: Ending): Partial<Job> {
-  const { state, end } = found;
+function whoKilled(job: Job, ending: Ending): Partial<Job> {
+  const { state, end } = ending;
   if (state === 'running' || state === 'completed' || state === 'failed' || state === 'unknown') {
-    const step = (found.steps ?? []).findLast((each) => ENDED_STEP.has(each.state!) && endedWith(job, each.end));
+    const step = (ending.steps ?? []).findLast((each) => ENDED_STEP.has(each.state!) && endedWith(job, each.end));
     return step === undefined ? {} : { reason: `step ${step.id} ${ENDED_STEP.get(step.state!)}` };
   }
   if (!endedWith(job, end ?? job.end!)) return {};
-  return { state, ...nextRun(found) };
+  return { state, ...nextRun(ending) };
 }
 
 const nextRun = ({ reason, waits }: Ending): Partial<Job> => ({

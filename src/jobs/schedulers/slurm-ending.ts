@@ -47,11 +47,11 @@ const LAST_SIGNAL = 64;
 
 /** "3:0" is an exit code, "0:15" a signal; what Slurm itself ended has no exit code of its own. */
 export function exitOf(state: JobState, text: string | undefined): { exit_code?: number; signal?: string } {
-  const found = /^(\d+):(\d+)$/.exec(text ?? '');
-  if (found === null) return {};
-  if (Number(found[2]) > LAST_SIGNAL) return {};
-  if (found[2] !== '0') return { signal: signalName(Number(found[2])) };
-  return state === 'completed' || found[1] !== '0' ? { exit_code: Number(found[1]) } : {};
+  const exitMatch = /^(\d+):(\d+)$/.exec(text ?? '');
+  if (exitMatch === null) return {};
+  if (Number(exitMatch[2]) > LAST_SIGNAL) return {};
+  if (exitMatch[2] !== '0') return { signal: signalName(Number(exitMatch[2])) };
+  return state === 'completed' || exitMatch[1] !== '0' ? { exit_code: Number(exitMatch[1]) } : {};
 }
 
 export function reasonOf(state: JobState, limit?: number): string | undefined {

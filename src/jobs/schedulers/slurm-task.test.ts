@@ -35,8 +35,8 @@ test('a task among several is told apart from a batch script and a shell', (t) =
     facts: { id: '21.0.3', nodes: ['c2'], asked: {} },
   });
   const array = { ...STEP, SLURM_ARRAY_JOB_ID: '20', SLURM_ARRAY_TASK_ID: '1', SLURM_RESTART_COUNT: '2' };
-  const found = taskOf(array, false, host)!;
-  assert.deepEqual([found.job, found.facts.id, found.facts.restart], ['20_1', '20_1.0.3', 2]);
+  const task = taskOf(array, false, host)!;
+  assert.deepEqual([task.job, task.facts.id, task.facts.restart], ['20_1', '20_1.0.3', 2]);
   assert.equal(taskOf(BATCH, false, host), undefined);
   assert.equal(
     taskOf({ ...STEP, SLURM_STEP_ID: '4294967290' }, false, host),
@@ -49,8 +49,8 @@ test('a task among several is told apart from a batch script and a shell', (t) =
 
 test('the one task of a step is itself, unless the step has all that the job has', (t) => {
   const host = machine(t);
-  const found = taskOf(SINGLE, false, host)!;
-  assert.deepEqual([found.facts.id, found.facts.nodes, found.tasks], ['21.7', ['c2'], 1]);
+  const task = taskOf(SINGLE, false, host)!;
+  assert.deepEqual([task.facts.id, task.facts.nodes, task.tasks], ['21.7', ['c2'], 1]);
   const pty = machine(t, { '/proc/self/stat': '40 (a) b) S 30 40 40 34816 40 0' });
   assert.equal(taskOf(SINGLE, false, pty), undefined, 'in the background of srun --pty bash');
   assert.equal(taskOf(STEP, false, pty)?.facts.id, '21.0.3');

@@ -203,16 +203,16 @@ export function tresGpus(tres: ReadonlyMap<string, string>): number | undefined 
 
 /** Slurm's sizes: 4000M, 1.5G, 200 (mebibytes). 0 means "all of the node" and is no size. */
 export function slurmBytes(text: string | undefined): number | undefined {
-  const found = /^(\d+(?:\.\d+)?)([KMGTP]?)[nc]?$/.exec(text ?? '');
-  if (found === null || Number(found[1]) === 0) return undefined;
-  return Math.round(Number(found[1]) * 1024 ** ('KMGTP'.indexOf(found[2] || 'M') + 1));
+  const sizeMatch = /^(\d+(?:\.\d+)?)([KMGTP]?)[nc]?$/.exec(text ?? '');
+  if (sizeMatch === null || Number(sizeMatch[1]) === 0) return undefined;
+  return Math.round(Number(sizeMatch[1]) * 1024 ** ('KMGTP'.indexOf(sizeMatch[2] || 'M') + 1));
 }
 
 /** "1-02:03:04", "02:03:04", "03:04", "5" (minutes); UNLIMITED is undefined. */
 export function slurmSeconds(text: string | undefined): number | undefined {
-  const found = /^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$/.exec(text ?? '');
-  if (found === null) return undefined;
-  const [, days, a, b, c] = found.map((digits) => (digits === undefined ? undefined : Number(digits)));
+  const timeMatch = /^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$/.exec(text ?? '');
+  if (timeMatch === null) return undefined;
+  const [, days, a, b, c] = timeMatch.map((digits) => (digits === undefined ? undefined : Number(digits)));
   if (days !== undefined) return days * 86_400 + a! * 3600 + (b ?? 0) * 60 + (c ?? 0);
   if (b === undefined) return a! * 60;
   return c === undefined ? a! * 60 + b : a! * 3600 + b * 60 + c;
@@ -221,15 +221,15 @@ export function slurmSeconds(text: string | undefined): number | undefined {
 /** "gpu:a100:4(IDX:0-3),gpu:2" as the number of GPUs. */
 function gresGpus(text: string): number | undefined {
   let sum: number | undefined;
-  for (const found of text.matchAll(/gpu(?::[A-Za-z][\w.-]*)?:(\d+)/g)) sum = (sum ?? 0) + Number(found[1]);
+  for (const gpuMatch of text.matchAll(/gpu(?::[A-Za-z][\w.-]*)?:(\d+)/g)) sum = (sum ?? 0) + Number(gpuMatch[1]);
   return sum;
 }
 
 /** "4(x2),2" (SLURM_JOB_CPUS_PER_NODE) as one number a node. */
 export function repeated(text: string | undefined): number[] {
   const numbers: number[] = [];
-  for (const found of (text ?? '').matchAll(/(\d+)(?:\(x(\d+)\))?/g)) {
-    for (let i = 0; i < Number(found[2] ?? 1); i++) numbers.push(Number(found[1]));
+  for (const repeatMatch of (text ?? '').matchAll(/(\d+)(?:\(x(\d+)\))?/g)) {
+    for (let i = 0; i < Number(repeatMatch[2] ?? 1); i++) numbers.push(Number(repeatMatch[1]));
   }
   return numbers;
 }
@@ -310,14 +310,16 @@ function arrayOf(shown: Map<string, string>): SchedulerFacts['array'] {
 function sharesFromScontrol(shown: Map<string, string>): NonNullable<Job['per_node']> | undefined {
   const shares: NonNullable<Job['per_node']> = {};
   for (const [name, line] of shown) {
-    const found = name.startsWith('node ') ? /^Nodes=(\S+) CPU_IDs=(\S*) Mem=(\d+)(?: GRES=(.*))?$/.exec(line) : null;
-    if (found === null) continue;
+    const shareMatch = name.startsWith('node ')
+      ? /^Nodes=(\S+) CPU_IDs=(\S*) Mem=(\d+)(?: GRES=(.*))?$/.exec(line)
+      : null;
+    if (shareMatch === null) continue;
     const share = stated({
-      cpus: expandHostlist(`[${found[2]}]`).length,
-      memory_bytes: slurmBytes(found[3]),
-      gpus: gresGpus(found[4] ?? ''),
+      cpus: expandHostlist(`[${shareMatch[2]}]`).length,
+      memory_bytes: slurmBytes(shareMatch[3]),
+      gpus: gresGpus(shareMatch[4] ?? ''),
     });
-    for (const node of expandHostlist(found[1]!)) shares[node] = share;
+    for (const node of expandHostlist(shareMatch[1]!)) shares[node] = share;
   }
   return Object.keys(shares).length > 0 ? shares : undefined;
 }

@@ -47,27 +47,27 @@ const slow: Told[] = [
 ];
 
 test('what explains the difference comes first, and the parts add up to it', () => {
-  const found = compare([card('17', 100), card('18', 130)], both(usual, slow));
-  assert.equal(found.by, 'operation');
-  assert.deepEqual(found.differences, [0, 30e6]);
+  const comparison = compare([card('17', 100), card('18', 130)], both(usual, slow));
+  assert.equal(comparison.by, 'operation');
+  assert.deepEqual(comparison.differences, [0, 30e6]);
   assert.deepEqual(
-    found.parts.slice(0, 2).map(({ name, difference }) => [name, difference]),
+    comparison.parts.slice(0, 2).map(({ name, difference }) => [name, difference]),
     [
       ['op:copy', 35e6],
       ['op:run', -5e6],
     ],
   );
-  assert.equal(Math.round(found.parts[0]!.explains! * 100), 117);
-  const sum = found.parts.reduce((total, row) => total + row.difference, 0);
+  assert.equal(Math.round(comparison.parts[0]!.explains! * 100), 117);
+  const sum = comparison.parts.reduce((total, row) => total + row.difference, 0);
   assert.equal(sum, 30e6);
 });
 
 test('by command when nothing is tagged', () => {
   const untagged = (told: Told[]): Told[] => told.map(({ tags, ...one }) => one);
-  const found = compare([card('17', 100), card('18', 130)], both(untagged(usual), untagged(slow)));
-  assert.equal(found.by, 'process');
-  assert.equal(found.parts[0]!.name, 'cp');
-  assert.deepEqual(found.parts[0]!.jobs[0], { processes: 1, cpu: 2e6, duration: 20e6, time: 20e6 });
+  const comparison = compare([card('17', 100), card('18', 130)], both(untagged(usual), untagged(slow)));
+  assert.equal(comparison.by, 'process');
+  assert.equal(comparison.parts[0]!.name, 'cp');
+  assert.deepEqual(comparison.parts[0]!.jobs[0], { processes: 1, cpu: 2e6, duration: 20e6, time: 20e6 });
 });
 
 test('scripts keep their names; only what one job lacks is paired by the shape of its name', () => {
@@ -86,15 +86,18 @@ test('scripts keep their names; only what one job lacks is paired by the shape o
     python(4, `${folder}resnet50.py`, 30, 40),
     python(5, `/tmp/${last}.py`, 40, 50),
   ];
-  const found = compare([card('17', 100), card('18', 130)], both(run('src/', 'abc', 0), run('/tmp/x/src/', 'def', 5)));
-  const rows = found.parts.map(({ name, difference }) => [name, difference]);
+  const comparison = compare(
+    [card('17', 100), card('18', 130)],
+    both(run('src/', 'abc', 0), run('/tmp/x/src/', 'def', 5)),
+  );
+  const rows = comparison.parts.map(({ name, difference }) => [name, difference]);
   assert.deepEqual(rows.filter(([name]) => String(name).startsWith('python3')).sort(), [
     ['python3 #.py', 0],
     ['python3 resnet50.py', 0],
     ['python3 stage1.py', 0],
     ['python3 stage2.py', 5e6],
   ]);
-  assert.deepEqual(found.only, []);
+  assert.deepEqual(comparison.only, []);
 });
 
 test('a job without tags against one with tags: its time is that of processes without the tag', () => {
@@ -120,8 +123,8 @@ test('failed processes are those that a report counts: by an exit code, or by a 
     { pid: 5, exitcode: 0, ended: 'exit' },
     { pid: 6, source: 'start' },
   ];
-  const found = compare([card('17', 100), card('18', 100)], both(ends, [{ pid: 1, exitcode: 0, exitsignal: 0 }]));
-  assert.deepEqual(found.metrics.find(({ name }) => name === 'failed processes')!.values, [4, 0]);
+  const comparison = compare([card('17', 100), card('18', 100)], both(ends, [{ pid: 1, exitcode: 0, exitsignal: 0 }]));
+  assert.deepEqual(comparison.metrics.find(({ name }) => name === 'failed processes')!.values, [4, 0]);
 });
 
 test('processes only in one job are told; the n-th of a command is the n-th elsewhere', () => {
@@ -130,8 +133,8 @@ test('processes only in one job are told; the n-th of a command is the n-th else
     { pid: 4, ppid: 1, from: 121, to: 122, exename: 'cp', args: 'in 3', cpu: 1 },
     { pid: 5, ppid: 1, from: 122, to: 129, exename: 'fix', cpu: 7 },
   ];
-  const found = compare([card('17', 100), card('18', 130)], both(usual, more));
-  assert.deepEqual(found.only, [
+  const comparison = compare([card('17', 100), card('18', 130)], both(usual, more));
+  assert.deepEqual(comparison.only, [
     { command: 'fix', counts: [0, 1], cpu: 7e6, duration: 7e6 },
     { command: 'cp in 3', counts: [1, 2], cpu: 1e6, duration: 1e6 },
   ]);
@@ -139,11 +142,11 @@ test('processes only in one job are told; the n-th of a command is the n-th else
 });
 
 test('without processes the figures are compared, and what is missing is said', () => {
-  const found = compare([card('17', 100, { case: 'a' }), card('18', 130, { case: 'b' })], undefined);
-  assert.equal(found.by, 'metric');
-  assert.deepEqual(found.metrics.find(({ name }) => name === 'duration')!.values, [100e6, 130e6]);
-  assert.deepEqual(found.facts, [{ name: 'tag case', values: ['a', 'b'] }]);
-  assert.deepEqual(found.notes, ['no processes were recorded of 17, 18']);
+  const comparison = compare([card('17', 100, { case: 'a' }), card('18', 130, { case: 'b' })], undefined);
+  assert.equal(comparison.by, 'metric');
+  assert.deepEqual(comparison.metrics.find(({ name }) => name === 'duration')!.values, [100e6, 130e6]);
+  assert.deepEqual(comparison.facts, [{ name: 'tag case', values: ['a', 'b'] }]);
+  assert.deepEqual(comparison.notes, ['no processes were recorded of 17, 18']);
   const half = compare([card('17', 100), card('18', 130)], testSet(usual, jobs));
   assert.deepEqual(half.parts, []);
   assert.deepEqual(half.notes, ['no processes were recorded of 18']);
@@ -154,9 +157,9 @@ test('more than two jobs are held against the first', () => {
     [...usual, ...usual.map((one) => ({ ...one, job: 1 })), ...slow.map((one) => ({ ...one, job: 2 }))],
     [testJob(), testJob({ id: '18' }), testJob({ id: '19', end: BEGAN + 130e6 })],
   );
-  const found = compare([card('17', 100), card('18', 100), card('19', 130)], three);
-  assert.deepEqual(found.differences, [0, 0, 30e6]);
-  assert.equal(found.parts[0]!.difference, 35e6);
+  const comparison = compare([card('17', 100), card('18', 100), card('19', 130)], three);
+  assert.deepEqual(comparison.differences, [0, 0, 30e6]);
+  assert.equal(comparison.parts[0]!.difference, 35e6);
 });
 
 test('times are whole microseconds: what does not differ is no difference', () => {

@@ -117,17 +117,17 @@ const jobs = [
 ];
 
 test('from experiment to component to segment to job, with what is missing', async () => {
-  const found = await explore('ESM4', jobs);
-  assert.equal(found.jobs, 19);
-  assert.equal(found.spacing!.step, '5 years');
+  const exploration = await explore('ESM4', jobs);
+  assert.equal(exploration.jobs, 19);
+  assert.equal(exploration.spacing!.step, '5 years');
   assert.deepEqual(
-    found.components.map(({ component, jobs: number, missing }) => [component, number, missing]),
+    exploration.components.map(({ component, jobs: number, missing }) => [component, number, missing]),
     [
       ['ocean', 10, []],
       ['atmos', 9, ['18690101']],
     ],
   );
-  const [ocean, atmos] = found.components;
+  const [ocean, atmos] = exploration.components;
   assert.equal(ocean!.sum, 9e8 + 9 * 1e8 + (45 - 6) * 1e6);
   assert.equal(ocean!.share + atmos!.share, 1);
   assert.deepEqual([ocean!.min, ocean!.max], [1e8, 9e8]);
@@ -138,33 +138,33 @@ test('from experiment to component to segment to job, with what is missing', asy
     [['18840101', ['o6'], 2, 2]],
   );
   assert.deepEqual(
-    found.segments.filter(({ stars }) => stars > 0).map(({ segment: at, jobs: ids }) => [at, ids]),
+    exploration.segments.filter(({ stars }) => stars > 0).map(({ segment: at, jobs: ids }) => [at, ids]),
     [
       // one job less
       ['18690101', ['o3']],
       ['18840101', ['o6', 'a6']],
     ],
   );
-  assert.equal(found.segments[0]!.value, 1e8 + 2e7);
-  assert.deepEqual(found.missing, []);
+  assert.equal(exploration.segments[0]!.value, 1e8 + 2e7);
+  assert.deepEqual(exploration.missing, []);
 });
 
 test('a segment that no component has is missing everywhere', async () => {
-  const found = await explore(
+  const exploration = await explore(
     'ESM4',
     jobs.filter(({ job }) => job.tags.exp_time !== segment(4)),
   );
-  assert.deepEqual(found.missing, ['18740101']);
+  assert.deepEqual(exploration.missing, ['18740101']);
   assert.deepEqual(
-    found.components.map(({ missing }) => missing),
+    exploration.components.map(({ missing }) => missing),
     [['18740101'], ['18690101', '18740101']],
   );
 });
 
 test('another metric comes from the processes; jobs without it are named', async () => {
-  const found = await explore('ESM4', jobs, { metric: 'cpu_time' });
-  assert.equal(found.sum, 1045);
-  assert.equal(found.unknown.length, 9);
+  const exploration = await explore('ESM4', jobs, { metric: 'cpu_time' });
+  assert.equal(exploration.sum, 1045);
+  assert.equal(exploration.unknown.length, 9);
 });
 
 test('an unknown experiment or metric is said, with what there is', async () => {
@@ -175,10 +175,10 @@ test('an unknown experiment or metric is said, with what there is', async () => 
 });
 
 test('segments are missing against a list that somebody gives', async () => {
-  const found = await explore('ESM4', jobs, { expected: [segment(0), '20500101'] });
-  assert.deepEqual(found.missing, ['20500101']);
+  const exploration = await explore('ESM4', jobs, { expected: [segment(0), '20500101'] });
+  assert.deepEqual(exploration.missing, ['20500101']);
   assert.deepEqual(
-    found.components.map(({ missing }) => missing),
+    exploration.components.map(({ missing }) => missing),
     [['20500101'], ['20500101']],
   );
 });

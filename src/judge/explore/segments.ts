@@ -128,8 +128,8 @@ export function spacingOf(names: Iterable<string>): Spacing | undefined {
   // what can be a date is no number
   if (scales.length === 0 && !all.every((name) => DAY.test(name))) return onScale(NUMBERS, all);
   for (const scale of scales) {
-    const found = onScale(scale, all);
-    if (found !== undefined && !lacksLeapDays(found, all)) return found;
+    const spacing = onScale(scale, all);
+    if (spacing !== undefined && !lacksLeapDays(spacing, all)) return spacing;
   }
   return undefined;
 }

@@ -128,7 +128,7 @@ function curveOf(node: NodeMaterial, { columns, from: whole, factor }: CurveSour
   let isSome = false;
   for (let i = 0; i < values.length; i++) {
     let sum = 0;
-    for (const part of curves) sum += part.values[i] ?? Number.NaN;
+    for (const tableCurve of curves) sum += tableCurve.values[i] ?? Number.NaN;
     if (all !== undefined) sum = (all.values[i] ?? Number.NaN) - sum;
     values[i] = sum * factor;
     isSome ||= !Number.isNaN(sum);

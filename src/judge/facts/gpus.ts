@@ -41,7 +41,7 @@ function gpuOf(
   const facts = node.agent?.facts.gpus.find((g) => g.gpu === gpu);
   const { columns } = series;
   const energy = meter && usedIn(material, meter.curve)?.amount;
-  const found: Record<keyof GpuReport, unknown> = {
+  const gpuFields: Record<keyof GpuReport, unknown> = {
     node: node.node,
     gpu,
     vendor: facts?.vendor ?? series.texts.vendor,
@@ -72,8 +72,9 @@ function gpuOf(
     lost: lostAt(material, node, series, newest),
     straggler: undefined,
   };
-  const report: Partial<typeof found> = {};
-  for (const key of Object.keys(found) as (keyof GpuReport)[]) if (found[key] !== undefined) report[key] = found[key];
+  const report: Partial<typeof gpuFields> = {};
+  for (const key of Object.keys(gpuFields) as (keyof GpuReport)[])
+    if (gpuFields[key] !== undefined) report[key] = gpuFields[key];
   return report as unknown as GpuReport;
 }
 

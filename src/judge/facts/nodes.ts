@@ -71,17 +71,17 @@ const ranOn = (material: Material, node: string): boolean => wholeOf(material).p
 
 function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport[], isBrief: boolean): NodeReport {
   const { job } = material;
-  const found: NodeReport = { node: node.node, ...statusOf(material, node) };
+  const nodeReport: NodeReport = { node: node.node, ...statusOf(material, node) };
   const set: SetFact = (key, value) => {
-    if (value !== undefined) found[key] = value;
+    if (value !== undefined) nodeReport[key] = value;
   };
-  const seconds = found.recorded_seconds ?? 0;
-  set('late_seconds', lateSeconds(material, node.agent, found.first_sample));
+  const seconds = nodeReport.recorded_seconds ?? 0;
+  set('late_seconds', lateSeconds(material, node.agent, nodeReport.first_sample));
 
   const cpus = cpusOn(material, node);
   set('cpus', cpus?.value);
   set('cpus_source', cpus?.source);
-  const cpu = unlessBrief(material, found, cpuOf(material, node));
+  const cpu = unlessBrief(material, nodeReport, cpuOf(material, node));
   set('cpu_seconds', cpu?.seconds);
   set('cpu_source', cpu?.source);
   if (cpu !== undefined && cpus !== undefined && cpus.value > 0) {
@@ -90,18 +90,18 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
     // a node's own agent may come late: what the job's cgroup and its processes have used is from their beginning on
     const isOfJob = cpu.source !== 'node' && cpu.sampled_only !== true;
     const isWhole = node.agent?.service === true && material.range === undefined && isOfJob;
-    const late = isWhole ? Math.max(0, (found.first_sample! - job.start) / 1e6 || 0) : 0;
-    const unseen = isWhole ? (measuredSince(material, node, found.first_sample) - job.start) / 1e6 : 0;
+    const late = isWhole ? Math.max(0, (nodeReport.first_sample! - job.start) / 1e6 || 0) : 0;
+    const unseen = isWhole ? (measuredSince(material, node, nodeReport.first_sample) - job.start) / 1e6 : 0;
     const window = (cpu.window_seconds ?? Math.min(seconds + late, ran || Number.POSITIVE_INFINITY)) - unseen;
     if (window > 0) {
       set('cpu_window_seconds', window);
       set('cpu_utilization', cpu.seconds / window / cpus.value);
     }
     // the mean of less than an interval is higher than what two samples make of it
-    const most = largest([cpu.rate_max && cpu.rate_max / cpus.value, found.cpu_utilization]);
+    const most = largest([cpu.rate_max && cpu.rate_max / cpus.value, nodeReport.cpu_utilization]);
     if (cpu.rate_max !== undefined) set('cpu_utilization_max', most);
   }
-  if (!isBrief) setHostFacts(material, node, found, set);
+  if (!isBrief) setHostFacts(material, node, nodeReport, set);
 
   const own = gpus.filter((g) => g.node === node.node && g.own !== false);
   if (own.length > 0) set('gpus', own.length);
@@ -115,7 +115,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('shared_with', node.agent?.shared_with);
   set('neighbours', node.agent?.neighbours);
   set('left_running', node.agent?.left_running);
-  return found;
+  return nodeReport;
 }
 
 type SetFact = <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void;
@@ -207,10 +207,14 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
   if (isUnknown(node)) return { status: 'recorded' };
   if (agent?.end !== undefined && !sampled(agent)) {
     // made of what others recorded: it is as whole as it ever was
-    const found: Omit<NodeReport, 'node'> = { status: 'recorded', first_sample: agent.start, last_sample: agent.end };
-    found.recorded_seconds = (agent.end - agent.start) / 1e6;
-    if (agent.end_reason !== undefined) found.reason = agent.end_reason;
-    return found;
+    const nodeStatus: Omit<NodeReport, 'node'> = {
+      status: 'recorded',
+      first_sample: agent.start,
+      last_sample: agent.end,
+    };
+    nodeStatus.recorded_seconds = (agent.end - agent.start) / 1e6;
+    if (agent.end_reason !== undefined) nodeStatus.reason = agent.end_reason;
+    return nodeStatus;
   }
   const tables = [...node.tables.values()].filter((t) => t.rows > 0);
   if (agent?.end !== undefined && agent.ticks === 0 && tables.length === 0 && agent.service === true) {
@@ -221,12 +225,12 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
   const agentRecord = range === undefined ? agent : undefined;
   const first = tables.length > 0 ? smallest(tables.map((t) => t.start)) : agentRecord?.first_sample;
   const last = tables.length > 0 ? largest(tables.map((t) => t.end)) : agentRecord?.last_sample;
-  const found: Omit<NodeReport, 'node'> = { status: 'recorded' };
+  const nodeStatus: Omit<NodeReport, 'node'> = { status: 'recorded' };
   const samples = largest(tables.filter((t) => t.series_total === 1).map((t) => t.rows));
-  if (samples !== undefined) found.samples = samples;
-  if (first !== undefined) found.first_sample = first;
-  if (last !== undefined) found.last_sample = last;
-  if (first !== undefined && last !== undefined) found.recorded_seconds = secondsIn(range, first, last);
+  if (samples !== undefined) nodeStatus.samples = samples;
+  if (first !== undefined) nodeStatus.first_sample = first;
+  if (last !== undefined) nodeStatus.last_sample = last;
+  if (first !== undefined && last !== undefined) nodeStatus.recorded_seconds = secondsIn(range, first, last);
 
   // of one that is known to have been killed there is nothing to wait for
   const least = agent?.end_reason === KILLED ? 0 : SILENT_SECONDS;
@@ -238,11 +242,11 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
   };
   if (agent?.end !== undefined && agent.end_reason !== KILLED) {
     // it said farewell: stopped by the user with all others, or before them
-    if (silentAt(newestOf(material))) found.status = 'stopped early';
-    const full = found.status === 'stopped early' ? refusedWords(agent) : undefined;
-    if ((full ?? agent.end_reason) !== undefined) found.reason = full ?? agent.end_reason!;
+    if (silentAt(newestOf(material))) nodeStatus.status = 'stopped early';
+    const full = nodeStatus.status === 'stopped early' ? refusedWords(agent) : undefined;
+    if ((full ?? agent.end_reason) !== undefined) nodeStatus.reason = full ?? agent.end_reason!;
   } else if (agent !== undefined && agent.end === undefined && wentWithJob(material, last)) {
-    found.reason = 'it was ended with the job';
+    nodeStatus.reason = 'it was ended with the job';
   } else if (job.end !== undefined && isSeenThrough(material, last, patience)) {
     // it fell silent later
   } else if (
@@ -251,9 +255,9 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     (agent?.end_reason === KILLED && job.state === 'node_fail') ||
     silentAt(job.end ?? material.now)
   ) {
-    found.status = 'stopped early';
+    nodeStatus.status = 'stopped early';
     const taken = job.taken_nodes?.[node.node];
-    if (taken !== undefined) found.taken = taken;
+    if (taken !== undefined) nodeStatus.taken = taken;
     const lost =
       agent?.end_reason !== KILLED
         ? silenceOf(agent)
@@ -261,13 +265,14 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
           ? 'its agent was killed, and the scheduler says that a node failed'
           : 'its agent was killed, and the next one came after the job';
     const reasonText = taken === undefined ? lost : `the scheduler took it out of the job at ${formatMoment(taken)}`;
-    found.reason = refusedWords(agent) ?? job.not_recorded?.[node.node] ?? reasonText;
-    if (job.state === 'running' && agent?.service === true && agent.end === undefined && found.reason === lost) {
-      found.status = 'silent';
-      found.reason = WAITING;
+    nodeStatus.reason = refusedWords(agent) ?? job.not_recorded?.[node.node] ?? reasonText;
+    if (job.state === 'running' && agent?.service === true && agent.end === undefined && nodeStatus.reason === lost) {
+      nodeStatus.status = 'silent';
+      nodeStatus.reason = WAITING;
     }
-  } else if (agent?.end === undefined && (job.end === undefined || agent !== undefined)) found.status = 'recording';
-  return found;
+  } else if (agent?.end === undefined && (job.end === undefined || agent !== undefined))
+    nodeStatus.status = 'recording';
+  return nodeStatus;
 }
 
 /** A node's service moves on to another hub when its own is away; what it had sent stays where it is. */

@@ -50,8 +50,8 @@ test('of a part, phases that began before it or ended after it have what lies in
     at(20, 'end', 'late'),
   ];
   const range = { what: 'the time asked for', from: 5e6, to: 10e6 };
-  const found = phasesOf({ markers, job, now: 0, range });
-  assert.deepEqual(found, [
+  const phases = phasesOf({ markers, job, now: 0, range });
+  assert.deepEqual(phases, [
     // never ended: until the end of the job
     { name: 'run', start: 5e6, seconds: 5, began: 1e6, whole_seconds: 99 },
     { name: 'step', start: 5e6, end: 8e6, seconds: 3 },

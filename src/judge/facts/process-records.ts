@@ -6,7 +6,7 @@ import type { NodeReport, OperationReport, RecordsReport } from '../report-schem
 /** undefined when processes were not to record themselves. */
 export function recordsOf({ processes }: Material, nodes: readonly NodeReport[]): RecordsReport | undefined {
   if (processes === undefined) return undefined;
-  const found: RecordsReport = {
+  const recordsReport: RecordsReport = {
     records: 0,
     starts: 0,
     samples: 0,
@@ -19,24 +19,24 @@ export function recordsOf({ processes }: Material, nodes: readonly NodeReport[])
   for (let i = 0; i < processes.length; i++) {
     const source = processes.source[i];
     const spent = (processes.cpu_time[i]! || 0) / 1e6;
-    if (source === 'record') found.threads += processes.threads[i]! || 0;
-    if (source === 'parent') found.by_parent++;
+    if (source === 'record') recordsReport.threads += processes.threads[i]! || 0;
+    if (source === 'parent') recordsReport.by_parent++;
     if (source === 'record' || source === 'parent') {
-      found.records++;
-      found.cpu_seconds += spent;
-      if (hasFailed(processes, i)) found.failed++;
+      recordsReport.records++;
+      recordsReport.cpu_seconds += spent;
+      if (hasFailed(processes, i)) recordsReport.failed++;
     } else {
-      found[source === 'start' ? 'starts' : 'samples']++;
-      found.sampled_cpu_seconds += spent;
+      recordsReport[source === 'start' ? 'starts' : 'samples']++;
+      recordsReport.sampled_cpu_seconds += spent;
     }
   }
   const counted = nodes.filter((node) => node.status !== 'never recorded');
   const isExact = counted.every((node) => node.cpu_source === 'cgroup' || node.cpu_source === 'wait4');
   const whole = counted.reduce((sum, node) => sum + (node.cpu_seconds ?? 0), 0);
   // sums in another order differ in their last digits
-  const lost = Math.round((whole - found.cpu_seconds) * 1e6) / 1e6;
-  if (isExact && whole > 0) found.unexplained = Math.max(0, lost / whole);
-  return found;
+  const lost = Math.round((whole - recordsReport.cpu_seconds) * 1e6) / 1e6;
+  if (isExact && whole > 0) recordsReport.unexplained = Math.max(0, lost / whole);
+  return recordsReport;
 }
 
 /** So many operations are told. */
@@ -45,12 +45,12 @@ const MOST = 20;
 /** The operations that took longest; those without the tag are none. */
 export function operationReports({ processes }: Material): OperationReport[] | undefined {
   if (processes === undefined) return undefined;
-  const found = operationsOf(processes)
+  const operations = operationsOf(processes)
     .filter(({ name }) => name !== '')
     .sort((a, b) => b.duration - a.duration)
     .slice(0, MOST);
-  if (found.length === 0) return undefined;
-  return found.map((one) => ({
+  if (operations.length === 0) return undefined;
+  return operations.map((one) => ({
     name: one.name,
     processes: one.processes,
     ...(Number.isNaN(one.threads) ? {} : { threads: one.threads }),

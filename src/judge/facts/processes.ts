@@ -128,20 +128,21 @@ function recordedOf(
   const agents = new Map(material.nodes.map((node) => [node.node, node.agent]));
   const began = (node: string): number => recordingBegan(agents.get(node), material.job);
   return [...kept].map((i) => {
-    const found = recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!));
+    const processReport = recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!));
     return partProcesses === undefined
-      ? found
-      : cut(set, i, found, partProcesses.byRecord.get(i)!, partProcesses.spans);
+      ? processReport
+      : cut(set, i, processReport, partProcesses.byRecord.get(i)!, partProcesses.spans);
   });
 }
 
 /** Of a program that began before a part or ended after it, only what it used in it is told, and what is true all of its life. */
-function cut(set: ProcessSet, i: number, found: ProcessReport, used: number, spans: Intervals): ProcessReport {
+function cut(set: ProcessSet, i: number, processReport: ProcessReport, used: number, spans: Intervals): ProcessReport {
   const [start, end] = [set.start[i]!, set.end[i]!];
-  if (spans.some(([from, to]) => start >= from && end <= to)) return found;
+  if (spans.some(([from, to]) => start >= from && end <= to)) return processReport;
   const isEnd = spans.some(([from, to]) => end >= from && end <= to);
-  if (spans.some(([from, to]) => start >= from - KERNEL_CLOCK && end <= to)) return { ...found, cpu_seconds: used };
-  const { read_bytes: _read, written_bytes: _written, exit_code, signal, cpus_busy: _busy, ...rest } = found;
+  if (spans.some(([from, to]) => start >= from - KERNEL_CLOCK && end <= to))
+    return { ...processReport, cpu_seconds: used };
+  const { read_bytes: _read, written_bytes: _written, exit_code, signal, cpus_busy: _busy, ...rest } = processReport;
   const seconds = lengthOf(within(spans, start, end)) / 1e6;
   const ended = isEnd ? stated({ exit_code, signal }) : {};
   return { ...rest, seconds, cpu_seconds: used, ...stated({ cpus_busy: busyCpus(used, seconds) }), ...ended };

@@ -45,12 +45,12 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const { range } = material;
   const ticks = (n: NodeMaterial): number => ticksOf(n, range !== undefined);
   // an agent's own count is of all the job
-  const told = (n: NodeMaterial, what: 'late_ticks' | 'missed_ticks'): number =>
+  const ticksNoted = (n: NodeMaterial, what: 'late_ticks' | 'missed_ticks'): number =>
     columnOf(n, agentTable.col[what])?.increase ?? (range === undefined ? n.agent?.[what] : undefined) ?? 0;
   const inside = ({ time }: { time: number }): boolean =>
     time >= (range?.from ?? Number.NEGATIVE_INFINITY) && time <= (range?.to ?? Number.POSITIVE_INFINITY);
-  const late = sum(material.nodes.map((n) => told(n, 'late_ticks'))) ?? 0;
-  const missed = sum(material.nodes.map((n) => told(n, 'missed_ticks'))) ?? 0;
+  const late = sum(material.nodes.map((n) => ticksNoted(n, 'late_ticks'))) ?? 0;
+  const missed = sum(material.nodes.map((n) => ticksNoted(n, 'missed_ticks'))) ?? 0;
   const doubts = agents.flatMap((a) => (a.doubts ?? []).map(({ where, why }) => `${where}: ${why}`));
   const quality: QualityReport = {
     grade: 'D',
@@ -100,7 +100,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     // the first and the last sample lie beside the ticks: they make up neither for ticks that the agent knows it missed,
     // nor for those that none was there for, nor for those of another node
     const nobodys = sum(gaps.filter((gap) => gap.node === node.node).map((gap) => ticksIn(gap, interval, range))) ?? 0;
-    const taken = own === undefined ? 0 : ticks(own) + told(own, 'missed_ticks');
+    const taken = own === undefined ? 0 : ticks(own) + ticksNoted(own, 'missed_ticks');
     quality.expected_ticks += Math.max(dueOn(node), taken + nobodys);
   }
   // what was sampled before or after the job is no part of its time

@@ -15,7 +15,7 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
   const { wall_seconds, wall_source } = wallOf(material, nodes);
   const recorded = nodes.filter((n) => n.status !== 'never recorded');
   const hours = wall_seconds / 3600;
-  const found: SummaryReport = {
+  const summary: SummaryReport = {
     wall_seconds,
     wall_source,
     nodes: nodes.length,
@@ -23,23 +23,23 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
     node_hours: hours * nodes.length,
   };
   const set: Set = (key, value) => {
-    if (value !== undefined) found[key] = value;
+    if (value !== undefined) summary[key] = value;
   };
   const cpus = cpusOfJob(material);
   set('cpus', cpus?.value);
   set('cpus_source', cpus?.source);
-  if (cpus !== undefined) found.core_hours = hours * cpus.value;
+  if (cpus !== undefined) summary.core_hours = hours * cpus.value;
   setCpu(set, nodes);
   setMemory(set, material, nodes);
   setGpus(set, material, gpus, hours);
   setEnergy(set, nodes, wall_seconds);
   const limit = job.asked.time_limit_seconds;
   if (limit !== undefined && limit > 0) {
-    found.time_limit_seconds = limit;
-    if (material.range === undefined) found.time_used = wall_seconds / limit;
+    summary.time_limit_seconds = limit;
+    if (material.range === undefined) summary.time_used = wall_seconds / limit;
   }
   set('processes', material.processes?.length ?? processCount(material));
-  return found;
+  return summary;
 }
 
 /** Of those that sampling saw, and of a part those that began and ended in it unseen, too. */
@@ -52,13 +52,13 @@ export function useOf(
   nodes: readonly NodeReport[],
   gpus: readonly GpuReport[],
 ): Pick<SummaryReport, 'cpu_utilization' | 'cpu_source' | 'gpu_utilization'> {
-  const found: Partial<SummaryReport> = {};
+  const useSummary: Partial<SummaryReport> = {};
   const set: Set = (key, value) => {
-    if (value !== undefined) found[key] = value;
+    if (value !== undefined) useSummary[key] = value;
   };
   setCpu(set, nodes);
   setGpus(set, material, gpus, 0);
-  return found;
+  return useSummary;
 }
 
 type Set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | undefined) => void;

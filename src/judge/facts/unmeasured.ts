@@ -9,47 +9,48 @@ import { lostOf } from './lost.ts';
 
 /** What is lost of the recording's files, what the agents could not read, each thing once with its nodes, then the checks that could not be made. */
 export function unmeasuredOf(material: Material, checks: readonly CheckResult[]): Unmeasured[] {
-  const found = new Map<string, Unmeasured>();
+  const notesById = new Map<string, Unmeasured>();
   const hint = `tacho verify ${material.path} says what can be saved`;
-  for (const why of material.troubles ?? []) found.set(why, { what: troubleWhat(why), why, hint });
+  for (const why of material.troubles ?? []) notesById.set(why, { what: troubleWhat(why), why, hint });
   for (const { node, table, file, why } of material.unread ?? []) {
     const id = `${table} ${file}\n${why}`;
-    const known = found.get(id);
-    if (known !== undefined) known.nodes!.push(node);
-    else found.set(id, { what: `${table}: ${file} on ${node}`, why, hint, nodes: [node] });
+    const sameNote = notesById.get(id);
+    if (sameNote !== undefined) sameNote.nodes!.push(node);
+    else notesById.set(id, { what: `${table}: ${file} on ${node}`, why, hint, nodes: [node] });
   }
   for (const [node, lost] of Map.groupBy(lostOf(material), (each) => each.node)) {
     for (const { why, samples, since, tables } of lossesOf(lost)) {
       const what = `${count(samples, 'sample')} on ${node} (${tables})`;
-      found.set(`lost ${node} ${why}`, { what, why: since === '' ? why : `${why}, ${since}`, nodes: [node] });
+      notesById.set(`lost ${node} ${why}`, { what, why: since === '' ? why : `${why}, ${since}`, nodes: [node] });
     }
   }
   for (const { node, agent } of material.nodes) {
-    for (const { where, why } of agent?.doubts ?? []) found.set(`doubt ${where}`, { what: where, why, nodes: [node] });
+    for (const { where, why } of agent?.doubts ?? [])
+      notesById.set(`doubt ${where}`, { what: where, why, nodes: [node] });
     for (const note of once(agent?.unmeasured ?? [])) {
       const what = note.what === note.table || note.what === '' ? note.table : `${note.table}: ${note.what}`;
       const id = `${what}\n${note.why}`;
-      const known = found.get(id);
-      if (known !== undefined) known.nodes!.push(node);
-      else found.set(id, { what, why: note.why, ...stated({ hint: note.hint }), nodes: [node] });
+      const sameNote = notesById.get(id);
+      if (sameNote !== undefined) sameNote.nodes!.push(node);
+      else notesById.set(id, { what, why: note.why, ...stated({ hint: note.hint }), nodes: [node] });
     }
   }
   const shared = material.nodes.filter(({ agent }) => (agent?.shared_with?.length ?? 0) > 0);
   if (shared.length > 0) {
     const others = [...new Set(shared.flatMap(({ agent }) => agent!.shared_with!))];
-    found.set('shared', {
+    notesById.set('shared', {
       what: 'the job’s own part of what belongs to a whole node (load, disks, network, energy, memory of the node)',
       why: `shared with ${others.length === 1 ? 'job' : 'jobs'} ${listed(others)}`,
       nodes: shared.map(({ node }) => node),
     });
   }
-  for (const what of material.strays ?? []) found.set(what, { what, why: 'no node of this job: left out' });
+  for (const what of material.strays ?? []) notesById.set(what, { what, why: 'no node of this job: left out' });
   for (const check of checks) {
     if (check.outcome !== 'unmeasurable') continue;
     const hint = check.hint === undefined ? {} : { hint: check.hint };
-    found.set(`check ${check.id}`, { what: check.title, why: check.why ?? 'not recorded', ...hint });
+    notesById.set(`check ${check.id}`, { what: check.title, why: check.why ?? 'not recorded', ...hint });
   }
-  return [...found.values(), ...overruns(material), ...(material.leftOut ?? [])];
+  return [...notesById.values(), ...overruns(material), ...(material.leftOut ?? [])];
 }
 
 /** What a file that cannot be used would have said. */

@@ -74,7 +74,7 @@ export function causeOf(job: string, found: JobFeatures, model: Model): Cause {
 }
 
 function partCause(name: string, features: Features, table: FeatureTable, only?: readonly string[]): PartCause {
-  const found: FeatureCause[] = [];
+  const featureCauses: FeatureCause[] = [];
   for (const feature of only ?? distinctFeatures(features.keys())) {
     const value = features.get(feature);
     if (value === undefined) continue;
@@ -84,18 +84,18 @@ function partCause(name: string, features: Features, table: FeatureTable, only?:
     const distance = Math.abs(value - reference.median);
     const ratio = distance === 0 ? 0 : distance / reference.largest_distance;
     const outside = ratio > 1 && distance >= LEAST_PART * Math.abs(reference.median);
-    found.push({ feature, value, reference, distance, ratio, outside });
+    featureCauses.push({ feature, value, reference, distance, ratio, outside });
   }
   // what never varied has no measure of its own: after what has, by its relative difference
   const varies = ({ reference }: FeatureCause): number => (reference.largest_distance > 0 ? 0 : 1);
   const relative = ({ distance, reference }: FeatureCause): number => distance / Math.abs(reference.median);
-  found.sort(
+  featureCauses.sort(
     (a, b) =>
       Number(b.outside) - Number(a.outside) ||
       varies(a) - varies(b) ||
       (varies(a) === 0 ? b.ratio - a.ratio : compare(relative(b), relative(a))),
   );
-  return { name, reference: table.rows, features: found };
+  return { name, reference: table.rows, features: featureCauses };
 }
 
 /** Infinity is as far as Infinity; NaN (0 of 0) comes last. */

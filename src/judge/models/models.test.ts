@@ -85,10 +85,10 @@ test('names that are no names of files, and files that are no models, are refuse
 });
 
 test('one that is damaged does not hide the others, and can be deleted', async () => {
-  const place = path.join(folder, 'one-bad');
-  const store = folderStore(place);
+  const damagedModels = path.join(folder, 'one-bad');
+  const store = folderStore(damagedModels);
   await store.add(await reference('good'));
-  fs.writeFileSync(path.join(place, 'bad.json'), 'broken');
+  fs.writeFileSync(path.join(damagedModels, 'bad.json'), 'broken');
   const warnings: string[] = [];
   const models = await store.list(({ message }) => warnings.push(message));
   assert.deepEqual([models.map(({ name }) => name), warnings.length], [['good'], 1]);
@@ -96,7 +96,7 @@ test('one that is damaged does not hide the others, and can be deleted', async (
   await assert.rejects(needModel(store, 'goo'), (error: Fault) => error.hint === 'did you mean good?');
   assert.deepEqual([await store.has('bad'), await store.has('none')], [true, false]);
   assert.equal(await store.delete('bad'), true);
-  assert.deepEqual(fs.readdirSync(place), ['good.json']);
+  assert.deepEqual(fs.readdirSync(damagedModels), ['good.json']);
 });
 
 test('they lie where data of programs lies', () => {

@@ -126,8 +126,8 @@ export function existsAlready(name: string, storeName: string): Fault {
 
 /** The model of this name; says which there are when there is none. */
 export async function needModel(store: ModelStore, name: string): Promise<Model> {
-  const found = await store.load(name);
-  if (found !== undefined) return found;
+  const model = await store.load(name);
+  if (model !== undefined) return model;
   throw await noModel(store, name);
 }
 

@@ -63,7 +63,7 @@ export function cloudOf(centre: Float64Array, covariance: Float64Array): Cloud |
 
 /** The squared Mahalanobis distances of all rows. */
 export function squaredDistances({ centre, factor }: Cloud, { rows, columns: p, values }: Matrix): Float64Array {
-  const found = new Float64Array(rows);
+  const distances = new Float64Array(rows);
   /** The row in terms of the cloud: the factor's triangle solved from the top. */
   const solved = new Float64Array(p);
   const inverse = new Float64Array(p);
@@ -77,7 +77,7 @@ export function squaredDistances({ centre, factor }: Cloud, { rows, columns: p, 
       solved[a] = sum;
       total += sum * sum;
     }
-    found[row] = total;
+    distances[row] = total;
   }
-  return found;
+  return distances;
 }

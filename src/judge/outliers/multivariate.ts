@@ -36,11 +36,11 @@ export const robustDistance: MultivariateMethod = {
   rowsPerFeature: 10,
   mostFeatures: 5,
   async fit(matrix) {
-    const found = robustCovariance(matrix);
-    if (found === undefined) return 'half of them lie on a line';
+    const covariance = robustCovariance(matrix);
+    if (covariance === undefined) return 'half of them lie on a line';
     return {
       threshold: Math.sqrt(chiSquareQuantile(RARE, matrix.columns)),
-      scores: (rows) => squaredDistances(found.cloud, rows).map(Math.sqrt),
+      scores: (rows) => squaredDistances(covariance.cloud, rows).map(Math.sqrt),
     };
   },
 };
@@ -208,22 +208,22 @@ export function standardised(
 /** Of length 1 and around 0: the product of two is their correlation. One far value must not make two look alike. */
 function direction(values: Float64Array, { median, median_distance }: Spread): Float64Array {
   const n = values.length;
-  const found = new Float64Array(n);
+  const vector = new Float64Array(n);
   let sum = 0;
   for (let i = 0; i < n; i++) {
     const value = Math.max(-5, Math.min(5, (values[i]! - median) / (1.4826 * median_distance)));
-    found[i] = value;
+    vector[i] = value;
     sum += value;
   }
   let squares = 0;
   for (let i = 0; i < n; i++) {
-    const value = found[i]! - sum / n;
-    found[i] = value;
+    const value = vector[i]! - sum / n;
+    vector[i] = value;
     squares += value * value;
   }
   const length = Math.sqrt(squares);
-  if (length > 0) for (let i = 0; i < n; i++) found[i]! /= length;
-  return found;
+  if (length > 0) for (let i = 0; i < n; i++) vector[i]! /= length;
+  return vector;
 }
 
 function product(a: Float64Array, b: Float64Array): number {

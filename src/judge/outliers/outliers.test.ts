@@ -71,9 +71,9 @@ test('processes are compared with those of the same program, and only what matte
 test('threads of one process', async () => {
   const processes = Array.from({ length: 20 }, (_, i) => ({ cpu_time: 1e6 + (i % 5) * 1e4 }));
   processes[2]!.cpu_time = 2e7;
-  const found = await findOutliers('threads', [madeJob('1', processes)]);
+  const outliers = await findOutliers('threads', [madeJob('1', processes)]);
   assert.deepEqual(
-    found.groups[0]!.outliers.map(({ tid }) => tid),
+    outliers.groups[0]!.outliers.map(({ tid }) => tid),
     [1002],
   );
   const one = await findOutliers('threads', [madeJob('1', processes)], { pid: 1003 });
@@ -109,8 +109,8 @@ test('a score above which a method votes can be chosen', async () => {
     madeJob(`${i}`, [{ cpu_time: 1e6 }], { duration: 1e7 + ((i * 7) % 11) * 3e5 + (i === 5 ? 1.2e7 : 0) }),
   );
   const ids = async (thresholds?: ReadonlyMap<string, number>): Promise<string[]> => {
-    const found = await findOutliers('jobs', jobs, { features: ['duration'], ...(thresholds && { thresholds }) });
-    return found.groups[0]!.outliers.map((one) => one.job);
+    const outliers = await findOutliers('jobs', jobs, { features: ['duration'], ...(thresholds && { thresholds }) });
+    return outliers.groups[0]!.outliers.map((one) => one.job);
   };
   assert.deepEqual(await ids(), ['5']);
   const high = new Map(['modified z-score', 'z-score', 'interquartile range'].map((method) => [method, 1000]));

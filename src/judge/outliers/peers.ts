@@ -18,12 +18,12 @@ export interface Outlier {
 export function outliers(values: readonly (number | undefined)[], floor: number): Outlier[] {
   const spread = spreadOf(values);
   if (spread === undefined || spread.count < FEWEST_PEERS) return [];
-  const found: Outlier[] = [];
+  const outlierList: Outlier[] = [];
   values.forEach((value, index) => {
     if (ifFinite(value) === undefined || Math.abs(value! - spread.median) <= floor) return;
     // without a deviation the floor alone decides
     if (spread.median_distance > 0 && modifiedZScore.score(value!, spread) <= modifiedZScore.threshold) return;
-    found.push({ index, value: value!, median: spread.median });
+    outlierList.push({ index, value: value!, median: spread.median });
   });
-  return found;
+  return outlierList;
 }

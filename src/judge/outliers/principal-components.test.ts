@@ -17,19 +17,19 @@ function rows(number: number): number[][] {
 
 test('one that breaks the pattern is found, although each of its values is ordinary', () => {
   const all = [...rows(60), [3, 3, 4]];
-  const found = principalComponents(matrixOf(all))!;
-  const errors = found.errors(matrixOf(all));
-  assert.equal(found.components, 2);
-  assert.ok(errors[60]! > found.cut);
+  const reconstruction = principalComponents(matrixOf(all))!;
+  const errors = reconstruction.errors(matrixOf(all));
+  assert.equal(reconstruction.components, 2);
+  assert.ok(errors[60]! > reconstruction.cut);
   // the plane x − y − z = 0 is 4 / √3 away, and bent a little by the one itself
   assert.ok(Math.abs(errors[60]! - 4 / Math.sqrt(3)) < 0.3, String(errors[60]));
-  assert.ok(errors.subarray(0, 60).filter((error) => error > found.cut).length <= 1);
+  assert.ok(errors.subarray(0, 60).filter((error) => error > reconstruction.cut).length <= 1);
 });
 
 test('one that is far out along the pattern is not its business', () => {
   const all = [...rows(60), [30, 10, 20]];
-  const found = principalComponents(matrixOf(all))!;
-  assert.ok(found.errors(matrixOf([[30, 10, 20]]))[0]! < 1);
+  const reconstruction = principalComponents(matrixOf(all))!;
+  assert.ok(reconstruction.errors(matrixOf([[30, 10, 20]]))[0]! < 1);
 });
 
 test('the order of the rows does not matter', () => {

@@ -84,15 +84,15 @@ function search(matrix: Matrix, h: number): Cloud | undefined {
   // tried on parts first, followed up on all parts together, and only the best on everything
   const drawn = drawing(n, next)(Math.min(n, PART * PARTS));
   const groupCount = Math.min(PARTS, Math.floor(drawn.length / PART));
-  const found: Cloud[] = [];
+  const clouds: Cloud[] = [];
   for (let i = 0; i < groupCount; i++) {
     const size = Math.floor(drawn.length / groupCount);
     const groupRows = takeRows(matrix, drawn.subarray(i * size, (i + 1) * size));
-    found.push(...explore(groupRows, Math.ceil((h / n) * size), ATTEMPTS_OF_PART, next, KEPT_OF_PART));
+    clouds.push(...explore(groupRows, Math.ceil((h / n) * size), ATTEMPTS_OF_PART, next, KEPT_OF_PART));
   }
   const together = takeRows(matrix, drawn);
   const followed = best(
-    found.map((cloud) => concentrate(together, Math.ceil((h / n) * drawn.length), cloud, 2)),
+    clouds.map((cloud) => concentrate(together, Math.ceil((h / n) * drawn.length), cloud, 2)),
     1,
   );
   return converge(matrix, h, followed);
@@ -101,13 +101,13 @@ function search(matrix: Matrix, h: number): Cloud | undefined {
 /** The best clouds after two steps from the medians, and from random starts of p + 1 rows. */
 function explore(matrix: Matrix, h: number, attempts: number, next: () => number, kept: number): Cloud[] {
   const medians = startFromMedians(matrix);
-  const found = medians === undefined ? [] : [concentrate(matrix, h, medians, 2)];
+  const clouds = medians === undefined ? [] : [concentrate(matrix, h, medians, 2)];
   const draw = drawing(matrix.rows, next);
   for (let i = 0; i < attempts; i++) {
     const start = startFrom(matrix, draw);
-    if (start !== undefined) found.push(concentrate(matrix, h, start, 2));
+    if (start !== undefined) clouds.push(concentrate(matrix, h, start, 2));
   }
-  return best(found, kept);
+  return best(clouds, kept);
 }
 
 /** Each column for itself: the start that outliers cannot spoil, if only it were not blind to what goes together. */

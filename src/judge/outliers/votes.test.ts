@@ -188,8 +188,8 @@ test('a job far from the others in any one feature is always found', async () =>
         const jobs = alike(number, seed);
         jobs[feature]![which % number]! *= 100;
         const { verdicts } = await castVotes(tableOf(jobs));
-        const found = verdicts.find(({ row }) => row === which % number);
-        assert.ok(found?.features.some((each) => each.feature === feature && each.apart));
+        const outlierVerdict = verdicts.find(({ row }) => row === which % number);
+        assert.ok(outlierVerdict?.features.some((each) => each.feature === feature && each.apart));
       },
     ),
     { numRuns: 40 },

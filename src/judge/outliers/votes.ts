@@ -153,11 +153,11 @@ async function voteTogether(
   candidates: Uint32Array,
   thresholds?: ReadonlyMap<string, number>,
 ): Promise<VotesTogether> {
-  const found: VotesTogether = { uses: [], groups: [], incomplete: [] };
+  const votes: VotesTogether = { uses: [], groups: [], incomplete: [] };
   let chosen: ReturnType<typeof chooseTogether> | undefined;
   for (const method of multivariateMethods.filter(({ name }) => wanted(name))) {
     const use: MethodUse = { method: method.name, looks_at: 'features together', needs: method.needs };
-    found.uses.push(use);
+    votes.uses.push(use);
     if (usual.rows < method.needs) use.left_out = tooFew(method.needs, usual.rows);
     if (use.left_out !== undefined || candidates.length === 0) continue;
     chosen ??= chooseTogether(table, usual, spreads, candidates);
@@ -178,10 +178,10 @@ async function voteTogether(
     const given = fitted.scores(judged(features));
     const scores = new Float64Array(candidates.length).fill(Number.NaN);
     for (let i = 0; i < rowIndexes.length; i++) scores[rowIndexes[i]!] = given[i]!;
-    found.groups.push({ method: method.name, threshold, scores });
+    votes.groups.push({ method: method.name, threshold, scores });
   }
-  if (found.groups.length > 0) found.incomplete = chosen!.incomplete();
-  return found;
+  if (votes.groups.length > 0) votes.incomplete = chosen!.incomplete();
+  return votes;
 }
 
 /** What can be taken together, of the rows that are learned from and of those that are judged. */
@@ -217,9 +217,9 @@ function chooseTogether(
 function oncePerSize(make: (names: readonly string[]) => Matrix): (names: readonly string[]) => Matrix {
   const made = new Map<number, Matrix>();
   return (names) => {
-    const found = made.get(names.length) ?? make(names);
-    made.set(names.length, found);
-    return found;
+    const madeMatrix = made.get(names.length) ?? make(names);
+    made.set(names.length, madeMatrix);
+    return madeMatrix;
   };
 }
 

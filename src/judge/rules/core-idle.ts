@@ -41,7 +41,7 @@ export default rule({
   when(facts, limits) {
     if (isSerial(facts, limits) || isGpuJob(facts))
       return { skipped: 'serial programs and GPU jobs have rules of their own' };
-    const found = facts.nodes.flatMap((n) => {
+    const idleNodes = facts.nodes.flatMap((n) => {
       const cpus = jobCpus(facts, n);
       const seconds = n.recorded_seconds ?? 0;
       if (cpus === undefined || seconds <= 0) return [];
@@ -60,21 +60,21 @@ export default rule({
         ? [{ node: n.node, idle, barred, cpus: cpus.length, busiest }]
         : [];
     });
-    return together(found);
+    return together(idleNodes);
   },
   severity: 'info',
-  say(found) {
+  say(idleNodes) {
     const cpus = count(
-      found.reduce((sum, { idle }) => sum + idle.length, 0),
+      idleNodes.reduce((sum, { idle }) => sum + idle.length, 0),
       'CPU',
     );
-    const which = listed(found.map(({ node, idle }) => `${listed(idle.map(String), 6)} on ${node}`));
-    return found.some(({ barred }) => barred > 0)
+    const which = listed(idleNodes.map(({ node, idle }) => `${listed(idle.map(String), 6)} on ${node}`));
+    return idleNodes.some(({ barred }) => barred > 0)
       ? `The job did not use ${cpus} of its own: ${which}`
       : `Nothing ran on ${cpus} of the job: ${which}`;
   },
-  evidence: (found, _, limits) =>
-    shown(found).map(({ node, idle, barred, cpus, busiest }) => ({
+  evidence: (idleNodes, _, limits) =>
+    shown(idleNodes).map(({ node, idle, barred, cpus, busiest }) => ({
       text: `${node}: ${idle.length} of ${count(cpus, 'CPU')} ${
         barred === idle.length
           ? 'barred to all processes that worked'
@@ -86,8 +86,8 @@ export default rule({
     })),
   advise:
     'See where the program’s threads may run (taskset -p, --cpu-bind, OMP_PLACES), and whether there are as many of them as CPUs; otherwise ask for fewer CPUs.',
-  confidence: (found) =>
-    found.every(({ idle, barred }) => barred === idle.length)
+  confidence: (idleNodes) =>
+    idleNodes.every(({ idle, barred }) => barred === idle.length)
       ? high('the kernel says where processes may run')
       : medium('only whole CPUs are measured, not which process ran on them'),
 });
@@ -103,8 +103,8 @@ const allowed = new WeakMap<RuleContext, Map<string, Set<number>>>();
 
 /** The CPUs that any process of a node may use, by node. Most processes have the same list, which is taken apart once. */
 function allowedOn(facts: RuleContext): ReadonlyMap<string, Set<number>> {
-  const found = allowed.get(facts);
-  if (found !== undefined) return found;
+  const allowedCores = allowed.get(facts);
+  if (allowedCores !== undefined) return allowedCores;
   const made = new Map<string, Set<number>>();
   allowed.set(facts, made);
   const lists = Map.groupBy(facts.texts(allowed_cpus), ({ node }) => node);

@@ -88,8 +88,8 @@ function faultsOf(facts: RuleContext, card: GpuReport, limits: typeof thresholds
     [retired_pages, 'page of its memory retired'],
     [remapped_rows, 'row of its memory remapped'],
   ] as const) {
-    const seen = of(column);
-    const more = seen === undefined ? 0 : seen.last - seen.first;
+    const faultCounts = of(column);
+    const more = faultCounts === undefined ? 0 : faultCounts.last - faultCounts.first;
     if (more > 0) add(column, more, `${figure(more)} more ${more === 1 ? what : what.replace(' of', 's of')}`);
   }
   const corrected = of(ecc_corrected)?.increase ?? 0;

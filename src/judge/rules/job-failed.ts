@@ -42,9 +42,9 @@ const from = ({ scheduler }: JobReport): string => (scheduler === 'none' ? 'wait
 /** Out-of-memory kills while it ran, on all its nodes; undefined where one of them did not count. */
 function memoryKills(nodes: readonly NodeReport[]): number | undefined {
   let kills = 0;
-  for (const { oom_kills: seen } of nodes) {
-    if (seen === undefined) return undefined;
-    kills += seen;
+  for (const { oom_kills: oomKills } of nodes) {
+    if (oomKills === undefined) return undefined;
+    kills += oomKills;
   }
   return nodes.length === 0 ? undefined : kills;
 }
@@ -94,8 +94,10 @@ export default ruleOfCases({
 
 /** What a dead rank of MPI did is reported by its own rule: that the job then ended is a consequence. */
 function deadRank(facts: RuleContext): string | undefined {
-  const found = facts.ranks === undefined ? [] : facts.judgedBy(rankDied);
-  return Array.isArray(found) ? found.find(({ severity }) => severity === 'critical')?.text : undefined;
+  const deadRankFindings = facts.ranks === undefined ? [] : facts.judgedBy(rankDied);
+  return Array.isArray(deadRankFindings)
+    ? deadRankFindings.find(({ severity }) => severity === 'critical')?.text
+    : undefined;
 }
 
 interface Failed {

@@ -32,17 +32,17 @@ export default rule({
   when(facts, limits) {
     if (facts.records!.failed + facts.records!.starts === 0) return [];
     const set = facts.allProcesses()!;
-    const found = new Map<number, Orphans>();
+    const orphansByParent = new Map<number, Orphans>();
     for (let row = 0; row < set.length; row++) {
       const parent = lastImageOf(set, set.parent[set.process[row]!]!);
       if (parent < 0 || !isLastImage(set, row) || !isExact(set, parent) || !hasFailed(set, parent)) continue;
       const seconds = (set.end[row]! - set.end[parent]!) / 1e6;
       if (!(seconds >= limits.seconds) || !(set.cpu_time[row]! / 1e6 >= limits.cpu_seconds)) continue;
-      const group = found.get(parent) ?? { set, parent, orphans: [] };
+      const group = orphansByParent.get(parent) ?? { set, parent, orphans: [] };
       group.orphans.push({ row, seconds });
-      found.set(parent, group);
+      orphansByParent.set(parent, group);
     }
-    return [...found.values()].slice(0, 3);
+    return [...orphansByParent.values()].slice(0, 3);
   },
   severity: 'warning',
   say: ({ set, parent, orphans }) =>

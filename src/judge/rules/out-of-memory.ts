@@ -213,9 +213,9 @@ const killedWhenFull: FindingText<NodeReport, Limits> = {
 };
 
 /** Processes that signal 9 ended where the kernel killed some, the largest first. */
-function victimsOf(found: Kills, { processes }: Facts): ProcessReport[] {
-  if (!isOfJob(found)) return [];
-  const nodes = new Set(found.killed.map((n) => n.node));
+function victimsOf(kills: Kills, { processes }: Facts): ProcessReport[] {
+  if (!isOfJob(kills)) return [];
+  const nodes = new Set(kills.killed.map((n) => n.node));
   const ended = processes.filter((p) => p.signal === 9 && (nodes.size === 0 || nodes.has(p.node)));
   return ended.sort((a, b) => (b.rss_max_bytes ?? 0) - (a.rss_max_bytes ?? 0));
 }
@@ -224,11 +224,11 @@ const victimWords = ({ command = 'a process', rss_max_bytes: bytes }: ProcessRep
   bytes === undefined ? command : `${command} with ${formatBytes(bytes)}`;
 
 /** What to do about kills: a limit that was never reached need not be raised. */
-function adviceOf(found: Kills, facts: Facts, limits: Limits): string {
-  const { killed } = found;
+function adviceOf(kills: Kills, facts: Facts, limits: Limits): string {
+  const { killed } = kills;
   const limit = facts.summary.memory_limit_bytes;
   if (limit === undefined) return 'Ask for more memory, or use more nodes.';
-  const byTacho = filledByTacho(found, facts, limits);
+  const byTacho = filledByTacho(kills, facts, limits);
   if (byTacho !== undefined) {
     const enough = memoryRequest(facts, roundedUp(limit + TACHO_BYTES));
     return `Tacho itself took up to ${formatBytes(chargedTacho(byTacho))} of ${formatBytes(byTacho.memory_limit_bytes!)} there: without it the job may have had enough. Ask for as much more as Tacho needs (${formatBytes(TACHO_BYTES)}), e.g. ${enough}, before anything else.`;
@@ -254,10 +254,10 @@ function adviceOf(found: Kills, facts: Facts, limits: Limits): string {
 }
 
 /** The node on which the job's own processes stayed well below its limit, and only with what Tacho took came near it. */
-function filledByTacho(found: Kills, facts: Facts, { far_below, near }: Limits): NodeReport | undefined {
-  if (!isOfJob(found)) return undefined;
+function filledByTacho(kills: Kills, facts: Facts, { far_below, near }: Limits): NodeReport | undefined {
+  if (!isOfJob(kills)) return undefined;
   const { memory, memory_peak_node } = facts.summary;
-  const nodes = found.killed.length > 0 ? found.killed : facts.nodes;
+  const nodes = kills.killed.length > 0 ? kills.killed : facts.nodes;
   const fullest = nodes.find(({ node }) => node === memory_peak_node);
   if (fullest === undefined) return undefined;
   const own = Math.max(ownPeaks(facts) ?? Number.NaN, memory?.process_peak_max ?? 0);

@@ -45,7 +45,7 @@ function said(folder: string, id: string): { text: string | undefined; looked: n
       looked++;
       return series!(...asked);
     };
-    return { text: report(material).findings.find((found) => found.id === id)?.text, looked };
+    return { text: report(material).findings.find((finding) => finding.id === id)?.text, looked };
   };
   const live = of();
   sealRecording(openRecording(folder));

@@ -31,11 +31,11 @@ export default rule({
     const { nodes_missing, nodes_stopped_early, nodes_silent = [] } = quality;
     const isWhole = nodes_missing.length + nodes_stopped_early.length + nodes_silent.length === 0;
     const isPoor = quality.grade === 'C' || quality.grade === 'D';
-    const found: Why[] = [];
-    if (isRecorded && isPoor && quality.damage.length > 0) found.push('files');
-    if (isRecorded && isWhole && isShort(quality, wall, interval)) found.push('part');
-    if (isRecorded && wall >= seconds && wall < ticks * interval) found.push('coarse');
-    return found.slice(0, 1);
+    const reasons: Why[] = [];
+    if (isRecorded && isPoor && quality.damage.length > 0) reasons.push('files');
+    if (isRecorded && isWhole && isShort(quality, wall, interval)) reasons.push('part');
+    if (isRecorded && wall >= seconds && wall < ticks * interval) reasons.push('coarse');
+    return reasons.slice(0, 1);
   },
   severity: (why) => (why === 'files' ? 'warning' : 'info'),
   say(why, facts) {

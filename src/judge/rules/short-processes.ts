@@ -71,7 +71,7 @@ export default rule({
 
 function shortOf(set: ProcessSet, limits: typeof thresholds): Short {
   const programs = new Map<string, Short['programs'][number]>();
-  const found: Short = { processes: 0, cpu: 0, life: 0, programs: [] };
+  const shortProcesses: Short = { processes: 0, cpu: 0, life: 0, programs: [] };
   const cpu = new Float64Array(set.length);
   for (let i = 0; i < set.length; i++) cpu[set.process[i]!]! += set.cpu_time[i]! / 1e6 || 0;
   for (let i = 0; i < set.length; i++) {
@@ -79,9 +79,9 @@ function shortOf(set: ProcessSet, limits: typeof thresholds): Short {
     // what a process used before its first instruction is in its CPU time alone
     const life = Math.max((set.end[i]! - set.start[first]!) / 1e6, cpu[first]!);
     if (!isLastImage(set, i) || !(life < limits.seconds) || cpu[first]! >= limits.cpu_seconds) continue;
-    found.processes++;
-    found.cpu += cpu[first]!;
-    found.life += life;
+    shortProcesses.processes++;
+    shortProcesses.cpu += cpu[first]!;
+    shortProcesses.life += life;
     const name = programOf(set, i);
     let program = programs.get(name);
     if (program === undefined) {
@@ -92,6 +92,6 @@ function shortOf(set: ProcessSet, limits: typeof thresholds): Short {
     program.processes++;
     program.cpu += cpu[first]!;
   }
-  found.programs = [...programs.values()].sort((a, b) => b.processes - a.processes);
-  return found;
+  shortProcesses.programs = [...programs.values()].sort((a, b) => b.processes - a.processes);
+  return shortProcesses;
 }

@@ -103,8 +103,8 @@ export default rule({
         const mean = (statistics.increase ?? 0) / requests;
         if (!busy.includes(node) || !(mean >= limits.milliseconds / limits.times)) return [];
         if (requests < limits.rate * limits.seconds) return [];
-        const found = compared(facts, node, keys, way, limits) ?? againstPast(facts, node, keys, way, limits);
-        return found === undefined ? [] : [{ node, where: Object.values(keys).join(' '), what, time, ...found }];
+        const slowdown = compared(facts, node, keys, way, limits) ?? againstPast(facts, node, keys, way, limits);
+        return slowdown === undefined ? [] : [{ node, where: Object.values(keys).join(' '), what, time, ...slowdown }];
       });
     });
     return slower.length === 0 ? [] : [slower.sort((a, b) => b.after - a.after)];
@@ -161,25 +161,31 @@ function compared(
   const third = Math.floor(active.length / 3);
   if (third < 4) return undefined;
   const thirds = [active.slice(0, third), active.slice(-third)];
-  const [before, after] = thirds.map((part) => median(part.map(({ each }) => each)));
+  const [before, after] = thirds.map((rowsOfThird) => median(rowsOfThird.map(({ each }) => each)));
   if (!(before! > 0) || !(after! >= milliseconds && after! >= times * before!)) return undefined;
-  const found = { before: before!, after: after!, since: thirds[1]![0]!.moment };
-  const [small, large] = thirds.map((part) => median(part.map(({ size }) => size))).sort((a, b) => a! - b!);
-  if (large! <= alike * small!) return found;
+  const slowdown = { before: before!, after: after!, since: thirds[1]![0]!.moment };
+  const [small, large] = thirds
+    .map((rowsOfThird) => median(rowsOfThird.map(({ size }) => size)))
+    .sort((a, b) => a! - b!);
+  if (large! <= alike * small!) return slowdown;
   // requests of another size are the job's own, unless others sent them
   const ofJob = (column: TableColumn): Map<number, number> =>
     meansOf(facts.series(column, { node, from: counts.time[0]!, to: counts.time.at(-1)!, points: STEPS }));
   const [written, calls] = [ofJob(own.bytes), ofJob(own.calls)];
-  const [first, last] = thirds.map((part) => {
-    const [from, to] = [part[0]!.moment, part.at(-1)!.moment];
+  const [first, last] = thirds.map((rowsOfThird) => {
+    const [from, to] = [rowsOfThird[0]!.moment, rowsOfThird.at(-1)!.moment];
     const within = [...written.keys()].filter((moment) => moment >= from && moment <= to);
     const mean = (of: Map<number, number>): number =>
       within.reduce((sum, moment) => sum + (of.get(moment) || 0), 0) / Math.max(1, within.length);
-    return { bytes: mean(written), size: mean(written) / mean(calls), all: median(part.map((each) => each.bytes))! };
+    return {
+      bytes: mean(written),
+      size: mean(written) / mean(calls),
+      all: median(rowsOfThird.map((each) => each.bytes))!,
+    };
   });
   const isSame = last!.bytes <= alike * first!.bytes && last!.size <= alike * first!.size && last!.bytes > 0;
   const ofOthers = last!.all - last!.bytes;
-  return isSame && ofOthers >= others * last!.all ? { ...found, others: ofOthers } : undefined;
+  return isSame && ofOthers >= others * last!.all ? { ...slowdown, others: ofOthers } : undefined;
 }
 
 /** The means of all series together, by the moment of the step. */

@@ -100,10 +100,10 @@ function smallOf(facts: RuleContext, { calls: fewest, bytes: most, system: share
     const key = `${set.node[i]} ${sampleKeyAt(set, i)}`;
     if (!sampled.has(key)) continue;
     const of = (column: TableColumn<'process', string, 'pid' | 'start'>): number => {
-      const [found] = facts
+      const [lastStatistics] = facts
         .statistics(column, { pid: String(set.pid[i]) })
         .filter(({ node, keys }) => `${node} ${sampleKey(keys.pid, keys.start)}` === key);
-      return found?.statistics.last ?? Number.NaN;
+      return lastStatistics?.statistics.last ?? Number.NaN;
     };
     add(i, of(read_calls) + of(write_calls), of(read_chars) + of(written_chars), of(system_ms) / 1000, false);
   }

@@ -118,8 +118,8 @@ function serialLimit({ summary }: Report, profile: Profile | undefined): Limit {
 /** What the rule on locks says. */
 function lockLimit({ checks, findings }: Report): Limit {
   const check = checks.find(({ id }) => id === 'lock-contention');
-  const found = findings.find(({ id }) => id === 'lock-contention');
-  if (found !== undefined) return { what: 'lock', state: 'saturated', text: found.text };
+  const lockFinding = findings.find(({ id }) => id === 'lock-contention');
+  if (lockFinding !== undefined) return { what: 'lock', state: 'saturated', text: lockFinding.text };
   if (check?.outcome === 'fine') return { what: 'lock', state: 'free', text: 'no thread waited much for others' };
   return { what: 'lock', state: 'unknown', text: check?.why ?? 'waiting for locks was not measured' };
 }

@@ -109,11 +109,11 @@ function sampledProfile(
     if (wanted <= ONE && ONE < ALL * cpus) low += seconds;
     if (wanted < ALL * cpus) high += Math.min(1, (cpus - wanted) / (cpus - 1)) * seconds;
   }
-  const found = { low: Math.max(low / work, least), high: Math.max(high / work, low / work, least) };
+  const cpuRange = { low: Math.max(low / work, least), high: Math.max(high / work, low / work, least) };
   const time = (to - from) / 1e6;
-  const { serial: byWork } = sharesOf(found, cpus);
+  const { serial: byWork } = sharesOf(cpuRange, cpus);
   const serial = { low: Math.max(low / time, least > low / work ? byWork.low : 0), high: Math.max(high, low) / time };
-  return { levels, serial: { low: serial.low, high: Math.max(serial.low, serial.high) }, serial_work: found };
+  return { levels, serial: { low: serial.low, high: Math.max(serial.low, serial.high) }, serial_work: cpuRange };
 }
 
 /** Shares of the work as shares of the time on so many CPUs. */

@@ -26,11 +26,11 @@ const SIZES = [1, 2, 4, 8, 16];
 
 test('strong scaling: speed-up, efficiency, the law, and the size to ask for', () => {
   // a tenth of the work is serial: T(n) = 10 + 90 / n
-  const found = study(SIZES.map((n) => run(n, 100 / amdahl.speedup(n, [0.1]))));
-  assert.equal(found.kind, 'strong');
-  assert.equal(found.kind_source, 'cpu time');
+  const scalingStudy = study(SIZES.map((n) => run(n, 100 / amdahl.speedup(n, [0.1]))));
+  assert.equal(scalingStudy.kind, 'strong');
+  assert.equal(scalingStudy.kind_source, 'cpu time');
   assert.deepEqual(
-    found.sizes.map(({ size, wall_seconds, efficiency }) => [
+    scalingStudy.sizes.map(({ size, wall_seconds, efficiency }) => [
       size,
       Number(wall_seconds.toFixed(3)),
       Number(efficiency.toFixed(3)),
@@ -43,32 +43,32 @@ test('strong scaling: speed-up, efficiency, the law, and the size to ask for', (
       [16, 15.625, 0.4],
     ],
   );
-  const best = found.laws.find((law) => law.best)!;
+  const best = scalingStudy.laws.find((law) => law.best)!;
   assert.equal(best.law, 'Amdahl');
   assert.equal(best.estimates[0]!.value.toFixed(6), '0.100000');
   assert.equal(best.limit_speedup!.value.toFixed(3), '10.000');
-  assert.equal(found.laws.find(({ law }) => law === 'Gustafson')!.describes, false);
+  assert.equal(scalingStudy.laws.find(({ law }) => law === 'Gustafson')!.describes, false);
   // efficiency of n: 1 / (1 + 0.1 (n - 1)) is 0.714 at 5 and 0.667 at 6
-  assert.equal(found.recommended!.size, 5);
-  assert.equal(found.recommended!.beyond, false);
-  assert.equal(study(found.runs, { efficiency: 0.2 }).recommended!.size, 41);
-  assert.equal(study(found.runs, { efficiency: 0.2 }).recommended!.beyond, true);
-  assert.equal(study(found.runs, { efficiency: 0.1 }).recommended!.more, true);
+  assert.equal(scalingStudy.recommended!.size, 5);
+  assert.equal(scalingStudy.recommended!.beyond, false);
+  assert.equal(study(scalingStudy.runs, { efficiency: 0.2 }).recommended!.size, 41);
+  assert.equal(study(scalingStudy.runs, { efficiency: 0.2 }).recommended!.beyond, true);
+  assert.equal(study(scalingStudy.runs, { efficiency: 0.1 }).recommended!.more, true);
 });
 
 test('runs of the recommended size that were slower than the law: their own efficiency stands beside it', () => {
   // of three runs on one core one was held up, so the law is too kind to two cores
   const walls = [1.17, 1.16, 5.12].map((wall) => run(1, wall));
-  const found = study([...walls, ...[1.22, 0.96, 2.12].map((wall) => run(2, wall))]).recommended!;
-  assert.equal(found.size, 2);
-  assert.equal(found.efficiency_there.toFixed(2), '0.70');
-  assert.equal(found.efficiency_measured!.toFixed(2), '0.48');
+  const recommended = study([...walls, ...[1.22, 0.96, 2.12].map((wall) => run(2, wall))]).recommended!;
+  assert.equal(recommended.size, 2);
+  assert.equal(recommended.efficiency_there.toFixed(2), '0.70');
+  assert.equal(recommended.efficiency_measured!.toFixed(2), '0.48');
   assert.equal(study(SIZES.map((n) => run(n, 100 / n))).recommended!.efficiency_measured, undefined);
 });
 
 test('coherency: more makes it slower, and USL says from where', () => {
-  const found = study(SIZES.map((n) => run(n, 100 / usl.speedup(n, [0.02, 0.01]))));
-  const best = found.laws.find((law) => law.best)!;
+  const scalingStudy = study(SIZES.map((n) => run(n, 100 / usl.speedup(n, [0.02, 0.01]))));
+  const best = scalingStudy.laws.find((law) => law.best)!;
   assert.equal(best.law, 'USL');
   assert.equal(best.peak_size!.toFixed(3), Math.sqrt(0.98 / 0.01).toFixed(3));
 });
@@ -76,12 +76,12 @@ test('coherency: more makes it slower, and USL says from where', () => {
 test('weak scaling: the work grows with the size', () => {
   // Gustafson: a tenth of the time on one is serial
   const walls = SIZES.map((n) => run(n, (100 * n) / (0.1 + 0.9 * n), { cpu_seconds: 100 * n }));
-  const found = study(walls);
-  assert.equal(found.kind, 'weak');
-  const best = found.laws.find((law) => law.best)!;
+  const scalingStudy = study(walls);
+  assert.equal(scalingStudy.kind, 'weak');
+  const best = scalingStudy.laws.find((law) => law.best)!;
   assert.equal(best.law, 'Gustafson');
   assert.equal(best.estimates[0]!.value.toFixed(6), '0.100000');
-  assert.equal(found.sizes.at(-1)!.efficiency.toFixed(4), (14.5 / 16).toFixed(4));
+  assert.equal(scalingStudy.sizes.at(-1)!.efficiency.toFixed(4), (14.5 / 16).toFixed(4));
   // said otherwise, it is otherwise
   assert.equal(study(walls, { kind: 'strong' }).kind_source, 'user');
   // work that was stated decides, whatever CPU time does
@@ -94,10 +94,10 @@ test('weak scaling: the work grows with the size', () => {
 
 test('a figure of merit instead of the time', () => {
   const runs = SIZES.map((n) => run(n, 60, { rate: 3 * amdahl.speedup(n, [0.05]) }));
-  const found = study(runs, { figure: 'ns_per_day', kind: 'strong' });
-  assert.equal(found.metric, 'ns_per_day');
-  assert.equal(found.sizes[1]!.speedup.toFixed(4), (2 / 1.05).toFixed(4));
-  assert.equal(found.laws.find((law) => law.best)!.estimates[0]!.value.toFixed(6), '0.050000');
+  const scalingStudy = study(runs, { figure: 'ns_per_day', kind: 'strong' });
+  assert.equal(scalingStudy.metric, 'ns_per_day');
+  assert.equal(scalingStudy.sizes[1]!.speedup.toFixed(4), (2 / 1.05).toFixed(4));
+  assert.equal(scalingStudy.laws.find((law) => law.best)!.estimates[0]!.value.toFixed(6), '0.050000');
 });
 
 test('what makes no study, and what to do', () => {

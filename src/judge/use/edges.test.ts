@@ -50,21 +50,21 @@ const reportOf = (folder: string): Report => report(gather(openRecording(folder)
 test('what was recorded behind the job’s end is in none of its figures, and the card says so', async () => {
   const folder = await recorded(0, 1100);
   for (const when of ['live', 'sealed']) {
-    const found = reportOf(folder);
-    assert.equal(found.summary.cpu_seconds, 25, when);
-    assert.equal(found.nodes[0]!.load_max, 25, when);
-    assert.equal(found.nodes[0]!.memory_peak_bytes, 25e6, when);
-    assert.equal(found.quality.job_share, 1, when);
-    const note = found.unmeasured.find(({ what }) => what.includes('after the job’s end'))!;
+    const jobReport = reportOf(folder);
+    assert.equal(jobReport.summary.cpu_seconds, 25, when);
+    assert.equal(jobReport.nodes[0]!.load_max, 25, when);
+    assert.equal(jobReport.nodes[0]!.memory_peak_bytes, 25e6, when);
+    assert.equal(jobReport.quality.job_share, 1, when);
+    const note = jobReport.unmeasured.find(({ what }) => what.includes('after the job’s end'))!;
     assert.match(note.what, /c1 recorded for 17(:55| min).* after the job’s end: it does not count/);
     sealRecording(openRecording(folder));
   }
 });
 
 test('an agent that hears of the end a moment later records as it always did', async () => {
-  const found = reportOf(await recorded(0, 28));
-  assert.equal(found.summary.cpu_seconds, 28);
-  assert.ok(!found.unmeasured.some(({ what }) => what.includes('after the job’s end')));
+  const jobReport = reportOf(await recorded(0, 28));
+  assert.equal(jobReport.summary.cpu_seconds, 28);
+  assert.ok(!jobReport.unmeasured.some(({ what }) => what.includes('after the job’s end')));
 });
 
 test('a job whose agent came after its end is recorded to 0 %', async () => {

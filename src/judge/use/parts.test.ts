@@ -68,7 +68,7 @@ async function recorded(own: 'cgroup' | 'processes' = 'cgroup', without: readonl
   return folder;
 }
 
-const near = (found: number | undefined, wanted: number): boolean => Math.abs(found! - wanted) < 1e-9 * wanted;
+const near = (measured: number | undefined, wanted: number): boolean => Math.abs(measured! - wanted) < 1e-9 * wanted;
 
 function figuresOf({ summary, flows }: Report): (number | undefined)[] {
   const received = flows.find(({ what }) => what === 'network')?.in_bytes;
@@ -147,10 +147,10 @@ test('a process that began in a part and was sampled only after it is among the 
     const { processes, summary } = report(
       gather(openRecording(folder), { from: START + from * 1e6, to: START + to * 1e6 }),
     );
-    const found = processes.find(({ pid }) => pid === '9');
+    const lateProcess = processes.find(({ pid }) => pid === '9');
     const all = processes.reduce((sum, { cpu_seconds }) => sum + cpu_seconds!, 0);
     assert.ok(near(all, summary.cpu_seconds!), `${all} of ${summary.cpu_seconds}`);
-    return [found?.command, found?.user, found?.seconds, found?.cpu_seconds, summary.processes];
+    return [lateProcess?.command, lateProcess?.user, lateProcess?.seconds, lateProcess?.cpu_seconds, summary.processes];
   };
   assert.deepEqual(reportedBetween(50.5, 57), ['late', 'ada', 2, 1, 2]);
   assert.deepEqual(reportedBetween(40.5, 54), [undefined, undefined, undefined, undefined, 1]);

@@ -116,8 +116,8 @@ test('of a part, processes that cross its edges unseen have their share of it, a
 
 test('where a cgroup counts, processes that cross the edges of a part have their share of what their records tell, too', () => {
   const longer = { pid: 4, from: 20, to: 60, cpu: 30 };
-  const [found] = partUse([longer], { 4: { start: 20, used: 20_000 } }, 50, 'cgroup');
-  assert.deepEqual(found, [4, 22.5, undefined]);
+  const [partUsed] = partUse([longer], { 4: { start: 20, used: 20_000 } }, 50, 'cgroup');
+  assert.deepEqual(partUsed, [4, 22.5, undefined]);
   // it grew as it was sampled in all of the job, not as far as the part's last row goes
   const samples: Sampled['seen'] = [
     [49.5, 19],

@@ -121,10 +121,10 @@ function unknownOn(material: Material, node: NodeMaterial): number {
     return processSeries(node).filter(
       (series) => series.columns.user_ms !== undefined && processCpuSeconds(material, node, series) === undefined,
     ).length;
-  let found = 0;
+  let unknownSeconds = 0;
   for (let i = 0; i < set.length; i++)
-    if (set.node[i] === node.node && set.source[i] === 'sample' && Number.isNaN(set.cpu_time[i]!)) found++;
-  return found;
+    if (set.node[i] === node.node && set.source[i] === 'sample' && Number.isNaN(set.cpu_time[i]!)) unknownSeconds++;
+  return unknownSeconds;
 }
 
 /** What processes used that were seen once, on nodes where nobody else has counted it. */

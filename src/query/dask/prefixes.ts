@@ -56,17 +56,17 @@ export function needTasks(all: readonly DaskUse[], choice: TaskChoice): void {
 
 /** The prefixes of a recording, by the time that their tasks took together. */
 export function prefixUse(all: readonly DaskUse[], choice: TaskChoice = {}): PrefixUse[] {
-  const found = new Map<string, PrefixUse & Sums>();
+  const sumsByPrefix = new Map<string, PrefixUse & Sums>();
   for (const use of all) {
     const computed = new Set<number>();
     for (const row of chosenRows(use, choice)) {
       const prefix = textOf(use.tasks.prefix, row);
-      const sums = found.get(prefix) ?? newSums(prefix);
-      found.set(prefix, sums);
+      const sums = sumsByPrefix.get(prefix) ?? newSums(prefix);
+      sumsByPrefix.set(prefix, sums);
       add(sums, use, row, computed);
     }
   }
-  return [...found.values()].map(finished).sort((a, b) => b.seconds - a.seconds);
+  return [...sumsByPrefix.values()].map(finished).sort((a, b) => b.seconds - a.seconds);
 }
 
 function byStop({ length, stop }: DaskTasks): Uint32Array {

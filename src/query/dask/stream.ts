@@ -113,7 +113,7 @@ const laneKey = ({ uses }: DaskRun, use: number, row: number): string => {
 
 /** The threads of workers that have tasks between two moments, by the names of the workers. */
 function lanesOf(run: DaskRun, from: number, to: number): Lanes {
-  const found = new Map<string, DaskStream['lanes'][number]>();
+  const lanesByKey = new Map<string, DaskStream['lanes'][number]>();
   const lanes: Lanes = {
     list: [],
     placeOf: new Map(),
@@ -128,12 +128,12 @@ function lanesOf(run: DaskRun, from: number, to: number): Lanes {
       lanes.from = Math.min(lanes.from, tasks.start[row]!);
       lanes.to = Math.max(lanes.to, tasks.stop[row]!);
       const key = laneKey(run, use, row);
-      if (found.has(key)) continue;
+      if (lanesByKey.has(key)) continue;
       const worker = textOf(tasks.worker, row);
-      found.set(key, { worker, name: workers.get(worker)?.name ?? '', thread: tasks.thread[row] || 0 });
+      lanesByKey.set(key, { worker, name: workers.get(worker)?.name ?? '', thread: tasks.thread[row] || 0 });
     }
   });
-  const order = [...found].sort(
+  const order = [...lanesByKey].sort(
     ([, a], [, b]) => byName(a.name, b.name) || byName(a.worker, b.worker) || a.thread - b.thread,
   );
   lanes.list = order.map(([, lane]) => lane);

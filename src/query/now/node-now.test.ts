@@ -47,16 +47,16 @@ test('a look takes what was written since the last one', async () => {
 
 test('a sample of any table is a sample', async () => {
   const folder = path.join(temporary(), 'tacho-21');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1'], start: START })));
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [loadavgTable])));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf('c1', [loadavgTable])));
   const follower = new NodeFollower(openRecording(folder).nodes[0]!);
   assert.equal(follower.look().last, undefined);
   const at = (second: number) => ({ time: START + second * 1e6, load1: 1 });
-  await appendRows(place, loadavgTable, [at(0), at(1), at(2)]);
+  await appendRows(nodePath, loadavgTable, [at(0), at(1), at(2)]);
   assert.equal(follower.look().last, START + 2e6);
-  await appendRows(place, loadavgTable, [at(3)]);
+  await appendRows(nodePath, loadavgTable, [at(3)]);
   const { last, cpu } = follower.look();
   assert.deepEqual([last, cpu], [START + 3e6, undefined]);
   follower.close();

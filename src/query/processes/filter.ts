@@ -13,9 +13,9 @@ type Test = (i: number) => boolean;
 /** The places of the processes that meet every expression, in the order of the set. */
 export function filterProcesses(set: ProcessSet, expressions: readonly string[]): number[] {
   const tests = expressions.map((expression) => testOf(set, expression));
-  const found: number[] = [];
-  for (let i = 0; i < set.length; i++) if (tests.every((test) => test(i))) found.push(i);
-  return found;
+  const matching: number[] = [];
+  for (let i = 0; i < set.length; i++) if (tests.every((test) => test(i))) matching.push(i);
+  return matching;
 }
 
 /**

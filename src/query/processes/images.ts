@@ -109,14 +109,14 @@ function ticksOf({ ends, endRow }: Images, i: number): number {
 /** The first image of a process starts right after the process itself: most of them together tell when time began. */
 function bootOf(images: Images): number {
   if (!images.ends?.numbers.has('starttime')) return Number.NaN;
-  const found = new Float64Array(images.length);
+  const bootTimes = new Float64Array(images.length);
   let count = 0;
   for (let i = 0; i < images.length; i++) {
     if (i > 0 && images.pid[i] === images.pid[i - 1]) continue;
     const ticks = ticksOf(images, i);
-    if (!Number.isNaN(ticks)) found[count++] = images.start[i]! - ticks * TICK;
+    if (!Number.isNaN(ticks)) bootTimes[count++] = images.start[i]! - ticks * TICK;
   }
-  return count === 0 ? Number.NaN : found.subarray(0, count).sort()[count >> 1]!;
+  return count === 0 ? Number.NaN : bootTimes.subarray(0, count).sort()[count >> 1]!;
 }
 
 function processesOf(images: Images): Uint32Array {

@@ -83,7 +83,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   if (samples.length === 0 && starts === undefined && !hasEarlierImages(into)) given.asRecorded?.();
   if (starts === undefined && ends !== undefined) findEarlierBirths(columns);
   takeSampledOut(columns);
-  for (const [i, seen] of into.sampled) fillFrom(into, i, seen);
+  for (const [i, seenSample] of into.sampled) fillFrom(into, i, seenSample);
   addCpuTime(columns);
   return columns;
 }

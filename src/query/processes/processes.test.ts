@@ -80,7 +80,7 @@ async function recording(given: readonly Given[]): Promise<string> {
 }
 
 /** Everything that a set says, without where it comes from. */
-function told(set: ProcessSet): unknown {
+function rowsOfSet(set: ProcessSet): unknown {
   const columns = [...NUMBERS.map((name) => [...set[name]]), ...TEXTS.map((name) => [...set[name]])];
   const metrics = [...set.metrics].map(([name, values]) => [name, ...values]).sort((a, b) => (a[0]! < b[0]! ? -1 : 1));
   return { columns, metrics, parent: [...set.parent], process: [...set.process] };
@@ -91,9 +91,9 @@ test('sealed and unsealed, the processes are the same, and each row is of one pr
     fc.asyncProperty(fc.array(process, { minLength: 1, maxLength: 12 }), async (given) => {
       const folder = await recording(given);
       const set = readProcesses([openRecording(folder)]);
-      const before = told(set);
+      const before = rowsOfSet(set);
       sealRecording(openRecording(folder), { force: true, parquet: true });
-      assert.deepEqual(told(readProcesses([openRecording(folder)])), before);
+      assert.deepEqual(rowsOfSet(readProcesses([openRecording(folder)])), before);
       for (let i = 0; i < set.length; i++) {
         const first = set.process[i]!;
         assert.deepEqual([set.pid[i], set.birth[i]], [set.pid[first], set.birth[first]], 'one process, one birth');

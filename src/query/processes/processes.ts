@@ -76,9 +76,9 @@ export const RECORDS: readonly string[] = [processEndTable.name, processStartTab
 
 /** The processes of a recording whose processes recorded themselves, or were to, else undefined. */
 export function recordedProcesses(recording: Recording, sampled: Sampled, damaged?: Damaged): ProcessSet | undefined {
-  const found = recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)));
+  const hasRecords = recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)));
   // a job of programs that cannot record themselves was to be recorded all the same
-  if (!found && (recording.job.process_records === undefined || recording.nodes.length === 0)) return undefined;
+  if (!hasRecords && (recording.job.process_records === undefined || recording.nodes.length === 0)) return undefined;
   return linkProcesses(readColumns([recording], { sampled, damaged }));
 }
 

@@ -65,7 +65,7 @@ export function samplesOfBatch(
   began: number,
   lastTick: () => number | undefined = () => undefined,
 ): SampledProcess[] {
-  const found: SampledProcess[] = [];
+  const sampledProcesses: SampledProcess[] = [];
   for (let s = 0; s + 1 < batch.series.length; s++) {
     const from = batch.series[s]!;
     const to = batch.series[s + 1]!;
@@ -77,26 +77,28 @@ export function samplesOfBatch(
     };
     const extentOf = (column: SampledNumber): Seen | undefined => seenIn(batch.numbers.get(column), from, to);
     const last = lastAlive(text('state'), batch.time[to - 1]!, lastTick);
-    found.push(sampled(text, extentOf, batch.time[from]!, last, began, batch.interval_seconds ?? Number.NaN));
+    sampledProcesses.push(
+      sampled(text, extentOf, batch.time[from]!, last, began, batch.interval_seconds ?? Number.NaN),
+    );
   }
-  return found;
+  return sampledProcesses;
 }
 
 function seenIn(values: Float64Array | undefined, from: number, to: number): Seen | undefined {
-  let found: Required<Seen> | undefined;
+  let extent: Required<Seen> | undefined;
   for (let row = from; values !== undefined && row < to; row++) {
     const value = values[row]!;
     if (Number.isNaN(value)) continue;
-    if (found === undefined) {
-      found = { first: value, last: value, max: value, increase: 0 };
+    if (extent === undefined) {
+      extent = { first: value, last: value, max: value, increase: 0 };
       continue;
     }
     // a counter that fell began again at zero
-    found.increase += value >= found.last ? value - found.last : value;
-    found.last = value;
-    if (value > found.max) found.max = value;
+    extent.increase += value >= extent.last ? value - extent.last : value;
+    extent.last = value;
+    if (value > extent.max) extent.max = value;
   }
-  return found;
+  return extent;
 }
 
 /** From what `seal` left of the table `process`, or what was computed in its place. */
@@ -132,11 +134,11 @@ function sampled(
   const metrics = new Map<ProcessMetric, number>();
   const earlier = new Map<string, number>();
   for (const [column, metric, factor] of SAMPLED_METRICS) {
-    const found = extentOf(column);
-    if (found === undefined) continue;
-    const value = counted(found, older, once);
+    const extent = extentOf(column);
+    if (extent === undefined) continue;
+    const value = counted(extent, older, once);
     if (value !== undefined) metrics.set(metric, value * factor);
-    if (older) earlier.set(metric, Math.max(0, found.last - (value ?? 0)) * factor);
+    if (older) earlier.set(metric, Math.max(0, extent.last - (value ?? 0)) * factor);
   }
   const peak = peakMemory(extentOf('rss_peak_bytes'), extentOf('rss_bytes'), older);
   if (peak !== undefined) metrics.set('rssmax', peak / 1024);

@@ -36,8 +36,8 @@ export function timelineOf(
   const longest = (rows: TimelineRow[]): TimelineRow[] => rows.sort((a, b) => b.duration - a.duration);
   if (by === 'process') return longest(members.map((i) => row(commandOf(set, i), [i])));
   if (by === 'operation') {
-    const found = operationsOf(set, { tags, members });
-    return longest(found.filter(({ name }) => name !== '').map((one) => row(one.name, one.members)));
+    const operations = operationsOf(set, { tags, members });
+    return longest(operations.filter(({ name }) => name !== '').map((one) => row(one.name, one.members)));
   }
   const groups = Map.groupBy(members, (i) => `${set.job[i]} ${set.node[i]}`);
   return longest([...groups.values()].map((group) => row(set.node[group[0]!]!, group)));

@@ -32,10 +32,10 @@ export function sumOf(values: Float64Array, members: ArrayLike<number>): number 
 }
 
 function highestOf(values: Float64Array, members: ArrayLike<number>): number {
-  let found = Number.NaN;
+  let maximum = Number.NaN;
   for (let k = 0; k < members.length; k++) {
     const value = values[members[k]!]!;
-    if (value > found || Number.isNaN(found)) found = value;
+    if (value > maximum || Number.isNaN(maximum)) maximum = value;
   }
-  return found;
+  return maximum;
 }

@@ -90,12 +90,12 @@ function inSteps(
   const buckets = bucketsOf(batch, step, (batch.interval_seconds ?? USUAL_INTERVAL) * 1e6);
   const isCounter = batch.table.columns.find((column) => column.name === name)?.kind === 'counter';
   const all = (isCounter ? ratePoints : levelPoints)(batch, values, buckets);
-  const found: ColumnSeries[] = [];
+  const seriesList: ColumnSeries[] = [];
   for (let s = 0; s + 1 < batch.series.length; s++) {
     const own = Object.fromEntries(batch.table.keys.map((key) => [key.name, keyAt(batch, key.name, batch.series[s]!)]));
     if (!keys.every(([key, value]) => own[key] === value)) continue;
     const [from, to] = [buckets.series[s]!, buckets.series[s + 1]!];
-    found.push({
+    seriesList.push({
       node,
       keys: own,
       step,
@@ -106,7 +106,7 @@ function inSteps(
       max: all.max.subarray(from, to),
     });
   }
-  return found;
+  return seriesList;
 }
 
 function keyAt({ texts }: Batch, name: string, row: number): string {

@@ -77,8 +77,8 @@ export function select(
   const isPart = (from ?? start) > start || (to ?? end) < end;
   if (isPart) selections.push({ what: 'the time asked for', ...bounds(from, to) });
   if (selections.length === 0) return undefined;
-  const what = selections.map((part) => part.what).join(', ');
-  const intervals = selections.map((part) => intervalsOf(part)).reduce(intersect, ALWAYS);
+  const what = selections.map((oneSelection) => oneSelection.what).join(', ');
+  const intervals = selections.map((oneSelection) => intervalsOf(oneSelection)).reduce(intersect, ALWAYS);
   if (intervals.length === 0) throw usage('the part of the job that was asked for is empty: it ends before it begins');
   const [first, last] = [intervals[0]![0], intervals.at(-1)![1]];
   if (first > end || last < start) {

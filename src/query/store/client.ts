@@ -59,8 +59,8 @@ export function openStore(address: string, most = MOST_BYTES): Store {
     async *samples(match, from = EVER, to) {
       const form: Record<string, string> = { 'match[]': match, start: String(from / 1000) };
       if (to !== undefined) form.end = String(to / 1000);
-      const answer = await ask('/api/v1/export', form);
-      yield* exported(name, answer, most);
+      const responseBody = await ask('/api/v1/export', form);
+      yield* exported(name, responseBody, most);
     },
   };
 }
@@ -95,17 +95,17 @@ function asker(name: string, url: URL): Ask {
     });
   return async (path, form) => {
     const connection = idle.pop() ?? open();
-    let answer: HttpStream;
+    let storeReply: HttpStream;
     try {
       const body = Buffer.from(String(new URLSearchParams(form)));
-      answer = await connection.stream({ method: 'POST', path: `${base}${path}`, headers, body });
+      storeReply = await connection.stream({ method: 'POST', path: `${base}${path}`, headers, body });
     } catch (error) {
       throw unreachable(name, error);
     }
-    answer.body.once('close', () => idle.push(connection));
-    if (answer.status >= 200 && answer.status < 300) return answer.body;
-    const text = await textOf(name, answer.body, MOST_REFUSAL).catch(() => 'more than it takes to say why');
-    throw refused(name, answer.status, text);
+    storeReply.body.once('close', () => idle.push(connection));
+    if (storeReply.status >= 200 && storeReply.status < 300) return storeReply.body;
+    const text = await textOf(name, storeReply.body, MOST_REFUSAL).catch(() => 'more than it takes to say why');
+    throw refused(name, storeReply.status, text);
   };
 }
 
@@ -156,10 +156,10 @@ const strange = (name: string): Fault =>
     hint: 'the address of a cluster ends in /select/0/prometheus',
   });
 
-async function jsonOf(name: string, answer: HttpStream['body'], most: number): Promise<unknown> {
+async function jsonOf(name: string, responseBody: HttpStream['body'], most: number): Promise<unknown> {
   let body: { status?: string; data?: unknown };
   try {
-    body = JSON.parse(await textOf(name, answer, most)) as typeof body;
+    body = JSON.parse(await textOf(name, responseBody, most)) as typeof body;
   } catch (error) {
     if (error instanceof SyntaxError) throw strange(name);
     throw error instanceof Fault ? error : unreachable(name, error);
@@ -190,11 +190,11 @@ const tooMuch = (name: string, what: string, most: number): Fault =>
   });
 
 /** All of an answer, unless it is too much. */
-async function textOf(name: string, answer: HttpStream['body'], most: number): Promise<string> {
+async function textOf(name: string, responseBody: HttpStream['body'], most: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
-  for await (const chunk of answer) {
+  for await (const chunk of responseBody) {
     bytes += (chunk as Uint8Array).length;
     if (bytes > most) throw tooMuch(name, 'an answer', most);
     text += decoder.decode(chunk as Uint8Array, { stream: true });
@@ -205,7 +205,7 @@ async function textOf(name: string, answer: HttpStream['body'], most: number): P
 /** Lines of /api/v1/export. An answer that is cut off is never taken for a whole one. */
 async function* exported(
   name: string,
-  answer: HttpStream['body'],
+  responseBody: HttpStream['body'],
   most: typeof MOST_BYTES,
 ): AsyncGenerator<StoredSeries> {
   const decoder = new TextDecoder();
@@ -213,7 +213,7 @@ async function* exported(
   let rest = '';
   let bytes = 0;
   try {
-    for await (const chunk of answer) {
+    for await (const chunk of responseBody) {
       bytes += (chunk as Uint8Array).length;
       if (bytes > most.samples) throw tooMuch(name, 'what is exported', most.samples);
       const text = decoder.decode(chunk as Uint8Array, { stream: true });

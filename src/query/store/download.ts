@@ -89,6 +89,6 @@ export async function storedTable<N extends NodeRecording>(
     } else if (column !== undefined)
       rows.add(keys, column.name, { times, values: values.map((value) => sampleOf(column, value)) });
   }
-  const found = [...members.values()].filter(({ rows }) => rows.columns().size > 0);
-  return new Map(found.map(({ node, rows }) => [node, rows.batch()]));
+  const filledTables = [...members.values()].filter(({ rows }) => rows.columns().size > 0);
+  return new Map(filledTables.map(({ node, rows }) => [node, rows.batch()]));
 }

@@ -15,14 +15,14 @@ test('a line comes back with its labels, values and times', () => {
       const metric = JSON.parse(JSON.stringify(labels));
       const values = samples.map(([value]) => value);
       const timestamps = samples.map(([, time]) => time);
-      const found = parseExportLine(JSON.stringify({ metric, values, timestamps }));
-      assert.deepEqual(found.labels, metric);
+      const series = parseExportLine(JSON.stringify({ metric, values, timestamps }));
+      assert.deepEqual(series.labels, metric);
       // JSON has no -0
       assert.deepEqual(
-        [...found.values],
+        [...series.values],
         values.map((value) => value + 0),
       );
-      assert.deepEqual([...found.times], timestamps);
+      assert.deepEqual([...series.times], timestamps);
     }),
   );
 });

@@ -33,9 +33,9 @@ const job = { id: '1', user: 'ada', nodes: ['c1'], start: 1_790_000_000_000_000,
 
 /** The series of a record as they are in a store. */
 function series(record: string, value: object, node = 'c1', revision = 1, more = {}): unknown[] {
-  const pieces = packRecord(value);
-  return pieces.map((text, i) => ({
-    metric: { job: '1', node, record, piece: String(i), pieces: String(pieces.length), text, ...more },
+  const recordPieces = packRecord(value);
+  return recordPieces.map((text, i) => ({
+    metric: { job: '1', node, record, piece: String(i), pieces: String(recordPieces.length), text, ...more },
     value: [1_790_000_100, String(revision)],
   }));
 }
@@ -72,8 +72,8 @@ test('a record that claims to have a thousand million pieces takes no memory, an
     ...series('job', job),
   ];
   const store = await storeThat(t, (response) => response.end(said(result)));
-  const [found, ...more] = await findJobs(store, '1');
-  assert.deepEqual([found!.recording.job.user, found!.recording.nodes.length, more.length], ['ada', 1, 0]);
+  const [storedJob, ...more] = await findJobs(store, '1');
+  assert.deepEqual([storedJob!.recording.job.user, storedJob!.recording.nodes.length, more.length], ['ada', 1, 0]);
   const alone = await storeThat(t, (response) => response.end(said([odd('1000000000')])));
   await assert.rejects(findJobs(alone, '1'), /the record of job 1 in .* is not whole/);
 });
@@ -96,13 +96,13 @@ test('tables that are no definitions are left out', async (t) => {
   ];
   const result = [...series('job', job), ...series('agent', { tables, start: job.start, end: job.end })];
   const store = await storeThat(t, (response) => response.end(said(result)));
-  const [found] = await findJobs(store, '1');
+  const [storedJob] = await findJobs(store, '1');
   assert.deepEqual(
-    found!.recording.nodes[0]!.agent!.tables.map(({ name }) => name),
+    storedJob!.recording.nodes[0]!.agent!.tables.map(({ name }) => name),
     ['load'],
   );
   const quiet: Store = { ...store, query: () => Promise.resolve<SeriesValue[]>([]) };
-  await downloadJob({ ...found!, store: { ...quiet, samples: async function* () {} } }, {});
+  await downloadJob({ ...storedJob!, store: { ...quiet, samples: async function* () {} } }, {});
 });
 
 test('an answer without an end is not read to it', async (t) => {
@@ -139,8 +139,8 @@ test('many revisions of a record: the newest whole one counts, and the work does
   // one record that was sent thousands of times, and one of twenty thousand nodes
   const again = Array.from({ length: 8000 }, (_, i) => series('job', { ...job, name: `r${i}` }, 'c1', i + 1)).flat();
   const store = await storeThat(t, (response) => response.end(said(again)));
-  const [found] = await findJobs(store, '1');
-  assert.equal(found!.recording.job.name, 'r7999');
+  const [storedJob] = await findJobs(store, '1');
+  assert.equal(storedJob!.recording.job.name, 'r7999');
   const wide = Array.from({ length: 20_000 }, (_, i) => ofNode(i));
   const many = await storeThat(t, (response) => response.end(said(wide)));
   const [job2] = await findJobs(many, '1');

@@ -42,7 +42,7 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
   const [start, end, count] = [starts, ends, nodes].map((all) => new Map(all.map((a) => [keyOf(a.labels), a.value])));
   const state = newestOf(states);
   const users = Map.groupBy(infos, ({ labels }) => labels.job);
-  const found = [...newest.values()].map(({ labels, value }): Listed => {
+  const listedJobs = [...newest.values()].map(({ labels, value }): Listed => {
     const began = ofJob(start!, labels);
     const last = ofJob(end!, labels);
     // an id that was used again: that is how the job before has ended
@@ -65,10 +65,10 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
     };
   });
   const again = new Set([...changed, ...spread].flatMap(({ labels }) => labels.job ?? []));
-  const single = found.filter(({ job }) => !again.has(job));
+  const single = listedJobs.filter(({ job }) => !again.has(job));
   // what these series say of an id that was used again is the newest job's: its records tell of all
   for (const id of again) {
-    const newest = found.filter(({ job }) => job === id);
+    const newest = listedJobs.filter(({ job }) => job === id);
     // a record that cannot be used hides no other job
     append(single, await runsInStore(store, id, now).catch((error: unknown) => notWhole(error, newest)));
   }
@@ -110,13 +110,14 @@ function ofJob<T>(byJob: ReadonlyMap<string, T>, labels: Labels): T | undefined 
 
 /** For each job the answer with the greatest value: what was said last counts. */
 function newestOf(answers: readonly SeriesValue[]): Map<string, SeriesValue> {
-  const found = new Map<string, SeriesValue>();
-  for (const answer of answers) {
-    const key = keyOf(answer.labels);
-    const newest = found.get(key);
+  const newestByKey = new Map<string, SeriesValue>();
+  for (const seriesValue of answers) {
+    const key = keyOf(seriesValue.labels);
+    const newest = newestByKey.get(key);
     // nodes that end one after the other say so in the same moment
-    const later = newest === undefined ? true : answer.value - newest.value;
-    if (later === true || later > 0 || (later === 0 && newest!.labels.state === 'running')) found.set(key, answer);
+    const later = newest === undefined ? true : seriesValue.value - newest.value;
+    if (later === true || later > 0 || (later === 0 && newest!.labels.state === 'running'))
+      newestByKey.set(key, seriesValue);
   }
-  return found;
+  return newestByKey;
 }

@@ -72,15 +72,19 @@ export function runsOf(jobs: readonly StoredJob[]): string {
 
 /** Each job of exactly this id, whoever's and whoever recorded it. */
 export async function jobsWithId(store: Store, id: string, now = Date.now()): Promise<StoredJob[]> {
-  const pieces = await store.query(`last_over_time(tacho_record{job=${quoted(id)}}[${duration(now - EVER)}])`, now);
-  const jobs = jobsOf(store, pieces, now);
-  if (jobs.length === 0 && pieces.length > 0) throw new Fault(`the record of job ${id} in ${store.name} is not whole`);
+  const recordPieces = await store.query(
+    `last_over_time(tacho_record{job=${quoted(id)}}[${duration(now - EVER)}])`,
+    now,
+  );
+  const jobs = jobsOf(store, recordPieces, now);
+  if (jobs.length === 0 && recordPieces.length > 0)
+    throw new Fault(`the record of job ${id} in ${store.name} is not whole`);
   return jobs;
 }
 
 async function noSuchJob(store: Store, id: string, now: number): Promise<Fault> {
-  const found = await store.query(`count(last_over_time({job=${quoted(id)}}[${duration(now - EVER)}]))`, now);
-  if (found.length > 0) {
+  const countedSeries = await store.query(`count(last_over_time({job=${quoted(id)}}[${duration(now - EVER)}]))`, now);
+  if (countedSeries.length > 0) {
     return new Fault(`${store.name} has samples of job ${id}, but not its record`, {
       hint: 'a report needs what an agent or hub pushes (victoria.url); what was only scraped lacks it',
     });
@@ -99,8 +103,8 @@ async function noSuchJob(store: Store, id: string, now: number): Promise<Fault> 
 }
 
 async function jobIds(store: Store, now: number): Promise<string[]> {
-  const found = await store.query(`count by (job) (last_over_time(tacho_job_info[${duration(now - EVER)}]))`, now);
-  return found.flatMap(({ labels }) => labels.job ?? []);
+  const jobSeries = await store.query(`count by (job) (last_over_time(tacho_job_info[${duration(now - EVER)}]))`, now);
+  return jobSeries.flatMap(({ labels }) => labels.job ?? []);
 }
 
 /** One series of a record in a store: the text of a piece, and when it was said. */
@@ -129,7 +133,7 @@ function recordsOf(answers: readonly SeriesValue[]): FoundRecord[] {
     Object.entries(labels)
       .filter(([name]) => !['__name__', 'piece', 'pieces', 'text'].includes(name))
       .sort();
-  const groups = Map.groupBy(answers, (answer) => JSON.stringify(whose(answer)));
+  const groups = Map.groupBy(answers, (seriesValue) => JSON.stringify(whose(seriesValue)));
   // the nodes of a job say the same of it
   const unpacked = new Map<string, object | undefined>();
   const unpack = (packed: string): object | undefined => {
@@ -187,17 +191,17 @@ function revisionsOf(size: number, answers: readonly SeriesValue[]): { revision:
   }));
 }
 
-const oldest = (pieces: readonly Piece[]): number => pieces.at(-1)?.revision ?? Number.POSITIVE_INFINITY;
+const oldest = (revisions: readonly Piece[]): number => revisions.at(-1)?.revision ?? Number.POSITIVE_INFINITY;
 
 /** By halves: there may be many revisions. */
-function newestUntil(pieces: readonly Piece[], revision: number): string {
-  let [low, high] = [0, pieces.length - 1];
+function newestUntil(revisions: readonly Piece[], revision: number): string {
+  let [low, high] = [0, revisions.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (pieces[middle]!.revision <= revision) high = middle;
+    if (revisions[middle]!.revision <= revision) high = middle;
     else low = middle + 1;
   }
-  return pieces[low]!.text;
+  return revisions[low]!.text;
 }
 
 /** Labels were given by whoever pushed, who knows whose it is; what a record says is its user's. */
@@ -238,16 +242,16 @@ function jobsOf(store: Store, answers: readonly SeriesValue[], now: number): Sto
     if (existingEntry === undefined) alike.push(entry);
     else entry.job = mergeJobs(entry.job, job);
     const agent = agents.get(`${node}\n${whose}`)?.find((each) => overlap(each.value, job))?.value;
-    const found: NodeRecording = { name: node, folder: '', tables: new Map() };
-    entry.nodes.set(node, agent === undefined ? found : { ...found, agent: agentOf(agent) });
+    const nodeRecording: NodeRecording = { name: node, folder: '', tables: new Map() };
+    entry.nodes.set(node, agent === undefined ? nodeRecording : { ...nodeRecording, agent: agentOf(agent) });
   }
-  const found = [...jobs.values()]
+  const storedJobs = [...jobs.values()]
     .flat()
     .map(({ job, nodes, labels }) => storedJob(store, job, [...nodes.values()], labels, now))
     .sort((a, b) => a.recording.job.start - b.recording.job.start || byName(whoseOf(a), whoseOf(b)));
-  nameUsers(found);
-  for (const runs of Map.groupBy(found, ({ owner }) => JSON.stringify(owner)).values()) keepApart(runs);
-  return found;
+  nameUsers(storedJobs);
+  for (const runs of Map.groupBy(storedJobs, ({ owner }) => JSON.stringify(owner)).values()) keepApart(runs);
+  return storedJobs;
 }
 
 /** What an agent said of itself; tables that are no definitions are left out. */

@@ -31,8 +31,8 @@ export function metersOf(material: Material, node: NodeMaterial): Meter[] {
   const all = countersOf(wholeOf(material), node, powerTable.col.energy_mj);
   for (const { meter, domain } of WHOLE) {
     const whole = all.find(({ keys, texts }) => texts.meter === meter && domain.test(keys.domain ?? ''));
-    const found = whole && meterOf(whole, 'node', powerTable.col);
-    if (found !== undefined) return [found];
+    const wholeMeter = whole && meterOf(whole, 'node', powerTable.col);
+    if (wholeMeter !== undefined) return [wholeMeter];
   }
   return all.flatMap((one): Meter[] => {
     const covers = PARTS.find(([, pattern]) => pattern.test(one.keys.domain ?? ''))?.[0];

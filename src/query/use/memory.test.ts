@@ -53,8 +53,8 @@ function memory(
   const samples = new Map([['c1', { series: new Map(), processes: points, damage: [] }]]);
   const facts = job(100, { interval_seconds: 10 });
   const whole = material(facts, [c1], { processes, samples });
-  const found = memoryOf(material(facts, [c1], { range, whole }), c1);
-  return found && [found.bytes / MIB, found.source];
+  const memoryUse = memoryOf(material(facts, [c1], { range, whole }), c1);
+  return memoryUse && [memoryUse.bytes / MIB, memoryUse.source];
 }
 
 const shell = { pid: 1, from: 0, to: 100, cpu: 0.1, rssmax: 3 };

@@ -41,11 +41,11 @@ export function processWorkOf(material: Material, node: NodeMaterial): ProcessWo
     const waitedFor = metric('majflt');
     faults = faults === undefined || waitedFor === undefined ? undefined : faults + waitedFor;
   }
-  const found: ProcessWork = {};
-  if (waited + ran > 0 && ran >= MOST_OF_TIME * ranOfAll) found.waited = waited;
-  if (processCount > 0 && silent === 0) found.io_bytes = bytes;
-  if (processCount > 0 && faults !== undefined) found.major_faults = faults;
-  return found;
+  const work: ProcessWork = {};
+  if (waited + ran > 0 && ran >= MOST_OF_TIME * ranOfAll) work.waited = waited;
+  if (processCount > 0 && silent === 0) work.io_bytes = bytes;
+  if (processCount > 0 && faults !== undefined) work.major_faults = faults;
+  return work;
 }
 
 /** What the job's own processes did, added up, by the names of records. */

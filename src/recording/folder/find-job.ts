@@ -14,12 +14,12 @@ export type IsWanted = (job: Job, folder: string) => boolean;
 
 /** The recordings in a folder, so many levels deep, whose job is wanted. Nothing but job.json is read. */
 export function findJobs(archivePath: string, isWanted: IsWanted, depth = 4): JobRecording[] {
-  const found: JobRecording[] = [];
+  const recordings: JobRecording[] = [];
   for (const { folder } of foldersBelow(archivePath, depth)) {
     const wanted = wantedJob(folder, isWanted);
-    if (wanted !== undefined) found.push(wanted);
+    if (wanted !== undefined) recordings.push(wanted);
   }
-  return found;
+  return recordings;
 }
 
 /**

@@ -27,9 +27,9 @@ test('recordings are listed by when they began, with who, how large and in which
   await makeRecording({ folder: at('newer') });
   fs.writeFileSync(path.join(at('newer'), 'job.json'), JSON.stringify(jobOf({ format: 99 })));
 
-  const found = listRecordings([folder], { now: START + 62e6 });
+  const listedJobs = listRecordings([folder], { now: START + 62e6 });
   assert.deepEqual(
-    found.map(({ job, state, nodes, user, end }) => ({ job, state, nodes, user, end })),
+    listedJobs.map(({ job, state, nodes, user, end }) => ({ job, state, nodes, user, end })),
     [
       { job: 'newer', state: 'newer version', nodes: 0, user: '', end: undefined },
       { job: '4', state: 'damaged', nodes: 1, user: 'ada', end: START + 60e6 },
@@ -38,13 +38,13 @@ test('recordings are listed by when they began, with who, how large and in which
       { job: '1', state: 'ended', nodes: 2, user: 'ada', end: START + 60e6 },
     ],
   );
-  assert.match(found[0]!.trouble!, /newer Tacho/);
-  assert.match(found[1]!.trouble!, /agent.json: it is damaged/);
+  assert.match(listedJobs[0]!.trouble!, /newer Tacho/);
+  assert.match(listedJobs[1]!.trouble!, /agent.json: it is damaged/);
   const bytes = fs
     .globSync('**/*', { cwd: at('sealed') })
     .map((name) => fs.statSync(path.join(at('sealed'), name)))
     .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
-  assert.equal(found[3]!.bytes, bytes);
+  assert.equal(listedJobs[3]!.bytes, bytes);
 });
 
 test('a folder without recordings lists nothing', () => {
@@ -55,9 +55,9 @@ test('a folder that cannot be looked into keeps no other from being listed', asy
   const folder = await makeRecording({ seconds: 2 });
   const missing = path.join(temporary(), 'gone');
   const said: string[] = [];
-  const found = listRecordings([missing, folder], { failed: (why) => said.push(why.message) });
+  const listedJobs = listRecordings([missing, folder], { failed: (why) => said.push(why.message) });
   assert.deepEqual(
-    found.map(({ job }) => job),
+    listedJobs.map(({ job }) => job),
     ['17'],
   );
   assert.deepEqual(said, [`cannot open ${missing}: no such file or folder`]);

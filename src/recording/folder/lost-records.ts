@@ -5,7 +5,8 @@ import type { Recording } from './open.ts';
 export function lostRecords({ nodes, troubles }: Recording): string[] {
   return nodes.flatMap(({ agent, folder, tables }) => {
     const file = path.join(folder, 'agent.json');
-    const isExplained = agent !== undefined || tables.size === 0 || troubles.some((words) => words.includes(file));
+    const isExplained =
+      agent !== undefined || tables.size === 0 || troubles.some((troubleText) => troubleText.includes(file));
     return isExplained ? [] : [`cannot read ${file}: it is missing`];
   });
 }

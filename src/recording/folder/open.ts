@@ -81,8 +81,8 @@ export function openRecording(folder: string, names = listFolder(folder)): Recor
   for (const name of names) {
     const node = nodeName(name);
     if (node === undefined) continue;
-    const found = openNode(path.join(folder, name), node, troubles, inCommon);
-    if (found !== undefined) nodes.push(found);
+    const nodeRecording = openNode(path.join(folder, name), node, troubles, inCommon);
+    if (nodeRecording !== undefined) nodes.push(nodeRecording);
   }
   nodes.sort((a, b) => byName(a.name, b.name));
   const job = readRecord<Job>(path.join(folder, 'job.json'), JOB_NEEDS, troubles);
@@ -125,7 +125,7 @@ export function findEach<T>(
   leftOut?: (why: Fault) => void,
   least = 1,
 ): T[] {
-  const found = new Map<string, T>();
+  const itemsByKey = new Map<string, T>();
   const refused: Fault[] = [];
   const orRefused = (folder: string, open: () => void): void => {
     try {
@@ -144,14 +144,14 @@ export function findEach<T>(
       for (const { folder, names } of foldersBelow(start)) {
         isSome = true;
         const key = path.resolve(folder);
-        if (!found.has(key)) orRefused(folder, () => found.set(key, keep(folder, names)));
+        if (!itemsByKey.has(key)) orRefused(folder, () => itemsByKey.set(key, keep(folder, names)));
       }
       if (!isSome) throw noRecording(start);
     });
   }
-  if (refused.length > 0 && found.size < least) throw refused[0];
+  if (refused.length > 0 && itemsByKey.size < least) throw refused[0];
   for (const why of refused) leftOut!(why);
-  return [...found.values()];
+  return [...itemsByKey.values()];
 }
 
 const noRecording = (start: string): Fault =>

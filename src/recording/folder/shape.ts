@@ -11,9 +11,9 @@ export type Check = (value: unknown, wrong: string[]) => unknown;
 /** Checks a part of something; names are made only when they are needed. */
 function within(key: string | number, check: Check, value: unknown, wrong: string[]): unknown {
   const before = wrong.length;
-  const found = check(value, wrong);
+  const checked = check(value, wrong);
   for (let i = before; i < wrong.length; i++) wrong[i] = wrong[i] === '' ? `${key}` : `${key}.${wrong[i]}`;
-  return found;
+  return checked;
 }
 
 /** A field that need not be there (without `initial`), or whose parts must be right, too. */
@@ -63,9 +63,9 @@ export function once(check: Check): Check {
   return (value, wrong) => {
     if (typeof value === 'object' && value !== null && right.has(value)) return value;
     const before = wrong.length;
-    const found = check(value, wrong);
-    if (wrong.length === before && found === value) right.add(value as object);
-    return found;
+    const checked = check(value, wrong);
+    if (wrong.length === before && checked === value) right.add(value as object);
+    return checked;
   };
 }
 
@@ -107,11 +107,11 @@ export function fields(needed: Readonly<Record<string, Check | Field>>): Check {
     let whole = value;
     for (const [key, { check }] of optional) {
       if (value[key] === undefined) continue;
-      const found = value[key] === null ? undefined : within(key, check, value[key], wrong);
-      if (found === value[key]) continue;
+      const checked = value[key] === null ? undefined : within(key, check, value[key], wrong);
+      if (checked === value[key]) continue;
       if (whole === value) whole = { ...value };
-      if (found === undefined) delete whole[key];
-      else whole[key] = found;
+      if (checked === undefined) delete whole[key];
+      else whole[key] = checked;
     }
     return whole;
   };
@@ -128,8 +128,8 @@ export function shaped<T extends object>(record: object, needed: object, wrong: 
     const name = path + key;
     if (initial instanceof Field) {
       // null is how JSON writes a number that is not one
-      const found = value === undefined || value === null ? undefined : within(name, initial.check, value, wrong);
-      const usable = found ?? initial.initial;
+      const checked = value === undefined || value === null ? undefined : within(name, initial.check, value, wrong);
+      const usable = checked ?? initial.initial;
       if (usable === value) continue;
       if (usable === undefined) delete whole[key];
       else whole[key] = usable;

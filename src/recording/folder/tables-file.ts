@@ -87,8 +87,8 @@ function isInCommon(recording: string, text: string): boolean {
   } catch (error) {
     if (code((error as Fault).cause) !== 'EEXIST') return false;
   }
-  const found = readTables(recording, []);
-  return found !== undefined && storedText(found) === text;
+  const commonTables = readTables(recording, []);
+  return commonTables !== undefined && storedText(commonTables) === text;
 }
 
 function write(target: string, text: string, moveFile: (from: string, to: string) => void): void {

@@ -283,8 +283,8 @@ test('rows whose texts have newlines are told apart as rows, wherever the end of
   const all = [...alreadyWritten(first.file, 1)].slice(1);
   assert.equal(all.length, 9);
   for (let tail = 1; tail < size; tail++) {
-    const found = [...alreadyWritten(first.file, 1, tail)];
-    assert.deepEqual(found, all.slice(all.length - found.length), `the last ${tail} bytes`);
+    const writtenLines = [...alreadyWritten(first.file, 1, tail)];
+    assert.deepEqual(writtenLines, all.slice(all.length - writtenLines.length), `the last ${tail} bytes`);
   }
   const next = new TableWriter(nodePath, events, { plain: true });
   next.append(rows(8, 9));

@@ -75,21 +75,21 @@ export class Tail {
       // it is final: there is nothing to be had by reading it again
       if (at.bytes > 0 && at.part === this.finished.part && at.bytes >= this.finished.bytes)
         at = { part: at.part + 1, bytes: 0 };
-      const found = this.find(at.part);
-      if (found === undefined) return undefined;
-      if (found.part > at.part) {
-        gone = { from: gone?.from ?? at, to: { part: found.part, bytes: 0 } };
+      const openPart = this.find(at.part);
+      if (openPart === undefined) return undefined;
+      if (openPart.part > at.part) {
+        gone = { from: gone?.from ?? at, to: { part: openPart.part, bytes: 0 } };
         at = gone.to;
       }
-      const bytes = found.read(at.bytes, maxBytes, ended);
+      const bytes = openPart.read(at.bytes, maxBytes, ended);
       if (bytes !== undefined) return { part: at.part, from: at.bytes, bytes, ...(gone === undefined ? {} : { gone }) };
-      if (!found.isFinal()) return undefined;
+      if (!openPart.isFinal()) return undefined;
       // it may have grown between the last look and its end
-      const rest = found.read(at.bytes, maxBytes, true);
+      const rest = openPart.read(at.bytes, maxBytes, true);
       if (rest !== undefined)
         return { part: at.part, from: at.bytes, bytes: rest, ...(gone === undefined ? {} : { gone }) };
       this.finished = at;
-      const tookLong = (found.isPacked && at.bytes === 0) || ++empty === MOST_EMPTY;
+      const tookLong = (openPart.isPacked && at.bytes === 0) || ++empty === MOST_EMPTY;
       at = { part: at.part + 1, bytes: 0 };
       if (stops && tookLong)
         return { part: at.part, from: 0, bytes: Buffer.alloc(0), ...(gone === undefined ? {} : { gone }) };

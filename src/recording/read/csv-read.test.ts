@@ -21,13 +21,13 @@ function read(file: string): { rows: Row[]; damage: Damage; rejected: string } {
     reject: (bytes) => rejected.push(Buffer.from(bytes)),
   });
   const texts = [...rows.texts].map(([name, { codes, pool }]) => ({ name, codes, values: pool.values() }));
-  const found = Array.from({ length: rows.length }, (_, i) => {
+  const readRows = Array.from({ length: rows.length }, (_, i) => {
     const row: Row = { time: rows.time[i]! };
     for (const { name, codes, values } of texts) if (values[codes[i]!] !== '') row[name] = values[codes[i]!]!;
     for (const [name, values] of rows.numbers) if (!Number.isNaN(values[i])) row[name] = values[i]!;
     return row;
   });
-  return { rows: found, damage, rejected: Buffer.concat(rejected).toString() };
+  return { rows: readRows, damage, rejected: Buffer.concat(rejected).toString() };
 }
 
 function readText(csv: string): ReturnType<typeof read> {

@@ -57,8 +57,8 @@ type Extent = Pick<Statistics, 'first' | 'max'>;
 /** The kernel's own mark of the highest resident set, else the highest sample. An old mark says nothing of the recording. */
 export function peakMemory(mark: Extent | undefined, sampled: Extent | undefined, older: boolean): number | undefined {
   const candidates = [older && mark !== undefined && !(mark.max > mark.first) ? undefined : mark?.max, sampled?.max];
-  const found = candidates.filter((value) => value !== undefined && !Number.isNaN(value)) as number[];
-  return found.length === 0 ? undefined : greatest(found);
+  const peaks = candidates.filter((value) => value !== undefined && !Number.isNaN(value)) as number[];
+  return peaks.length === 0 ? undefined : greatest(peaks);
 }
 
 /**

@@ -99,7 +99,7 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   const whole = options.columns === undefined || (described?.events === true && !distinct);
   const wanted = whole ? undefined : new Set(options.columns);
   let table: Table | undefined;
-  const seen = new Map<string, Column>();
+  const columnsSeen = new Map<string, Column>();
 
   if (isParquet(files.sealed)) {
     const file = path.join(node.folder, files.sealed!);
@@ -114,7 +114,7 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
       });
       if (lost.length > 0) damage.push({ ...NO_DAMAGE, file, lost_columns: lost });
       table = { ...sealed, ...(described === undefined ? {} : { help: described.help }), columns: [] };
-      for (const column of sealed.columns) seen.set(column.name, column);
+      for (const column of sealed.columns) columnsSeen.set(column.name, column);
     } catch (error) {
       if (code(error) === 'ENOENT') throw error;
       damage.push({ ...NO_DAMAGE, file, unreadable: reason(error) });
@@ -136,8 +136,8 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
       if (header === usual?.names) return uses;
       const columns = described === undefined ? undefined : columnsByName(described);
       header.forEach((column, i) => {
-        if (i === 0 || seen.has(column) || keys.some((key) => key.name === column)) return;
-        seen.set(column, columns?.get(column) ?? guessColumn(column, uses[i]!));
+        if (i === 0 || columnsSeen.has(column) || keys.some((key) => key.name === column)) return;
+        columnsSeen.set(column, columns?.get(column) ?? guessColumn(column, uses[i]!));
       });
       return uses;
     },
@@ -162,8 +162,8 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   if (unfiled !== undefined) readCsvBytes(unfiled, rows, csv);
 
   table ??= described ?? guessTable(name, ['time'], ['time']);
-  if (isUsual && seen.size > 0) for (const column of described!.columns) seen.set(column.name, column);
-  const columns = isUsual && seen.size === 0 ? described!.columns : orderColumns(seen, described);
+  if (isUsual && columnsSeen.size > 0) for (const column of described!.columns) columnsSeen.set(column.name, column);
+  const columns = isUsual && columnsSeen.size === 0 ? described!.columns : orderColumns(columnsSeen, described);
   for (const key of table.keys) rows.addText(key.name);
   const implying = impliedBy(table);
   // without all rows that there were, nobody knows which processes have none
@@ -208,8 +208,8 @@ function reserveLike(rows: Rows, sizes: readonly number[]): void {
 }
 
 /** The columns that the files have, in the order of the description. */
-function orderColumns(seen: ReadonlyMap<string, Column>, described: Table | undefined): Column[] {
-  const describedColumns = described?.columns.filter((c) => seen.has(c.name)) ?? [];
+function orderColumns(columnsSeen: ReadonlyMap<string, Column>, described: Table | undefined): Column[] {
+  const describedColumns = described?.columns.filter((c) => columnsSeen.has(c.name)) ?? [];
   const names = new Set(describedColumns.map((c) => c.name));
-  return [...describedColumns, ...[...seen.values()].filter((c) => !names.has(c.name))];
+  return [...describedColumns, ...[...columnsSeen.values()].filter((c) => !names.has(c.name))];
 }

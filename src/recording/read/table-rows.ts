@@ -51,8 +51,8 @@ export class TableRows {
   }
 
   batch(): Batch {
-    const found = this.columns();
-    const columns = this.table.columns.filter((column) => column.type === 'text' || found.has(column.name));
+    const filledColumns = this.columns();
+    const columns = this.table.columns.filter((column) => column.type === 'text' || filledColumns.has(column.name));
     const table: Table = { ...this.table, columns };
     const rows = new Rows();
     for (const { name } of table.keys) rows.addText(name);

@@ -25,9 +25,9 @@ export class TextPool {
     const mask = this.slots.length - 1;
     let slot = (hash ^ (hash >>> 15)) & mask;
     for (;;) {
-      const found = this.slots[slot]!;
-      if (found < 0) return this.add(bytes, from, to, hash, slot);
-      if (this.hashes[found] === hash && this.equals(found, bytes, from, to)) return found;
+      const code = this.slots[slot]!;
+      if (code < 0) return this.add(bytes, from, to, hash, slot);
+      if (this.hashes[code] === hash && this.equals(code, bytes, from, to)) return code;
       slot = (slot + 1) & mask;
     }
   }

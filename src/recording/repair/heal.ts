@@ -173,10 +173,13 @@ export function sameContent(plain: string, packed: string): boolean {
 
 /** What is wrong with the statistics of a sealed file that has so many rows; undefined: nothing. */
 export function wrongStatistics(file: string, sealed: string, rows: number): string | undefined {
-  const found = readStatistics(file);
-  if (found === undefined) return 'is missing or damaged';
-  if (found.rows !== rows) return `speaks of ${count(found.rows, 'row')}, but the table has ${rows}`;
-  return found.sealed === undefined || isAsSealed(sealed, found.sealed) ? undefined : 'is of another file';
+  const storedStatistics = readStatistics(file);
+  if (storedStatistics === undefined) return 'is missing or damaged';
+  if (storedStatistics.rows !== rows)
+    return `speaks of ${count(storedStatistics.rows, 'row')}, but the table has ${rows}`;
+  return storedStatistics.sealed === undefined || isAsSealed(sealed, storedStatistics.sealed)
+    ? undefined
+    : 'is of another file';
 }
 
 export function writeStatistics(file: string, batch: Batch, sealed: string): void {

@@ -78,13 +78,17 @@ test('every question about a job of somebody else is answered as if there were n
     for (const method of Object.keys(methods)) {
       const url = route.replace('{id}', theirs).replace('{chart}', 'loadavg.load1').replace('{share}', 'x');
       const query = route === '/api/compare' ? `?jobs=${theirs},${idOf('3')}` : '';
-      const answer = await bob(url + query, method.toUpperCase() as 'GET', method === 'post' ? { days: 1 } : undefined);
+      const response = await bob(
+        url + query,
+        method.toUpperCase() as 'GET',
+        method === 'post' ? { days: 1 } : undefined,
+      );
       asked++;
       if (route.includes('{id}') || query !== '') {
-        const isRefused = answer.statusCode === 404 || (answer.statusCode === 400 && method === 'post');
-        assert.ok(isRefused, `${method} ${route}: ${answer.statusCode}`);
+        const isRefused = response.statusCode === 404 || (response.statusCode === 400 && method === 'post');
+        assert.ok(isRefused, `${method} ${route}: ${response.statusCode}`);
       }
-      assert.doesNotMatch(answer.body, /zephyr|plans|"ada"|tacho-1/, `${method} ${route}`);
+      assert.doesNotMatch(response.body, /zephyr|plans|"ada"|tacho-1/, `${method} ${route}`);
     }
   assert.ok(asked > 10);
   // the same questions of whoever it belongs to
@@ -122,9 +126,9 @@ test('over a Unix socket the header is believed, whatever else it says', async (
   await server.app.listen({ path: socketPath });
   const status = await new Promise<number>((resolve, reject) => {
     http
-      .get({ socketPath, path: '/api/jobs', headers: { 'x-remote-user': 'ada' } }, (answer) => {
-        answer.resume();
-        resolve(answer.statusCode!);
+      .get({ socketPath, path: '/api/jobs', headers: { 'x-remote-user': 'ada' } }, (response) => {
+        response.resume();
+        resolve(response.statusCode!);
       })
       .on('error', reject);
   });
@@ -213,17 +217,17 @@ async function logIn(address: string, user: string, until: string): Promise<stri
   const jar = new Map<string, string>();
   let [url, form] = [address, undefined as URLSearchParams | undefined];
   for (let i = 0; i < 20; i++) {
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       redirect: 'manual',
       headers: { cookie: [...jar].map((pair) => pair.join('=')).join('; ') },
       ...(form === undefined ? {} : { method: 'POST', body: form }),
     });
-    for (const each of answer.headers.getSetCookie()) {
+    for (const each of response.headers.getSetCookie()) {
       const [name, ...value] = each.split(';')[0]!.split('=');
       jar.set(name!, value.join('='));
     }
-    const body = await answer.text();
-    const to = answer.headers.get('location');
+    const body = await response.text();
+    const to = response.headers.get('location');
     if (to !== null) {
       url = new URL(to, url).href;
       if (url.startsWith(until)) return url;

@@ -26,11 +26,11 @@ export function jobRoutes({ app, open, list }: Server): void {
     '/api/jobs',
     { schema: { response: { 200: jobList }, summary: 'The jobs that are open' } },
     async ({ viewer, headers }, reply) => {
-      const answer = answered(await list(viewer));
+      const jobsAnswer = answered(await list(viewer));
       reply.type('application/json');
-      if (!/\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))) return reply.send(answer.text as never);
-      answer.packed ??= zlib.gzipSync(answer.text, { level: 1 });
-      return reply.header('content-encoding', 'gzip').send(answer.packed as never);
+      if (!/\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))) return reply.send(jobsAnswer.text as never);
+      jobsAnswer.packed ??= zlib.gzipSync(jobsAnswer.text, { level: 1 });
+      return reply.header('content-encoding', 'gzip').send(jobsAnswer.packed as never);
     },
   );
   app.get(

@@ -61,8 +61,8 @@ export function scaleRoutes({ app, list, open }: Server): void {
         const { recommended } = study;
         const recommendedText =
           recommended === undefined ? {} : { recommended_text: recommendationText(recommended, study) };
-        const answer = { ...(JSON.parse(studyJson(study)) as object), ...recommendedText };
-        return reply.type('application/json').send(JSON.stringify(answer) as never);
+        const studyFields = { ...(JSON.parse(studyJson(study)) as object), ...recommendedText };
+        return reply.type('application/json').send(JSON.stringify(studyFields) as never);
       } catch (error) {
         if (error instanceof Fault) throw new Problem(422, error.message);
         throw error;

@@ -10,12 +10,12 @@ export const csh = (): string => "complete tacho 'p@*@`tacho completion csh --of
 
 /** What could stand where a line ends. */
 export function offersFor(tree: CompletedVerb, line: string, cwd = process.cwd()): string[] {
-  const words = line.trimStart().split(/\s+/).slice(1);
-  const current = words.pop() ?? '';
+  const lineWords = line.trimStart().split(/\s+/).slice(1);
+  const current = lineWords.pop() ?? '';
   let verb = tree;
   let argumentIndex = 0;
   let flag: CompletedVerb['flags'][number] | undefined;
-  for (const word of words) {
+  for (const word of lineWords) {
     if (flag !== undefined) flag = undefined;
     else if (word === '--') return [];
     else if (word.startsWith('-')) {

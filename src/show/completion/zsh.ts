@@ -12,14 +12,14 @@ if [[ $funcstack[1] == _tacho ]]; then _tacho "$@"; else compdef _tacho tacho; f
 }
 
 /** The verbs of the program or of a verb, and what follows them. */
-function choose(part: CompletedVerb, margin: string): string {
+function choose(completedVerb: CompletedVerb, margin: string): string {
   const lines = [
     'if ((CURRENT == 2)); then',
     '  if [[ $PREFIX == -* ]]; then',
-    `    _arguments ${specifications({ ...part, places: [] })}`,
+    `    _arguments ${specifications({ ...completedVerb, places: [] })}`,
     '  else',
     '    local -a verbs=(',
-    ...part.parts.map(({ name, help }) => `      ${quote(`${lastWord(name)}:${plain(help)}`)}`),
+    ...completedVerb.parts.map(({ name, help }) => `      ${quote(`${lastWord(name)}:${plain(help)}`)}`),
     '    )',
     '    _describe verb verbs',
     '  fi',
@@ -28,7 +28,7 @@ function choose(part: CompletedVerb, margin: string): string {
     'shift words',
     '((CURRENT--))',
     'case $words[1] in',
-    ...part.parts.flatMap((verb) => [
+    ...completedVerb.parts.flatMap((verb) => [
       `  ${lastWord(verb.name)})`,
       verb.parts.length > 0 ? `${choose(verb, '    ')} ;;` : `    _arguments ${specifications(verb)} ;;`,
     ]),

@@ -137,8 +137,8 @@ class TableExport {
   private async long(output: Output): Promise<number> {
     const form = { epoch: this.options.epoch === true, recordings: this.named() };
     const table = this.interval === undefined ? this.table : this.finer();
-    if (this.options.format === 'ndjson') return writeNdjson(output, table, this.pieces(), form);
-    return writeLong(output, table, this.pieces(), form);
+    if (this.options.format === 'ndjson') return writeNdjson(output, table, this.nodeBatches(), form);
+    return writeLong(output, table, this.nodeBatches(), form);
   }
 
   parquet(): Written {
@@ -187,7 +187,7 @@ class TableExport {
   }
 
   /** All series there are, and their samples, no more at a time than memory should hold. */
-  windows(convert: (piece: NodeBatch) => NodeBatch = (piece) => piece): {
+  windows(convert: (piece: NodeBatch) => NodeBatch = (nodeBatch) => nodeBatch): {
     lanes: Lane[];
     windows: AsyncIterable<NodeBatch[]>;
   } {
@@ -196,15 +196,15 @@ class TableExport {
     const isWhole = this.table.sparse === true || this.options.rates === true;
     const sliceCount = isWhole ? 1 : Math.ceil(bytesOf(this.selected, this.table.name) / this.atOnce);
     if (sliceCount <= 1) {
-      const pieces = [...this.each(columns)].map(convert);
-      return { lanes: lanesOf(pieces), windows: once(pieces) };
+      const nodeBatches = [...this.each(columns)].map(convert);
+      return { lanes: lanesOf(nodeBatches), windows: once(nodeBatches) };
     }
     let lanes: Lane[] = [];
     let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     const texts = this.table.columns.filter((c) => !isNumber(c)).map((c) => c.name);
-    for (const piece of this.each(texts)) {
-      lanes = lanesOf([convert(piece)], lanes);
-      for (const time of piece.batch.time) {
+    for (const nodeBatch of this.each(texts)) {
+      lanes = lanesOf([convert(nodeBatch)], lanes);
+      for (const time of nodeBatch.batch.time) {
         if (time < from) from = time;
         if (time > to) to = time;
       }
@@ -228,7 +228,7 @@ class TableExport {
     return this.selected.some(({ name }) => name !== undefined);
   }
 
-  private async *pieces(): AsyncGenerator<NodeBatch> {
+  private async *nodeBatches(): AsyncGenerator<NodeBatch> {
     yield* this.each(this.table.columns.map((c) => c.name));
   }
 
@@ -244,7 +244,7 @@ class TableExport {
     for (const one of this.selected) {
       const intervals = intersect(one.intervals, window);
       for (const node of one.recording.nodes) {
-        const piece = nodeBatchOf(one, node, this.table.name, {
+        const nodeBatch = nodeBatchOf(one, node, this.table.name, {
           columns,
           intervals,
           damaged,
@@ -252,7 +252,7 @@ class TableExport {
           coarse: this.options,
           ...interval,
         });
-        if (piece !== undefined) yield piece;
+        if (nodeBatch !== undefined) yield nodeBatch;
       }
     }
   }
@@ -263,8 +263,8 @@ class TableExport {
   }
 }
 
-async function* once(pieces: NodeBatch[]): AsyncGenerator<NodeBatch[]> {
-  yield pieces;
+async function* once(nodeBatches: NodeBatch[]): AsyncGenerator<NodeBatch[]> {
+  yield nodeBatches;
 }
 
 /** Microseconds from row to row: the interval asked for, or at which the jobs (or this table) were sampled. */
@@ -340,7 +340,9 @@ async function omnistatFile(
   );
   const short = shortNames(nodes.map((node) => node.name));
   const exported = new TableExport([one], table, options);
-  const { lanes, windows } = exported.windows((piece) => file.convert(piece, memory.get(piece.node) ?? new Map()));
+  const { lanes, windows } = exported.windows((nodeBatch) =>
+    file.convert(nodeBatch, memory.get(nodeBatch.node) ?? new Map()),
+  );
   if (lanes.length === 0) return undefined;
   const form: WideForm = {
     table: file.table,

@@ -26,11 +26,11 @@ export function longHeader(table: Table, recordings = false): string[] {
 export async function writeLong(
   output: Output,
   table: Table,
-  pieces: AsyncIterable<NodeBatch>,
+  nodeBatches: AsyncIterable<NodeBatch>,
   form: LongForm = {},
 ): Promise<number> {
   const header = line(longHeader(table, form.recordings));
-  return writePieces(output, header, pieces, (text, piece) => writePiece(text, table, piece, form));
+  return writePieces(output, header, nodeBatches, (text, nodeBatch) => writePiece(text, table, nodeBatch, form));
 }
 
 /** A column of this piece: numbers, or the cells that codes stand for; neither when the node does not have it. */
@@ -41,10 +41,10 @@ interface Source {
   cells: Buffer[];
 }
 
-function writePiece(text: TextBuffer, table: Table, piece: NodeBatch, form: LongForm): void {
-  const { batch } = piece;
+function writePiece(text: TextBuffer, table: Table, nodeBatch: NodeBatch, form: LongForm): void {
+  const { batch } = nodeBatch;
   const epoch = form.epoch === true;
-  const whose = [piece.node, piece.job, ...(form.recordings === true ? [piece.recording ?? ''] : [])];
+  const whose = [nodeBatch.node, nodeBatch.job, ...(form.recordings === true ? [nodeBatch.recording ?? ''] : [])];
   const columns = table.columns.map((column): Source => {
     const texts = isNumber(column) ? undefined : batch.texts.get(column.name);
     return {

@@ -13,14 +13,14 @@ const TIME = Buffer.from('{"time":');
 export async function writeNdjson(
   output: Output,
   table: Table,
-  pieces: AsyncIterable<NodeBatch>,
+  nodeBatches: AsyncIterable<NodeBatch>,
   form: LongForm = {},
 ): Promise<number> {
-  return writePieces(output, '', pieces, (text, piece) => writePiece(text, table, piece, form));
+  return writePieces(output, '', nodeBatches, (text, nodeBatch) => writePiece(text, table, nodeBatch, form));
 }
 
-function writePiece(text: TextBuffer, table: Table, piece: NodeBatch, form: LongForm): void {
-  const { batch } = piece;
+function writePiece(text: TextBuffer, table: Table, nodeBatch: NodeBatch, form: LongForm): void {
+  const { batch } = nodeBatch;
   const epoch = form.epoch === true;
   const columns = table.columns.map((column) => {
     const texts = isNumber(column) ? undefined : batch.texts.get(column.name);
@@ -39,9 +39,9 @@ function writePiece(text: TextBuffer, table: Table, piece: NodeBatch, form: Long
   for (let s = 0; s + 1 < batch.series.length; s++) {
     const keys = keysOf(batch, s);
     const facts = {
-      node: piece.node,
-      job: piece.job,
-      ...(form.recordings === true ? { recording: piece.recording ?? '' } : {}),
+      node: nodeBatch.node,
+      job: nodeBatch.job,
+      ...(form.recordings === true ? { recording: nodeBatch.recording ?? '' } : {}),
       ...Object.fromEntries(table.keys.map((k, i) => [k.name, keys[i]])),
     };
     const about = Buffer.from(`,${JSON.stringify(facts).slice(1, -1)}`);

@@ -59,8 +59,8 @@ export const omnistatFiles: readonly OmnistatFile[] = [
     ],
     table: rocm,
     levels: ['instance', 'card'],
-    convert(piece, memory) {
-      const { batch } = piece;
+    convert(nodeBatch, memory) {
+      const { batch } = nodeBatch;
       const own = (column: TableColumn<'gpu'>) => numbersOf(batch, column);
       const numbers = new Map([
         ['rocm_utilization_percentage', own(GPU.utilization_percent)],
@@ -70,7 +70,7 @@ export const omnistatFiles: readonly OmnistatFile[] = [
         ['rocm_average_socket_power_watts', own(GPU.power_watts)],
       ]);
       const texts = new Map([['card', batch.texts.get('gpu' satisfies KeyName<typeof gpuTable>)!]]);
-      return { ...piece, batch: { ...batch, table: rocm, numbers, texts } };
+      return { ...nodeBatch, batch: { ...batch, table: rocm, numbers, texts } };
     },
   },
   {
@@ -79,8 +79,8 @@ export const omnistatFiles: readonly OmnistatFile[] = [
     needs: ['class', 'received_bytes', 'sent_bytes'] satisfies NameIn<typeof networkTable>[],
     table: network,
     levels: ['instance', 'device_class', 'interface'],
-    convert(piece) {
-      const { batch } = piece;
+    convert(nodeBatch) {
+      const { batch } = nodeBatch;
       const { device_class, interface: port, keep } = ports(batch);
       const numbers = new Map([
         ['omnistat_network_rx_bytes', numbersOf(batch, PORT.received_bytes)],
@@ -90,7 +90,7 @@ export const omnistatFiles: readonly OmnistatFile[] = [
         ['device_class', device_class],
         ['interface', port],
       ]);
-      return { ...piece, batch: filterRows({ ...batch, table: network, numbers, texts }, (_, s) => keep[s]!) };
+      return { ...nodeBatch, batch: filterRows({ ...batch, table: network, numbers, texts }, (_, s) => keep[s]!) };
     },
   },
 ];

@@ -31,7 +31,7 @@ export function writeLongParquet(
 ): { rows: number; bytes: number } {
   const partialFile = `${file}.part`;
   const first = read(groups[0] ?? []);
-  const rows = first.reduce((sum, piece) => sum + piece.batch.rows, 0);
+  const rows = first.reduce((sum, nodeBatch) => sum + nodeBatch.batch.rows, 0);
   const described = longTable(table, recordings);
   const writer = attempt(file, 0, () => {
     makeFolder(path.dirname(file));
@@ -45,22 +45,22 @@ export function writeLongParquet(
       );
       writer.column(
         'node',
-        labels(first, rows, (piece) => piece.node),
+        labels(first, rows, (nodeBatch) => nodeBatch.node),
       );
       writer.column(
         'job',
-        labels(first, rows, (piece) => piece.job),
+        labels(first, rows, (nodeBatch) => nodeBatch.job),
       );
       if (recordings) {
         writer.column(
           'recording',
-          labels(first, rows, (piece) => piece.recording ?? ''),
+          labels(first, rows, (nodeBatch) => nodeBatch.recording ?? ''),
         );
       }
       for (const { name } of table.keys) writer.column(name, textColumnOf(first, rows, name));
       for (const [g, group] of groups.entries()) {
-        const pieces = g === 0 ? first : read(group);
-        if (pieces.reduce((sum, piece) => sum + piece.batch.rows, 0) !== rows) {
+        const nodeBatches = g === 0 ? first : read(group);
+        if (nodeBatches.reduce((sum, nodeBatch) => sum + nodeBatch.batch.rows, 0) !== rows) {
           throw new Fault(`table ${table.name} grew while it was exported`, {
             hint: 'confine the export with --until',
           });
@@ -69,7 +69,9 @@ export function writeLongParquet(
           const column = table.columns.find((c) => c.name === name)!;
           writer.column(
             name,
-            isNumber(column) ? numbers(pieces, rows, (b) => b.numbers.get(name)) : textColumnOf(pieces, rows, name),
+            isNumber(column)
+              ? numbers(nodeBatches, rows, (b) => b.numbers.get(name))
+              : textColumnOf(nodeBatches, rows, name),
           );
         }
       }
@@ -90,13 +92,13 @@ export function writeLongParquet(
 }
 
 function numbers(
-  pieces: readonly NodeBatch[],
+  nodeBatches: readonly NodeBatch[],
   rows: number,
   of: (batch: Batch) => Float64Array | undefined,
 ): Float64Array {
   const all = new Float64Array(rows);
   let at = 0;
-  for (const { batch } of pieces) {
+  for (const { batch } of nodeBatches) {
     const own = of(batch);
     if (own === undefined) all.fill(Number.NaN, at, at + batch.rows);
     else all.set(own, at);
@@ -106,21 +108,21 @@ function numbers(
 }
 
 /** The same text in every row of a piece. */
-function labels(pieces: readonly NodeBatch[], rows: number, of: (piece: NodeBatch) => string): TextColumn {
+function labels(nodeBatches: readonly NodeBatch[], rows: number, of: (piece: NodeBatch) => string): TextColumn {
   const codes = new Uint32Array(rows);
   let at = 0;
-  pieces.forEach(({ batch }, i) => {
+  nodeBatches.forEach(({ batch }, i) => {
     codes.fill(i, at, at + batch.rows);
     at += batch.rows;
   });
-  return merged({ codes, values: pieces.map(of) });
+  return merged({ codes, values: nodeBatches.map(of) });
 }
 
-function textColumnOf(pieces: readonly NodeBatch[], rows: number, name: string): TextColumn {
+function textColumnOf(nodeBatches: readonly NodeBatch[], rows: number, name: string): TextColumn {
   const codes = new Uint32Array(rows);
   const values = [''];
   let at = 0;
-  for (const { batch } of pieces) {
+  for (const { batch } of nodeBatches) {
     const own = batch.texts.get(name);
     if (own !== undefined) {
       const base = values.length;

@@ -21,11 +21,11 @@ const row = (seconds: number, disk: string, read_bytes: number, busy_percent = N
   busy_percent,
 });
 
-function form(pieces: readonly NodeBatch[], more: Partial<WideForm> = {}): WideForm {
+function form(nodeBatches: readonly NodeBatch[], more: Partial<WideForm> = {}): WideForm {
   return {
     table,
     metrics: table.columns,
-    lanes: lanesOf(pieces),
+    lanes: lanesOf(nodeBatches),
     interval: 1e6,
     levels: ['metric', 'node', 'disk'],
     names: (lane: Lane) => [lane.node, ...lane.keys],
@@ -36,7 +36,7 @@ function form(pieces: readonly NodeBatch[], more: Partial<WideForm> = {}): WideF
 }
 
 test('a row a tick and a column a metric, node and key; nodes whose clocks differ by a little meet in one row', async () => {
-  const pieces: NodeBatch[] = [
+  const nodeBatches: NodeBatch[] = [
     { job: '1', node: 'n10', batch: batchOf(table, [row(0.004, 'sda', 10, 0.5), row(1.003, 'sda', 20, 1)]) },
     {
       job: '1',
@@ -45,7 +45,7 @@ test('a row a tick and a column a metric, node and key; nodes whose clocks diffe
     },
   ];
   const output = memoryOutput();
-  const rows = await writeWide(output, form(pieces), stream(pieces));
+  const rows = await writeWide(output, form(nodeBatches), stream(nodeBatches));
   assert.equal(rows, 3);
   assert.equal(
     output.text(),
@@ -60,14 +60,14 @@ test('a row a tick and a column a metric, node and key; nodes whose clocks diffe
 });
 
 test('of two samples in one tick the newer is taken, and ticks without any sample have no row', async () => {
-  const pieces: NodeBatch[] = [
+  const nodeBatches: NodeBatch[] = [
     { job: '1', node: 'a', batch: batchOf(table, [row(0, 'x', 1), row(0.5, 'x', 2), row(60, 'x', 3)]) },
   ];
   const output = memoryOutput();
   await writeWide(
     output,
-    form(pieces, { time: 'naive', floats: true, metrics: table.columns.slice(0, 1) }),
-    stream(pieces),
+    form(nodeBatches, { time: 'naive', floats: true, metrics: table.columns.slice(0, 1) }),
+    stream(nodeBatches),
   );
   assert.deepEqual(output.text().split('\n').slice(4), ['2026-01-01 00:00:00,2.0', '2026-01-01 00:01:00,3.0', '']);
 });
@@ -87,7 +87,7 @@ test('windows of time give the same file as one piece', async () => {
 
 test('a sparse table holds a sample until the next one, and not beyond the last', async () => {
   const sparse: Table = { ...table, sparse: true };
-  const pieces: NodeBatch[] = [
+  const nodeBatches: NodeBatch[] = [
     { job: '1', node: 'a', batch: batchOf(sparse, [row(0, 'x', 1), row(3, 'x', 4)]) },
     {
       job: '1',
@@ -100,7 +100,7 @@ test('a sparse table holds a sample until the next one, and not beyond the last'
   ];
   const output = memoryOutput();
   const metrics = table.columns.slice(0, 1);
-  await writeWide(output, form(pieces, { table: sparse, metrics, time: 'epoch' }), stream(pieces));
+  await writeWide(output, form(nodeBatches, { table: sparse, metrics, time: 'epoch' }), stream(nodeBatches));
   const cells = output
     .text()
     .trimEnd()
@@ -120,9 +120,11 @@ test('a tick begins a little early, because agents may wake early', () => {
 });
 
 test('intervals below a second show milliseconds', async () => {
-  const pieces: NodeBatch[] = [{ job: '1', node: 'a', batch: batchOf(table, [row(0, 'x', 1), row(0.25, 'x', 2)]) }];
+  const nodeBatches: NodeBatch[] = [
+    { job: '1', node: 'a', batch: batchOf(table, [row(0, 'x', 1), row(0.25, 'x', 2)]) },
+  ];
   const output = memoryOutput();
   const metrics = table.columns.slice(0, 1);
-  await writeWide(output, form(pieces, { metrics, interval: 250_000 }), stream(pieces));
+  await writeWide(output, form(nodeBatches, { metrics, interval: 250_000 }), stream(nodeBatches));
   assert.deepEqual(output.text().split('\n').slice(4, 6), ['2026-01-01T00:00:00.000Z,1', '2026-01-01T00:00:00.250Z,2']);
 });

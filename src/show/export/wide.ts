@@ -34,9 +34,9 @@ export interface WideForm {
 }
 
 /** The series of some pieces, in the order people expect: node 2 before node 10. */
-export function lanesOf(pieces: readonly NodeBatch[], knownLanes: readonly Lane[] = []): Lane[] {
+export function lanesOf(nodeBatches: readonly NodeBatch[], knownLanes: readonly Lane[] = []): Lane[] {
   const lanes = new Map<string, Lane>(knownLanes.map((lane) => [nameOf(lane), lane]));
-  for (const { batch, ...whose } of pieces) {
+  for (const { batch, ...whose } of nodeBatches) {
     for (let s = 0; s + 1 < batch.series.length; s++) {
       const lane: Lane = { ...whose, keys: keysOf(batch, s) };
       lanes.set(nameOf(lane), lane);
@@ -80,7 +80,7 @@ export async function writeWide(output: Output, form: WideForm, windows: AsyncIt
   const text = new TextBuffer(output);
   text.put(wideHeader(form));
   let rows = 0;
-  for await (const pieces of windows) rows += writeWindow(text, form, pieces);
+  for await (const nodeBatches of windows) rows += writeWindow(text, form, nodeBatches);
   text.flush();
   return rows;
 }
@@ -98,13 +98,13 @@ function moveTo(cursor: Cursor, next: number, interval: number): void {
   cursor.tick = next < cursor.end ? tickOf(cursor.time[next]!, interval) : Number.POSITIVE_INFINITY;
 }
 
-function writeWindow(text: TextBuffer, form: WideForm, pieces: readonly NodeBatch[]): number {
+function writeWindow(text: TextBuffer, form: WideForm, nodeBatches: readonly NodeBatch[]): number {
   const { metrics, lanes, interval } = form;
   const width = lanes.length;
   const cursors: (Cursor | undefined)[] = new Array(width).fill(undefined);
   const values: (Float64Array | undefined)[] = new Array(width * metrics.length).fill(undefined);
   const indexOfLane = new Map(lanes.map((lane, i) => [nameOf(lane), i]));
-  for (const { batch, ...whose } of pieces) {
+  for (const { batch, ...whose } of nodeBatches) {
     for (let s = 0; s + 1 < batch.series.length; s++) {
       const lane = indexOfLane.get(nameOf({ ...whose, keys: keysOf(batch, s) }));
       if (lane === undefined) continue;

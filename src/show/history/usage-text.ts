@@ -23,8 +23,8 @@ export function valueText(value: number | undefined, unit: string): string {
 }
 
 /** The answer as a table with bars, or of hour × weekday as a map of heat. */
-export function usageText(answer: UsageAnswer, options: UsageTextOptions): string {
-  const { from, to, zone, metric, unit, total } = answer;
+export function usageText(usage: UsageAnswer, options: UsageTextOptions): string {
+  const { from, to, zone, metric, unit, total } = usage;
   const period = `${formatMoment(from).slice(0, 16)} to ${formatMoment(to).slice(0, 16)}`;
   const all =
     total.value === undefined
@@ -34,15 +34,15 @@ export function usageText(answer: UsageAnswer, options: UsageTextOptions): strin
     total.accounted === undefined ? '' : ` (${total.accounted.toLocaleString('en-US')} known from accounting only)`;
   const jobs = `${total.jobs.toLocaleString('en-US')} ${total.jobs === 1 ? 'job' : 'jobs'}`;
   const sum = metric === 'jobs' ? jobs : `${all}, ${jobs}`;
-  const head = `${metric} by ${answer.by.replace('-', ' × ')}, ${period} (hours of ${zone}): ${sum}${accounted}\n\n`;
-  const body = answer.by === 'hour-weekday' ? heatMap(answer, options) : bars(answer, options);
+  const head = `${metric} by ${usage.by.replace('-', ' × ')}, ${period} (hours of ${zone}): ${sum}${accounted}\n\n`;
+  const body = usage.by === 'hour-weekday' ? heatMap(usage, options) : bars(usage, options);
   const text = `${head}${body}`;
   return options.stream.isTTY ? text : ascii(text);
 }
 
-function bars(answer: UsageAnswer, { width, limit = USUAL, stream }: UsageTextOptions): string {
-  const { unit, total, by } = answer;
-  const rows = answer.rows.length > limit && (by === 'day' || by === 'month') ? withoutEdges(answer.rows) : answer.rows;
+function bars(usage: UsageAnswer, { width, limit = USUAL, stream }: UsageTextOptions): string {
+  const { unit, total, by } = usage;
+  const rows = usage.rows.length > limit && (by === 'day' || by === 'month') ? withoutEdges(usage.rows) : usage.rows;
   const most = largestOf(rows);
   const shown = limit === 0 ? rows : rows.slice(0, limit);
   const isSum = unit !== 'share' && unit !== 'seconds';
@@ -51,7 +51,7 @@ function bars(answer: UsageAnswer, { width, limit = USUAL, stream }: UsageTextOp
     value === undefined || most === 0 ? '' : block.repeat(Math.round((value / most) * LONGEST_BAR));
   const columns: TextColumn[] = [
     { head: by, shrinks: true },
-    { head: isSum ? unit : answer.metric, align: 'right' },
+    { head: isSum ? unit : usage.metric, align: 'right' },
     { head: 'part', align: 'right', spare: 1 },
     { head: 'jobs', align: 'right', spare: 2 },
     { head: '', spare: 3 },
@@ -98,9 +98,9 @@ export function warmth(row: UsageRow | undefined, unit: string): number | undefi
   return unit === 'share' || unit === 'seconds' ? row.value : row.value / (row.hours || 1);
 }
 
-function heatMap(answer: UsageAnswer, { stream }: UsageTextOptions): string {
-  const { unit } = answer;
-  const cells = heatCells(answer);
+function heatMap(usage: UsageAnswer, { stream }: UsageTextOptions): string {
+  const { unit } = usage;
+  const cells = heatCells(usage);
   const warm = cells.map((day) => day.map((cell) => warmth(cell, unit)));
   const most = warm.flat().reduce<number>((high, value) => Math.max(high, value ?? 0), 0);
   const isColoured = paint(stream).red('x') !== 'x';

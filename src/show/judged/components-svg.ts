@@ -9,8 +9,8 @@ const COLOURS = ['#1f77b4', '#d62728', '#2ca02c', '#9467bd', '#ff7f0e', '#8c564b
 const escaped = (text: string): string =>
   text.replaceAll(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char]!);
 
-const label = (x: number, y: number, words: string, more = ''): string =>
-  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escaped(words)}</text>`;
+const label = (x: number, y: number, labelText: string, more = ''): string =>
+  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escaped(labelText)}</text>`;
 
 /** The first two components as a picture: jobs as dots, coloured by group, and the heaviest features as arrows. */
 export function componentsSvg({ scores, features, variance }: Components): string {

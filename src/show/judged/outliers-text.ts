@@ -206,9 +206,9 @@ function overview(
 ): string[] {
   const of = (outlier: Outlier, feature: string) => outlier.features.find((each) => each.feature === feature);
   const value = (outlier: Outlier, feature: string): string[] => {
-    const known = of(outlier, feature);
-    if (known === undefined) return ['', ''];
-    return [featureCell(feature, known.value), timesCell(known.value, known.median)];
+    const featureVotes = of(outlier, feature);
+    if (featureVotes === undefined) return ['', ''];
+    return [featureCell(feature, featureVotes.value), timesCell(featureVotes.value, featureVotes.median)];
   };
   const names = jobLabels(found.jobs.map(({ id, recording }) => ({ id, origin: recording })));
   const labels = new Map(found.jobs.map(({ recording }, at) => [recording, names[at]!]));

@@ -52,7 +52,7 @@ function card(report: Report): string {
     section('Checks', checks(report)),
     footer(report).map(safe).join('  \n'),
   ];
-  return `${sections.filter((part) => part !== '').join('\n\n')}\n`;
+  return `${sections.filter((oneSection) => oneSection !== '').join('\n\n')}\n`;
 }
 
 const section = (name: string, body: string): string => (body === '' ? '' : `## ${name}\n\n${body}`);

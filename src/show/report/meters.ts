@@ -98,9 +98,9 @@ function memoryMeter({ summary: s, job }: Report, sources: boolean): Meter {
   const used = `${isMost ? 'at most ' : isLeast ? 'at least ' : ''}${formatBytes(s.memory_peak_bytes)}`;
   const twice = isAdded && shm !== undefined && (sources || isMuch) ? 'shared memory counted for each' : undefined;
   const who = sources ? MEMORY_WORDS[source] : source === 'node' ? 'the whole node' : undefined;
-  const how = [who, twice].filter((words) => words !== undefined).join(', ');
+  const how = [who, twice].filter((phrase) => phrase !== undefined).join(', ');
   const more = shm !== undefined && (sources || isMuch) ? `perhaps ${formatBytes(shm)} more in /dev/shm` : '';
-  const note = [how, more].filter((words) => words !== '').join('; ');
+  const note = [how, more].filter((phrase) => phrase !== '').join('; ');
   const end = `${where}${note === '' ? '' : ` (${note})`}`;
   if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${end}` };
   return {

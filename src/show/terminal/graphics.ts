@@ -23,12 +23,12 @@ const WHOLE_ANSWER = /\x1b\[\?[\d;]*c/;
 const PATIENCE = 1000;
 
 /** What a terminal has said about itself; undefined: it shows characters only. */
-export function graphicsIn(answer: string): Graphics | undefined {
-  const kind = answer.includes('\x1b_Gi=31;OK') ? 'kitty' : HAS_SIXEL.test(answer) ? 'sixel' : undefined;
+export function graphicsIn(terminalReply: string): Graphics | undefined {
+  const kind = terminalReply.includes('\x1b_Gi=31;OK') ? 'kitty' : HAS_SIXEL.test(terminalReply) ? 'sixel' : undefined;
   if (kind === undefined) return undefined;
-  const [, high, wide] = /\x1b\[6;(\d+);(\d+)t/.exec(answer) ?? [];
+  const [, high, wide] = /\x1b\[6;(\d+);(\d+)t/.exec(terminalReply) ?? [];
   const cell = Number(high) > 0 && Number(wide) > 0 ? { width: Number(wide), height: Number(high) } : USUAL_CELL;
-  const colourLevels = /\x1b\]11;rgba?:([\da-f]+)\/([\da-f]+)\/([\da-f]+)/i.exec(answer)?.slice(1) ?? [];
+  const colourLevels = /\x1b\]11;rgba?:([\da-f]+)\/([\da-f]+)\/([\da-f]+)/i.exec(terminalReply)?.slice(1) ?? [];
   const levels = colourLevels.map((text) => Number.parseInt(text, 16) / (16 ** text.length - 1));
   return { kind, cell, isDark: levels.length === 0 || levels.reduce((sum, level) => sum + level, 0) < 1.5 };
 }
@@ -37,14 +37,14 @@ export function graphicsIn(answer: string): Graphics | undefined {
 export async function askGraphics(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Promise<Graphics | undefined> {
   // they print questions that they do not know, or cannot answer
   if (!input.isTTY || !output.isTTY || /^(?:dumb|linux|vt\d+)?$/.test(process.env.TERM ?? '')) return undefined;
-  let answer = '';
+  let terminalReply = '';
   input.setRawMode(true);
   try {
     await new Promise<void>((done) => {
       const timer = setTimeout(done, PATIENCE);
       input.on('data', (bytes: Buffer) => {
-        answer += bytes.toString('latin1');
-        if (!WHOLE_ANSWER.test(answer)) return;
+        terminalReply += bytes.toString('latin1');
+        if (!WHOLE_ANSWER.test(terminalReply)) return;
         clearTimeout(timer);
         done();
       });
@@ -55,7 +55,7 @@ export async function askGraphics(input: NodeJS.ReadStream, output: NodeJS.Write
     input.setRawMode(false);
     input.pause();
   }
-  return graphicsIn(answer);
+  return graphicsIn(terminalReply);
 }
 
 const KITTY_CHUNK = 4096;

@@ -6,7 +6,7 @@ import { packAppend, unpackAppend } from './body.ts';
 import type { TableBytes } from './protocol.ts';
 
 test('what is packed comes out again', () => {
-  const piece = fc.record({
+  const tableRun = fc.record({
     stream: fc.nat(),
     table: fc.string(),
     part: fc.integer({ min: 1 }),
@@ -14,14 +14,14 @@ test('what is packed comes out again', () => {
     bytes: fc.uint8Array({ maxLength: 200 }),
   });
   fc.assert(
-    fc.property(fc.array(piece), (all) => {
-      const pieces = all.map((p): TableBytes => [p.stream, p.table, p.part, p.from, p.bytes.length]);
+    fc.property(fc.array(tableRun), (all) => {
+      const tableRuns = all.map((p): TableBytes => [p.stream, p.table, p.part, p.from, p.bytes.length]);
       const body = packAppend(
-        pieces,
+        tableRuns,
         all.map((p) => p.bytes),
       );
       const back = unpackAppend(body);
-      assert.deepEqual(back.pieces, pieces);
+      assert.deepEqual(back.pieces, tableRuns);
       assert.deepEqual(
         back.bytes.map((b) => [...b]),
         all.map((p) => [...p.bytes]),

@@ -56,12 +56,12 @@ export class HubLink {
   /** Sends JSON, or bytes as they are; throws `HubAway` or `HubRefusal`. */
   async post<T>(path: string, body: object | Buffer): Promise<T> {
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(inShort(body)));
-    let answer = await this.authorized(path, bytes);
-    if (answer.status === 401 && this.options.credentials.method !== 'none') {
+    let hubReply = await this.authorized(path, bytes);
+    if (hubReply.status === 401 && this.options.credentials.method !== 'none') {
       this.session = undefined;
-      answer = await this.authorized(path, bytes);
+      hubReply = await this.authorized(path, bytes);
     }
-    return parsed<T>(answer);
+    return parsed<T>(hubReply);
   }
 
   close(): void {
@@ -78,9 +78,9 @@ export class HubLink {
         throw new HubAway(`cannot prove who we are: ${reason(error)}`);
       }
       const request = Buffer.from(JSON.stringify({ protocol: PROTOCOL, node }));
-      const answer = await this.send('/v1/session', request, authorization);
-      if (answer.status === 500) throw new HubAway('it cannot say whether it knows us');
-      this.session = parsed<SessionReply>(answer).session;
+      const hubReply = await this.send('/v1/session', request, authorization);
+      if (hubReply.status === 500) throw new HubAway('it cannot say whether it knows us');
+      this.session = parsed<SessionReply>(hubReply).session;
     }
     return this.send(path, body, this.session === undefined ? undefined : `Bearer ${this.session}`);
   }

@@ -137,7 +137,7 @@ export class OneHub {
 
   /** One request with the next samples of all streams. */
   private async sendSome(): Promise<{ more: boolean; trouble?: string; progress: boolean }> {
-    const pieces: TableBytes[] = [];
+    const tableRuns: TableBytes[] = [];
     const bytes: Buffer[] = [];
     const from: { stream: HubStream; table: string }[] = [];
     const open = [...this.streams.values()].filter((stream) => stream.id !== undefined && !stream.done);
@@ -160,7 +160,7 @@ export class OneHub {
           gaps = true;
           if (stream.id === undefined) break;
         }
-        pieces.push([stream.id!, table, run.part, run.from, run.bytes.length]);
+        tableRuns.push([stream.id!, table, run.part, run.from, run.bytes.length]);
         bytes.push(run.bytes);
         from.push({ stream, table });
         left -= run.bytes.length;
@@ -168,8 +168,8 @@ export class OneHub {
       }
     }
     if (left <= 0) this.turn++;
-    if (pieces.length === 0) return { more: gaps, progress: gaps };
-    const reply = await this.append(packAppend(pieces, bytes));
+    if (tableRuns.length === 0) return { more: gaps, progress: gaps };
+    const reply = await this.append(packAppend(tableRuns, bytes));
     if (reply === undefined) return { more: true, progress: false };
     this.batchSeconds = batchOf(reply);
     const before = from.map(({ stream, table }) => stream.have.get(table));
@@ -189,7 +189,7 @@ export class OneHub {
       const moved = have !== undefined && (before[i] === undefined || comparePositions(have, before[i]) !== 0);
       progress ||= moved;
       if (moved) stream.moved();
-      const [, , filePart, start, length] = pieces[i]!;
+      const [, , filePart, start, length] = tableRuns[i]!;
       short ||= have === undefined || comparePositions(have, { part: filePart, bytes: start + length }) < 0;
     }
     for (const id of reply.unknown ?? []) {

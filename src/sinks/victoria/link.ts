@@ -93,11 +93,13 @@ export class VictoriaLink {
     const packed = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' };
     const request = { method, path: `${base.pathname.replace(/\/+$/, '')}${path}${base.search}` };
     try {
-      const answer = await this.connection.ask(
+      const storeReply = await this.connection.ask(
         body === undefined ? { ...request, headers } : { ...request, headers: { ...headers, ...packed }, body },
       );
-      if (answer.again) this.failed = true;
-      return answer.status < 300 ? answer : { ...answer, text: answer.text.trim().slice(0, LONGEST_WORDS) };
+      if (storeReply.again) this.failed = true;
+      return storeReply.status < 300
+        ? storeReply
+        : { ...storeReply, text: storeReply.text.trim().slice(0, LONGEST_WORDS) };
     } catch (error) {
       this.failed = true;
       throw error;

@@ -32,8 +32,8 @@ export function victoriaOptions(
 }
 
 /** `cluster=alps` as a label. */
-export function metricLabels(words: readonly string[]): Labels {
-  return words.map((word) => {
+export function metricLabels(labelTexts: readonly string[]): Labels {
+  return labelTexts.map((word) => {
     const [name = '', ...value] = word.split('=');
     if (value.length === 0 || labelName(name) !== name) {
       throw usage(`metrics.labels: "${word}" is no label`, 'write name=value, such as cluster=alps');

@@ -49,7 +49,7 @@ export class VictoriaSink implements Sink, Round {
   private readonly positions: Positions;
   private readonly link: VictoriaLink;
   private readonly rounds = new Rounds(this);
-  private readonly known = new Map<string, VictoriaStream>();
+  private readonly knownStreams = new Map<string, VictoriaStream>();
   private readonly visits: Visits;
   /** Those with something that is being sent. */
   private readonly collected = new Set<VictoriaStream>();
@@ -84,7 +84,7 @@ export class VictoriaSink implements Sink, Round {
   stored(stream: Stream, table: string): Position | undefined {
     // the last to be stored: with it a recording is whole over there
     if (table === agentTable.name) {
-      const followed = this.known.get(streamKey(stream));
+      const followed = this.knownStreams.get(streamKey(stream));
       if (followed === undefined) return undefined;
       const { kind, ended } = followed.state;
       if (kind === 'job' && ended && followed.sureRecords !== recordsKey(followed.state)) return undefined;
@@ -93,13 +93,13 @@ export class VictoriaSink implements Sink, Round {
   }
 
   sent(stream: Stream, table: string): Position | undefined {
-    return this.known.get(streamKey(stream))?.sentTo(table) ?? this.positions.get(stream, table);
+    return this.knownStreams.get(streamKey(stream))?.sentTo(table) ?? this.positions.get(stream, table);
   }
 
   /** Nothing that was sent of it counts for another one that comes by its name. */
   forget(stream: Stream): void {
-    this.known.get(streamKey(stream))?.rest();
-    this.known.delete(streamKey(stream));
+    this.knownStreams.get(streamKey(stream))?.rest();
+    this.knownStreams.delete(streamKey(stream));
     this.visits.forget(stream);
     this.positions.forget(stream);
   }
@@ -107,7 +107,7 @@ export class VictoriaSink implements Sink, Round {
   async close(seconds: number): Promise<void> {
     await this.rounds.close(seconds);
     this.saveUnsettled();
-    for (const stream of this.known.values()) stream.rest();
+    for (const stream of this.knownStreams.values()) stream.rest();
     this.link.close();
   }
 
@@ -133,19 +133,19 @@ export class VictoriaSink implements Sink, Round {
     this.body.take();
     this.visits.forgetAll();
     this.collected.clear();
-    for (const stream of this.known.values()) stream.refuse();
+    for (const stream of this.knownStreams.values()) stream.refuse();
     return reason(error);
   }
 
   /** Sends some of every stream, so that none waits for another; undefined: the other side was restarted meanwhile. */
   private async sendSome(): Promise<Sent | undefined> {
-    const { link, body, visits, known } = this;
+    const { link, body, visits, knownStreams } = this;
     let more = false;
     await link.ready();
     if (this.isRestarted) this.goBack();
     this.look();
     visits.nextRound();
-    for (const stream of known.values()) {
+    for (const stream of knownStreams.values()) {
       const { state } = stream;
       if (!visits.isDue(state)) continue;
       const at = performance.now();
@@ -157,7 +157,7 @@ export class VictoriaSink implements Sink, Round {
         if (!(await this.flush())) return undefined;
         await setImmediate();
       }
-      if (known.size > MANY) stream.rest();
+      if (knownStreams.size > MANY) stream.rest();
     }
     const idle = body.samples === 0;
     if (!(await this.flush())) return undefined;
@@ -178,7 +178,7 @@ export class VictoriaSink implements Sink, Round {
     this.unsettled = [];
     this.visits.forgetAll();
     this.collected.clear();
-    for (const stream of this.known.values()) stream.goBack();
+    for (const stream of this.knownStreams.values()) stream.goBack();
   }
 
   /** Finds out what there is to follow; a recording that has gone is forgotten. */
@@ -187,12 +187,12 @@ export class VictoriaSink implements Sink, Round {
     for (const state of this.options.streams.list()) {
       const key = streamKey(state);
       there.add(key);
-      const stream = this.known.get(key);
+      const stream = this.knownStreams.get(key);
       if (stream === undefined) this.follow(key, state);
       else stream.state = state;
     }
     this.before = undefined;
-    const gone = [...this.known].filter(([key]) => !there.has(key));
+    const gone = [...this.knownStreams].filter(([key]) => !there.has(key));
     for (const [, stream] of gone) this.forget(stream.state);
   }
 
@@ -206,7 +206,7 @@ export class VictoriaSink implements Sink, Round {
       if (comparePositions(position, positions.get(state, table) ?? BEGINNING) > 0) begun.set(table, position);
     }
     const stream = new VictoriaStream(state, options, (table) => positions.get(state, table), begun);
-    this.known.set(key, stream);
+    this.knownStreams.set(key, stream);
     if (begun.size > 0)
       this.unsettled.push({ at: performance.now(), sent: [{ stream, tables: [...begun], records: undefined }] });
   }
@@ -231,7 +231,7 @@ export class VictoriaSink implements Sink, Round {
     let changed = false;
     while (unsettled.length > 0 && unsettled[0]!.at <= now - this.settle) {
       for (const { stream, tables, records } of unsettled.shift()!.sent) {
-        if (this.known.get(streamKey(stream.state)) !== stream) continue;
+        if (this.knownStreams.get(streamKey(stream.state)) !== stream) continue;
         for (const [table, position] of tables) positions.set(stream.state, table, position);
         if (records !== undefined) stream.sureRecords = records;
         changed = true;
@@ -244,7 +244,7 @@ export class VictoriaSink implements Sink, Round {
     const { server } = this.link;
     if (this.unsettled.length === 0 || server === undefined) return;
     const { spool } = this.options;
-    const streams = [...this.known.values()].map((stream) => [
+    const streams = [...this.knownStreams.values()].map((stream) => [
       path.relative(spool, stream.state.folder),
       Object.fromEntries(stream.allSent().map(([table, { part, bytes }]) => [table, [part, bytes]])),
     ]);

@@ -209,12 +209,12 @@ export class VictoriaStream {
       ['job', job],
       ['agent', agent],
     ] as const) {
-      const pieces = packRecord(value);
-      for (const [i, text] of pieces.entries()) {
+      const recordPieces = packRecord(value);
+      for (const [i, text] of recordPieces.entries()) {
         const own: Labels = [
           ['record', record],
           ['piece', String(i)],
-          ['pieces', String(pieces.length)],
+          ['pieces', String(recordPieces.length)],
           ['text', text],
         ];
         body.single('tacho_record', labelJson([...common, ...own]), revision, time);

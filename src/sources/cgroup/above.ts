@@ -53,14 +53,14 @@ export function watchAbove(host: Host, folder: string, version: 1 | 2): CgroupAb
     }
   }
 
-  let known = false;
+  let isKnown = false;
   return {
     note() {
-      known = isAlone() && read(before);
+      isKnown = isAlone() && read(before);
     },
     rest() {
-      if (!known || !isAlone() || !read(now)) return undefined;
-      known = false;
+      if (!isKnown || !isAlone() || !read(now)) return undefined;
+      isKnown = false;
       for (const at of CPU_TIMES) now[at] = Math.max(0, now[at]! - before[at]!);
       return now;
     },

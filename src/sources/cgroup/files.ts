@@ -150,7 +150,7 @@ function single(column: CgroupColumn, factor = 1): Read {
 
 /** A file of lines `word number`. */
 function lines(wanted: Readonly<Record<string, CgroupColumn | readonly [CgroupColumn, factor: number]>>): Read {
-  const words = Object.keys(wanted).map((word) => Buffer.from(`${word} `));
+  const wantedNames = Object.keys(wanted).map((word) => Buffer.from(`${word} `));
   const columns = Object.values(wanted).map((column) => (typeof column === 'string' ? ([column, 1] as const) : column));
   const columnIndexes = columns.map(([column]) => cgroupTable.at[column]);
   const factors = columns.map(([, factor]) => factor);
@@ -158,8 +158,8 @@ function lines(wanted: Readonly<Record<string, CgroupColumn | readonly [CgroupCo
     const { bytes } = host;
     for (let from = 0; from < end; ) {
       const stop = lineEnd(bytes, from, end);
-      for (let i = 0; i < words.length; i++) {
-        const word = words[i]!;
+      for (let i = 0; i < wantedNames.length; i++) {
+        const word = wantedNames[i]!;
         if (bytes[from] !== word[0] || from + word.length > stop || !spells(bytes, from, word)) continue;
         values[columnIndexes[i]!] = Math.floor(number(bytes, from + word.length, stop) * factors[i]!);
         break;
@@ -189,7 +189,7 @@ function quota(host: Host, end: number, values: Float64Array): void {
 
 /** A line for each device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`. */
 function ioStat(): Read {
-  const words = ['rbytes=', 'wbytes=', 'rios=', 'wios='].map((w) => Buffer.from(w));
+  const wantedNames = ['rbytes=', 'wbytes=', 'rios=', 'wios='].map((w) => Buffer.from(w));
   const { io_read_bytes, io_written_bytes, io_reads, io_writes } = cgroupTable.at;
   const columnIndexes = [io_read_bytes, io_written_bytes, io_reads, io_writes];
   return (host, end, values) => {
@@ -202,8 +202,8 @@ function ioStat(): Read {
       if (minor >= 0 && !isStacked(host, major, minor)) {
         for (let at = scan.at; at < stop; at++) {
           if (bytes[at] !== 32) continue;
-          for (let i = 0; i < words.length; i++) {
-            if (spells(bytes, at + 1, words[i]!)) values[columnIndexes[i]!]! += number(bytes, at + 1, stop) || 0;
+          for (let i = 0; i < wantedNames.length; i++) {
+            if (spells(bytes, at + 1, wantedNames[i]!)) values[columnIndexes[i]!]! += number(bytes, at + 1, stop) || 0;
           }
         }
       }
@@ -243,8 +243,8 @@ const stacked = new WeakMap<Host, Map<number, boolean>>();
 
 /** A device on top of others (LVM, RAID, encryption) counts what they count again. */
 function isStacked(host: Host, major: number, minor: number): boolean {
-  const known = stacked.get(host) ?? new Map<number, boolean>();
-  stacked.set(host, known);
+  const stackedDevices = stacked.get(host) ?? new Map<number, boolean>();
+  stacked.set(host, stackedDevices);
   const id = major * 2 ** 20 + minor;
-  return made(known, id, () => host.list(`/sys/dev/block/${major}:${minor}/slaves`).length > 0);
+  return made(stackedDevices, id, () => host.list(`/sys/dev/block/${major}:${minor}/slaves`).length > 0);
 }

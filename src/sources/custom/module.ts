@@ -47,10 +47,10 @@ export async function openModule(source: CustomSource, { devices, note }: Custom
         // one device that fails does not take the others with it
         for (const device of all) {
           try {
-            const answer = listOf(await within(readDevice!(device), source.timeout, 'reading'));
+            const deviceRows = listOf(await within(readDevice!(device), source.timeout, 'reading'));
             append(
               rows,
-              answer.map((row) => withGpu(row, device, table)),
+              deviceRows.map((row) => withGpu(row, device, table)),
             );
           } catch (error) {
             note(`GPU ${device.gpu}: ${reason(error)}`);
@@ -91,8 +91,9 @@ function listOf(rows: Rows): readonly Row[] {
 
 function put(frame: Frame, row: Row, note: (why: string) => void): void {
   const { table } = frame;
-  const known = (name: string) => table.keys.some((k) => k.name === name) || table.columns.some((c) => c.name === name);
-  const strange = Object.keys(row).find((name) => !known(name));
+  const isKnownColumn = (name: string) =>
+    table.keys.some((k) => k.name === name) || table.columns.some((c) => c.name === name);
+  const strange = Object.keys(row).find((name) => !isKnownColumn(name));
   if (strange !== undefined) throw new CustomFailure(`read gave ${strange}, which is no key or column of its table`);
   const r = frame.row();
   for (const [i, key] of table.keys.entries()) frame.texts[r * frame.textWidth + i] = String(row[key.name] ?? '');

@@ -78,15 +78,15 @@ export function fillFrame(frame: Frame, samples: readonly LooseSample[]): string
       strange.add(`${metric}{${unknown}}`);
       continue;
     }
-    const words = keys.map(() => '');
-    for (const [label, word] of Object.entries(labels)) words[keys.indexOf(keyName(label))] = word;
-    const id = JSON.stringify(words);
+    const keyValues = keys.map(() => '');
+    for (const [label, word] of Object.entries(labels)) keyValues[keys.indexOf(keyName(label))] = word;
+    const id = JSON.stringify(keyValues);
     let row = rows.get(id);
     if (row === undefined) {
       if (rows.size >= MOST_ROWS) throw new CustomFailure(`printed more than ${MOST_ROWS} sets of labels`);
       row = frame.row();
       rows.set(id, row);
-      for (const [i, word] of words.entries()) frame.texts[row * frame.textWidth + i] = word;
+      for (const [i, word] of keyValues.entries()) frame.texts[row * frame.textWidth + i] = word;
     }
     frame.numbers[row * frame.numberWidth + at] = value;
   }

@@ -115,13 +115,13 @@ export function startLibrary(
   library: Library,
   calls: { init: string; flags: number | bigint; status: string },
 ): (status: number) => string {
-  const words = library.words(calls.status, 'argument');
+  const statusText = library.words(calls.status, 'argument');
   const init = library.call(calls.init, ['uint64_t']);
   if (init === undefined) throw new Unavailable('denied', `${library.path} has no ${calls.init}`);
   if (!enter(host, 'amd init')) throw new Unavailable('denied', `${name} does not answer`);
   const status = init(calls.flags);
-  if (status !== 0) throw new Unavailable('denied', `${name} does not start: ${words(status)}`);
-  return words;
+  if (status !== 0) throw new Unavailable('denied', `${name} does not start: ${statusText(status)}`);
+  return statusText;
 }
 
 /** The cards of a library, which is shut down with them. */

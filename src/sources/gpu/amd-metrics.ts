@@ -60,8 +60,8 @@ export function metricsReader(): MetricsReader {
       set(reading, 'throttled_power', ppt! > before.power ? 1 : 0);
       set(reading, 'throttled_thermal', thermal > before.thermal ? 1 : 0);
       if (reading.throttle_reasons === '') {
-        const words = [ppt! > before.power ? 'ppt' : '', thermal > before.thermal ? 'thermal' : ''];
-        reading.throttle_reasons = words.filter((word) => word !== '').join(' ');
+        const reasonTexts = [ppt! > before.power ? 'ppt' : '', thermal > before.thermal ? 'thermal' : ''];
+        reading.throttle_reasons = reasonTexts.filter((word) => word !== '').join(' ');
       }
     }
     before.power = ppt!;
@@ -171,6 +171,6 @@ function independent(reading: Reading, mask: bigint): void {
   set(reading, 'throttle', Number(mask));
   set(reading, 'throttled_power', (mask & POWER_BITS) === 0n ? 0 : 1);
   set(reading, 'throttled_thermal', (mask & THERMAL_BITS) === 0n ? 0 : 1);
-  const words = WORDS.filter(([bit]) => (mask >> BigInt(bit)) & 1n).map(([, word]) => word);
-  reading.throttle_reasons = [...new Set(words)].join(' ');
+  const reasonTexts = WORDS.filter(([bit]) => (mask >> BigInt(bit)) & 1n).map(([, word]) => word);
+  reading.throttle_reasons = [...new Set(reasonTexts)].join(' ');
 }

@@ -25,7 +25,11 @@ const BLOCKS = Array.from({ length: 14 }, (_, bit) => 1 << bit);
 /** Cards through ROCm SMI: only calls with plain numbers, whose form has not changed between releases; clocks come from gpu_metrics. */
 export function openRocmSmi(host: Host, named?: string): Cards {
   const library = loadLibrary(ROCM_SMI, named);
-  const words = startLibrary(host, 'ROCm SMI', library, { init: 'rsmi_init', flags: 0, status: 'rsmi_status_string' });
+  const statusText = startLibrary(host, 'ROCm SMI', library, {
+    init: 'rsmi_init',
+    flags: 0,
+    status: 'rsmi_status_string',
+  });
   const count = Buffer.alloc(4);
   library.call('rsmi_num_monitor_devices', [POINTER])?.(count);
   const cards = Array.from({ length: count.readUInt32LE(0) }, (_, i) => i).flatMap((i) => {
@@ -45,7 +49,7 @@ export function openRocmSmi(host: Host, named?: string): Cards {
         model: named ? cString(out) : '',
         uuid: unique === undefined ? '' : `GPU-${unique.toString(16).padStart(16, '0')}`,
         questions: ask(library, i),
-        words,
+        words: statusText,
       }),
     ];
   });

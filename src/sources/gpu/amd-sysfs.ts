@@ -136,10 +136,10 @@ function openFiles(host: Host, pci: PciDevice) {
   };
 
   const lacking = [...DEVICE_FILES, ...HWMON_FILES].map(([, column]) => column).concat(Object.values(TEMPERATURES));
-  const known = newColumns(metrics);
+  const columnsOfMetrics = newColumns(metrics);
   return {
     lacking: [...new Set(lacking)].filter(
-      (column) => !files.some((kept) => kept.column === column) && !known.has(column),
+      (column) => !files.some((kept) => kept.column === column) && !columnsOfMetrics.has(column),
     ),
     read(reading: Reading): void {
       let gone = files.length > 0;

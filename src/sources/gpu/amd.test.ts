@@ -155,8 +155,8 @@ test('whatever gpu_metrics holds, reading it does not fail, and an unknown versi
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 700 }), (noise) => {
       const reading = newReading();
-      const known = metricsReader().fill(Buffer.from(noise), noise.length, reading);
-      if (!known) assert.deepEqual(reading, newReading());
+      const isKnown = metricsReader().fill(Buffer.from(noise), noise.length, reading);
+      if (!isKnown) assert.deepEqual(reading, newReading());
     }),
   );
   const future = Buffer.alloc(400);

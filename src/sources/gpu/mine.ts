@@ -25,13 +25,13 @@ export function mine(
   });
 }
 
-const yes = (answer: boolean): string => (answer ? 'yes' : 'no');
+const yes = (isMine: boolean): string => (isMine ? 'yes' : 'no');
 
 /** '0,2' or '0-3,5' or uuids; undefined when the variable is not set or is empty. */
 function parse(list: string | undefined): string[] | undefined {
   if (list === undefined || list.trim() === '') return undefined;
-  return list.split(',').flatMap((part) => {
-    const word = part.trim();
+  return list.split(',').flatMap((entry) => {
+    const word = entry.trim();
     const range = /^(\d+)-(\d+)$/.exec(word);
     if (range === null) return [word];
     const [from, to] = [Number(range[1]), Number(range[2])];

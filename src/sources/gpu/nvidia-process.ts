@@ -12,7 +12,7 @@ const UNKNOWN_MEMORY = 0xffff_ffff_ffff_ffffn;
 export function processReader(
   nvml: Pick<Nvml, 'device'>,
   handle: bigint,
-  words: (status: number) => string,
+  statusText: (status: number) => string,
   lack: (what: string, why: string) => void,
 ): Card['processes'] {
   const kinds = [
@@ -33,9 +33,9 @@ export function processReader(
       count.writeUInt32LE(bytes.length / PROCESS_SIZE, 0);
       const status = call(handle, count, bytes);
       if (status === 0) return count.readUInt32LE(0);
-      if (LOST.has(status)) throw new CardLost(words(status));
+      if (LOST.has(status)) throw new CardLost(statusText(status));
       if (status !== INSUFFICIENT_SIZE || bytes.length > 1 << 20) {
-        lack('processes', words(status));
+        lack('processes', statusText(status));
         return 0;
       }
       bytes = Buffer.alloc(bytes.length * 2);
@@ -52,9 +52,9 @@ export function processReader(
       samples = Buffer.alloc(SAMPLE_SIZE * count.readUInt32LE(0));
       status = usage(handle, samples, count, lastTimestamp);
     }
-    if (LOST.has(status)) throw new CardLost(words(status));
+    if (LOST.has(status)) throw new CardLost(statusText(status));
     // not found: nothing ran since the last look
-    if (status !== 0 && status !== NOT_FOUND) lack('percent', words(status));
+    if (status !== 0 && status !== NOT_FOUND) lack('percent', statusText(status));
     if (status !== 0) return;
     for (let i = 0; i < count.readUInt32LE(0); i++) {
       const at = i * SAMPLE_SIZE;

@@ -45,13 +45,13 @@ const reasonWords = new Map<number, string>();
 /** The node's cards through NVML (libnvidia-ml.so.1, or the library that TACHO_NVML names). */
 export function openNvidia(host: Host): Cards {
   const library = loadLibrary(['libnvidia-ml.so.1', 'libnvidia-ml.so'], process.env.TACHO_NVML, MISSING_HINT);
-  const words = library.words('nvmlErrorString', 'result');
+  const statusText = library.words('nvmlErrorString', 'result');
   const init = library.call('nvmlInit_v2', []) ?? library.call('nvmlInit', []);
   if (init === undefined)
     throw new Unavailable('denied', `${library.path} has no nvmlInit: it is not NVIDIA's library`);
   if (!enter(host, 'nvidia init')) throw new Unavailable('denied', 'NVML does not answer');
   const status = init();
-  if (status !== 0) throw new Unavailable('denied', `NVML does not start: ${words(status)}`, hintFor(status));
+  if (status !== 0) throw new Unavailable('denied', `NVML does not start: ${statusText(status)}`, hintFor(status));
 
   const nvml = bind(library);
   const count = Buffer.alloc(4);
@@ -66,17 +66,17 @@ export function openNvidia(host: Host): Cards {
     const handle = Buffer.alloc(8);
     const found = nvml.handle(i, handle);
     if (found !== 0) {
-      host.note({ table: gpuTable.name, what: `GPU ${i}`, why: `NVML: ${words(found)}`, ...hintNote(found) });
+      host.note({ table: gpuTable.name, what: `GPU ${i}`, why: `NVML: ${statusText(found)}`, ...hintNote(found) });
       continue;
     }
-    const physical = openCard(host, nvml, words, handle.readBigUInt64LE(0), {
+    const physical = openCard(host, nvml, statusText, handle.readBigUInt64LE(0), {
       gpu: String(i),
       device,
       driver,
       index: i,
       total,
     });
-    const instances = openInstances(host, nvml, words, physical);
+    const instances = openInstances(host, nvml, statusText, physical);
     // the processes of a divided card are listed with their instances
     cards.push(instances.length === 0 ? physical : { ...physical, processes: () => {} }, ...instances);
   }
@@ -168,7 +168,13 @@ function scalars(nvml: Nvml): Scalar[] {
   ];
 }
 
-function openCard(host: Host, nvml: Nvml, words: (status: number) => string, handle: bigint, place: Place): NvidiaCard {
+function openCard(
+  host: Host,
+  nvml: Nvml,
+  statusText: (status: number) => string,
+  handle: bigint,
+  cardPlace: Place,
+): NvidiaCard {
   const out = Buffer.alloc(64);
   const name = (fn: string): string => {
     const text = Buffer.alloc(128);
@@ -177,8 +183,8 @@ function openCard(host: Host, nvml: Nvml, words: (status: number) => string, han
   const model = name('nvmlDeviceGetName');
   const lacking = new Set<string>();
   const lack = (column: string, status: number): void => {
-    if (LOST.has(status)) throw new CardLost(words(status));
-    noteLack(host, model, column, words(status));
+    if (LOST.has(status)) throw new CardLost(statusText(status));
+    noteLack(host, model, column, statusText(status));
     if (FINAL.has(status)) lacking.add(column);
   };
 
@@ -195,18 +201,18 @@ function openCard(host: Host, nvml: Nvml, words: (status: number) => string, han
   let linksUp = Number.NaN;
   let reads = 0;
   const fieldBytes = Buffer.alloc(FIELD_SIZE * FIELDS.length);
-  const mig = place.gpu.includes(':');
+  const mig = cardPlace.gpu.includes(':');
 
   return {
     handle,
-    place,
-    gpu: place.gpu,
-    device: place.device,
+    place: cardPlace,
+    gpu: cardPlace.gpu,
+    device: cardPlace.device,
     vendor: 'NVIDIA',
     model,
     uuid: name('nvmlDeviceGetUUID'),
     serial: mig ? '' : name('nvmlDeviceGetSerial'),
-    driver: place.driver,
+    driver: cardPlace.driver,
     read(reading) {
       readMemory(handle, reading, lack);
       // an instance has memory of its own and nothing else
@@ -238,7 +244,7 @@ function openCard(host: Host, nvml: Nvml, words: (status: number) => string, han
       }
       const counted = !Number.isNaN(reading.pcie_rx_bytes);
       // measuring takes 40 ms, so the cards take turns
-      const turn = reads++ % place.total === place.index;
+      const turn = reads++ % cardPlace.total === cardPlace.index;
       if (!counted && turn && throughput !== undefined && !lacking.has('pcie_rx_rate_bytes')) {
         const status = throughput(handle, 1, out);
         if (status !== 0) lack('pcie_rx_rate_bytes', status);
@@ -248,7 +254,7 @@ function openCard(host: Host, nvml: Nvml, words: (status: number) => string, han
         }
       }
     },
-    processes: processReader(nvml, handle, words, (what, why) =>
+    processes: processReader(nvml, handle, statusText, (what, why) =>
       host.note({ table: gpuProcessTable.name, what, why: `${model}: ${why}` }),
     ),
   };
@@ -389,7 +395,7 @@ function fieldValue(bytes: Buffer, at: number, type: number): number {
 }
 
 /** MIG instances, each a card of its own under the name that nvidia-smi -L gives it. */
-function openInstances(host: Host, nvml: Nvml, words: (status: number) => string, parent: NvidiaCard): Card[] {
+function openInstances(host: Host, nvml: Nvml, statusText: (status: number) => string, parent: NvidiaCard): Card[] {
   const mode = nvml.device('nvmlDeviceGetMigMode', POINTER, POINTER);
   const most = nvml.device('nvmlDeviceGetMaxMigDeviceCount', POINTER);
   const handleOf = nvml.device('nvmlDeviceGetMigDeviceHandleByIndex', 'uint32_t', POINTER);
@@ -399,11 +405,11 @@ function openInstances(host: Host, nvml: Nvml, words: (status: number) => string
   if (mode(parent.handle, current, out) !== 0 || current.readUInt32LE(0) !== 1) return [];
   if (most(parent.handle, out) !== 0) return [];
   const instances: Card[] = [];
-  const places = out.readUInt32LE(0);
-  for (let i = 0; i < places; i++) {
+  const instanceCount = out.readUInt32LE(0);
+  for (let i = 0; i < instanceCount; i++) {
     if (handleOf(parent.handle, i, out) !== 0) continue;
-    const place = { ...parent.place, gpu: `${parent.gpu}:mig-${i}` };
-    instances.push(openCard(host, nvml, words, out.readBigUInt64LE(0), place));
+    const instancePlace = { ...parent.place, gpu: `${parent.gpu}:mig-${i}` };
+    instances.push(openCard(host, nvml, statusText, out.readBigUInt64LE(0), instancePlace));
   }
   return instances;
 }

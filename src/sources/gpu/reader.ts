@@ -15,7 +15,7 @@ export function openGpu(table: typeof gpuTable, host: Host): Source {
   const lost = new Set<Card>();
   const answers = mine(borrowed.cards, process.env);
   const columns = table.columns.filter((c) => c.type !== 'text').map(({ name }) => name as NumberName);
-  const places = columns.map((name) => table.at[name]);
+  const columnIndexes = columns.map((name) => table.at[name]);
   const { gpu: GPU, vendor: VENDOR, model: MODEL, uuid: UUID, throttle_reasons: REASONS, mine: MINE } = table.at;
   return {
     table,
@@ -33,7 +33,7 @@ export function openGpu(table: typeof gpuTable, host: Host): Source {
         }
         const row = frame.row();
         const at = row * frame.numberWidth;
-        for (let c = 0; c < columns.length; c++) frame.numbers[at + places[c]!] = reading[columns[c]!];
+        for (let c = 0; c < columns.length; c++) frame.numbers[at + columnIndexes[c]!] = reading[columns[c]!];
         const to = row * frame.textWidth;
         frame.texts[to + GPU] = card.gpu;
         frame.texts[to + VENDOR] = card.vendor;

@@ -6,7 +6,7 @@ import { Unavailable } from '../source.ts';
 const SAME_MS = 1500;
 
 /** By the machine's root: whoever opens a table of processes again finds them under the same names. */
-const known = new Map<string, number>();
+const bootTimes = new Map<string, number>();
 
 /**
  * When the machine was started, in epoch milliseconds: to a hundredth of a second where the kernel's whole second bears it
@@ -19,9 +19,9 @@ export function bootMilliseconds(host: Host): number {
   const uptime = Number.parseFloat(host.text('/proc/uptime') ?? '');
   const exact = Math.round((Date.now() - uptime * 1000) / 10) * 10;
   const now = Math.abs(exact - whole) < SAME_MS ? exact : whole;
-  const before = known.get(host.root);
+  const before = bootTimes.get(host.root);
   if (before !== undefined && Math.abs(before - now) < SAME_MS) return before;
-  known.set(host.root, now);
+  bootTimes.set(host.root, now);
   return now;
 }
 
@@ -30,7 +30,7 @@ export function keepBootTime(host: Host, file: string): void {
   const boot = host.text('/proc/sys/kernel/random/boot_id') ?? '';
   try {
     const kept = JSON.parse(fs.readFileSync(file, 'utf8')) as { boot: string; milliseconds: number };
-    if (kept.boot === boot && Number.isFinite(kept.milliseconds)) known.set(host.root, kept.milliseconds);
+    if (kept.boot === boot && Number.isFinite(kept.milliseconds)) bootTimes.set(host.root, kept.milliseconds);
   } catch {
     // the first agent here
   }

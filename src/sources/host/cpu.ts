@@ -127,15 +127,15 @@ export const cpu: SourceKind = {
         const form = formOf(file.bytes.toString('latin1', 0, end), ({ line, index }) => {
           const [, name] = /^cpu(\d*) /.exec(line) ?? [];
           if (name === undefined) {
-            const place = index === 0 ? WHOLE_NODE[line.split(' ', 1)[0]!] : undefined;
-            return place === undefined ? undefined : { place: all * frame.numberWidth + place };
+            const columnIndex = index === 0 ? WHOLE_NODE[line.split(' ', 1)[0]!] : undefined;
+            return columnIndex === undefined ? undefined : { place: all * frame.numberWidth + columnIndex };
           }
           const at = rows.get(name || 'all')! * frame.numberWidth;
           // the number of the CPU is one, too
           const kind = name === '' ? index : index - 1;
-          const place = TIMES[kind];
-          if (place === undefined) return undefined;
-          return { place: at + place, also: IS_BUSY[kind] ? at + BUSY : undefined, factor: MS_PER_TICK };
+          const columnIndex = TIMES[kind];
+          if (columnIndex === undefined) return undefined;
+          return { place: at + columnIndex, also: IS_BUSY[kind] ? at + BUSY : undefined, factor: MS_PER_TICK };
         });
         return [{ fd: file.fd, single: true, form }];
       },

@@ -87,25 +87,29 @@ export const disk: SourceKind = {
           number(bytes, p, stop);
           number(bytes, scan.at, stop);
           p = scan.at + 1;
-          let known = lines[n];
-          if (known === undefined || !spells(bytes, p, known.bytes) || bytes[p + known.bytes.length] !== SPACE) {
+          let knownDisk = lines[n];
+          if (
+            knownDisk === undefined ||
+            !spells(bytes, p, knownDisk.bytes) ||
+            bytes[p + knownDisk.bytes.length] !== SPACE
+          ) {
             const space = bytes.indexOf(SPACE, p);
             if (space < 0 || space > stop) {
               p = stop + 1;
               n--;
               continue;
             }
-            known = learn(bytes, p, space);
-            lines[n] = known;
+            knownDisk = learn(bytes, p, space);
+            lines[n] = knownDisk;
           }
-          if (known.class !== '') {
+          if (knownDisk.class !== '') {
             const row = frame.row();
             const t = row * frame.textWidth;
-            frame.texts[t + DISK] = known.name;
-            frame.texts[t + CLASS] = known.class;
-            frame.texts[t + LABEL] = known.label;
+            frame.texts[t + DISK] = knownDisk.name;
+            frame.texts[t + CLASS] = knownDisk.class;
+            frame.texts[t + LABEL] = knownDisk.label;
             const at = row * frame.numberWidth;
-            p += known.bytes.length;
+            p += knownDisk.bytes.length;
             // 11 values before Linux 4.18, 15 before 5.5
             for (let i = 0; i < VALUES.length && p < stop; i++) {
               frame.numbers[at + PLACES[i]!] = number(bytes, p, stop) * FACTORS[i]!;
@@ -127,8 +131,10 @@ export const disk: SourceKind = {
           if (row === undefined) return undefined;
           // names have numbers, too
           const value = index - head!.match(/\d+/g)!.length;
-          const place = PLACES[value];
-          return place === undefined ? undefined : { place: row * frame.numberWidth + place, factor: FACTORS[value]! };
+          const columnIndex = PLACES[value];
+          return columnIndex === undefined
+            ? undefined
+            : { place: row * frame.numberWidth + columnIndex, factor: FACTORS[value]! };
         });
         return [{ fd: file.fd, single: false, form }];
       },

@@ -44,9 +44,9 @@ export const loadavg: SourceKind = {
         // 0.52 0.58 0.59 1/389 1234
         const wholes = [LOAD1, undefined, LOAD5, undefined, LOAD15, undefined, RUNNABLE, THREADS];
         const form = formOf(file.bytes.toString('latin1', 0, end), ({ index }) => {
-          const place = wholes[index] ?? wholes[index - 1];
-          if (place === undefined || index >= wholes.length) return undefined;
-          return wholes[index] === undefined ? { place, divisor: 100 } : { place };
+          const columnIndex = wholes[index] ?? wholes[index - 1];
+          if (columnIndex === undefined || index >= wholes.length) return undefined;
+          return wholes[index] === undefined ? { place: columnIndex, divisor: 100 } : { place: columnIndex };
         });
         return [{ fd: file.fd, single: true, form }];
       },

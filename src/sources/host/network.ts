@@ -261,24 +261,24 @@ export const network: SourceKind = {
           const stop = lineEnd(bytes, p, end);
           if (stop >= end) break;
           while (bytes[p] === SPACE) p++;
-          let known = lines[n];
-          if (known === undefined || !spells(bytes, p, known.bytes)) {
+          let knownInterface = lines[n];
+          if (knownInterface === undefined || !spells(bytes, p, knownInterface.bytes)) {
             const colon = bytes.indexOf(COLON, p);
             if (colon < 0 || colon > stop) break;
-            known = learn(bytes, p, colon);
-            lines[n] = known;
+            knownInterface = learn(bytes, p, colon);
+            lines[n] = knownInterface;
           }
-          p += known.bytes.length;
+          p += knownInterface.bytes.length;
           const row = frame.row();
-          frame.texts[row * frame.textWidth + INTERFACE] = known.name;
-          frame.texts[row * frame.textWidth + CLASS] = known.class;
+          frame.texts[row * frame.textWidth + INTERFACE] = knownInterface.name;
+          frame.texts[row * frame.textWidth + CLASS] = knownInterface.class;
           const at = row * frame.numberWidth;
           for (let i = 0; i < NETDEV_PLACES.length; i++) {
             const value = number(bytes, p, stop);
             p = scan.at;
             if (NETDEV_PLACES[i]! >= 0) frame.numbers[at + NETDEV_PLACES[i]!] = value;
           }
-          frame.numbers[at + LINK] = known.link;
+          frame.numbers[at + LINK] = knownInterface.link;
           p = stop + 1;
         }
         lines.length = n;
@@ -324,8 +324,10 @@ export const network: SourceKind = {
         const rows = new Map(lines.map(({ name }, row) => [name, row]));
         const form = formOf(host.bytes.toString('latin1', 0, end), ({ line, index, count }) => {
           const row = rows.get(line.slice(0, Math.max(0, line.indexOf(':'))).trim());
-          const place = row === undefined ? undefined : NETDEV_PLACES[index - (count - NETDEV_PLACES.length)];
-          return place === undefined || place < 0 ? undefined : { place: row! * frame.numberWidth + place };
+          const columnIndex = row === undefined ? undefined : NETDEV_PLACES[index - (count - NETDEV_PLACES.length)];
+          return columnIndex === undefined || columnIndex < 0
+            ? undefined
+            : { place: row! * frame.numberWidth + columnIndex };
         });
         return [{ fd: netdev!.fd, single: false, form }];
       },

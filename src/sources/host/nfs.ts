@@ -77,9 +77,9 @@ export const nfs: SourceKind = {
 
     const learn = (bytes: Buffer, from: number, stop: number): Mount => {
       const line = Buffer.from(bytes.subarray(from, stop + 1));
-      const parts = MOUNT.exec(line.toString('latin1'));
-      if (parts === null || !/^nfs4?$/.test(parts[3]!)) return { line };
-      return { line, nfs: { mount: spelledOut(parts[2]!), server: spelledOut(parts[1]!) } };
+      const mountMatch = MOUNT.exec(line.toString('latin1'));
+      if (mountMatch === null || !/^nfs4?$/.test(mountMatch[3]!)) return { line };
+      return { line, nfs: { mount: spelledOut(mountMatch[2]!), server: spelledOut(mountMatch[1]!) } };
     };
 
     return {
@@ -98,18 +98,18 @@ export const nfs: SourceKind = {
             break;
           }
           if (spells(bytes, p, DEVICE)) {
-            let known = mounts[n];
-            if (known === undefined || !spells(bytes, p, known.line)) {
-              known = learn(bytes, p, stop);
-              mounts[n] = known;
+            let knownMount = mounts[n];
+            if (knownMount === undefined || !spells(bytes, p, knownMount.line)) {
+              knownMount = learn(bytes, p, stop);
+              mounts[n] = knownMount;
             }
             n++;
             row = -1;
             operations = false;
-            if (known.nfs === undefined) continue;
+            if (knownMount.nfs === undefined) continue;
             row = frame.row();
-            frame.texts[row * frame.textWidth + PLACE.mount] = known.nfs.mount;
-            frame.texts[row * frame.textWidth + PLACE.server] = known.nfs.server;
+            frame.texts[row * frame.textWidth + PLACE.mount] = knownMount.nfs.mount;
+            frame.texts[row * frame.textWidth + PLACE.server] = knownMount.nfs.server;
             continue;
           }
           if (row < 0 || bytes[p] !== TAB) continue;
@@ -145,10 +145,10 @@ export const nfs: SourceKind = {
             }
           } else if (spells(bytes, p, BYTES)) {
             scan.at = p;
-            for (const place of TRAFFIC) numbers[start + place] = number(bytes, scan.at, stop);
+            for (const columnIndex of TRAFFIC) numbers[start + columnIndex] = number(bytes, scan.at, stop);
           } else if (spells(bytes, p, OPERATIONS)) {
             operations = true;
-            for (const place of SUMS) numbers[start + place] = 0;
+            for (const columnIndex of SUMS) numbers[start + columnIndex] = 0;
           }
         }
         mounts.length = n;

@@ -136,18 +136,18 @@ function hwmonDomains(host: Host): Domain[] {
 /** `energy`, `power`, `power_cap` are the node’s; `cpu_energy`, `accel0_power`… its parts’. Whole joules and watts. */
 function crayDomains(host: Host): Domain[] {
   const files = host.list(CRAY);
-  const parts = new Set<string>();
+  const domains = new Set<string>();
   for (const file of files) {
-    const part = /^(?:(\w+)_)?(?:energy|power)$/.exec(file);
-    if (part !== null) parts.add(part[1] ?? '');
+    const domainMatch = /^(?:(\w+)_)?(?:energy|power)$/.exec(file);
+    if (domainMatch !== null) domains.add(domainMatch[1] ?? '');
   }
-  return [...parts].sort().map((part) => {
+  return [...domains].sort().map((part) => {
     const prefix = part === '' ? '' : `${part}_`;
-    const inCpu = /^cpu\d+$/.test(part) && parts.has('cpu');
+    const inCpu = /^cpu\d+$/.test(part) && domains.has('cpu');
     return domain({
       name: part === '' ? 'node' : part,
       meter: 'pm_counters',
-      within: part === '' || !parts.has('') ? '' : inCpu ? 'cpu' : 'node',
+      within: part === '' || !domains.has('') ? '' : inCpu ? 'cpu' : 'node',
       energy: numberFile(host, `${CRAY}/${prefix}energy`),
       energyUnit: 1e3,
       power: numberFile(host, `${CRAY}/${prefix}power`),

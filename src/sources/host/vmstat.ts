@@ -71,8 +71,8 @@ const COUNTERS =
 const LEVELS = /^(nr_|workingset_nodes$)/;
 
 function columnOf(name: string): Column {
-  const known = vmstatTable.columns.find((c) => c.name === name);
-  if (known !== undefined) return known;
+  const knownColumn = vmstatTable.columns.find((c) => c.name === name);
+  if (knownColumn !== undefined) return knownColumn;
   const help = openHelp(PATH, name);
   return LEVELS.test(name) && !COUNTERS.test(name) ? level(name, help) : events(name, help);
 }

@@ -36,9 +36,9 @@ export function listProcesses(view: ProcessView, counter: PidCounter, root?: num
 
 /** Every process in a cgroup and in those below it. */
 export function listCgroup(host: Host, path: string): Lister {
-  const place = findCgroup(host, path);
-  if (place === undefined) throw unreadable(host, path);
-  const { folder, version } = place;
+  const cgroupFolder = findCgroup(host, path);
+  if (cgroupFolder === undefined) throw unreadable(host, path);
+  const { folder, version } = cgroupFolder;
   const tree: CgroupTree = watchTree(host, folder, DEEPEST);
   const kept = new Map<string, KeptFile>();
 
@@ -103,9 +103,9 @@ export function listCgroup(host: Host, path: string): Lister {
 function findCgroup(host: Host, path: string): { folder: string; version: 1 | 2 } | undefined {
   const rank = (controllers: readonly string[]) =>
     ['freezer', 'memory', 'cpuset', 'cpuacct'].findIndex((c) => controllers.includes(c)) >>> 0;
-  const places = hierarchies(host)
+  const hierarchyFolders = hierarchies(host)
     .sort((a, b) => b.version - a.version || rank(a.controllers) - rank(b.controllers))
     .map((h) => ({ folder: folderOf(host, h, path), version: h.version }));
-  for (const { folder, version } of places) if (folder !== undefined) return { folder, version };
+  for (const { folder, version } of hierarchyFolders) if (folder !== undefined) return { folder, version };
   return undefined;
 }

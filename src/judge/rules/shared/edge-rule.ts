@@ -20,8 +20,8 @@ export function edgeRule(edge: 'start' | 'end', about: { order: number; advise: 
       const use = useOverTime(facts, limits);
       if (use === undefined) return [];
       const busy = edge === 'start' ? use.busy : use.busy.toReversed();
-      const found = littleUse({ ...use, busy }, facts.summary.wall_seconds, limits);
-      return found === undefined ? [] : [{ ...found, resource: use.resource }];
+      const littleUsed = littleUse({ ...use, busy }, facts.summary.wall_seconds, limits);
+      return littleUsed === undefined ? [] : [{ ...littleUsed, resource: use.resource }];
     },
     severity: 'advice',
     say: ({ seconds, used, rest, resource }, { summary }) =>

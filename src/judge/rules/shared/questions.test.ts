@@ -33,9 +33,9 @@ test('a rule sees what a column did over time, and of a part of the job only tha
   const folder = await recorded();
   const busy = (range: { from?: number }) => {
     const { series } = questionsOf(gather(openRecording(folder), range));
-    const [found, ...others] = series(cgroupTable.col.usage_us, { keys: { cgroup: '.' }, step: 10e6 });
+    const [firstSeries, ...others] = series(cgroupTable.col.usage_us, { keys: { cgroup: '.' }, step: 10e6 });
     assert.deepEqual(others, []);
-    return [found!.mean[0]! / 1e6, found!.mean.at(-1)! / 1e6];
+    return [firstSeries!.mean[0]! / 1e6, firstSeries!.mean.at(-1)! / 1e6];
   };
   assert.deepEqual(busy({}), [1, 3]);
   assert.deepEqual(busy({ from: START + 40e6 }), [3, 3]);

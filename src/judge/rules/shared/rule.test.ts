@@ -83,10 +83,10 @@ test('limits that several rules go by are thresholds of each: those that are set
   const waited = { cpu_utilization: 0.5, cpu_seconds: 200, cpu_wait_seconds: 150, cpu_window_seconds: 100 };
   const n = { node: 'c1', status: 'recorded', cpus: 4, cpus_source: 'asked', ...waited };
   const facts = { nodes: [n], summary: { wall_seconds: 3600 } } as unknown as RuleContext;
-  const found = (limits: object): unknown => cpuStarved.judge(facts, { ...cpuStarved.thresholds, ...limits });
-  assert.equal((found({}) as unknown[]).length, 1);
+  const judgedWith = (limits: object): unknown => cpuStarved.judge(facts, { ...cpuStarved.thresholds, ...limits });
+  assert.equal((judgedWith({}) as unknown[]).length, 1);
   for (const limits of [{ full: 0.5 }, { pressure: 0.5 }, { waited_cpus: 2 }, { wanted: 1 }])
-    assert.deepEqual(found(limits), [], JSON.stringify(limits));
+    assert.deepEqual(judgedWith(limits), [], JSON.stringify(limits));
   for (const { id, thresholds } of rules)
     for (const [name, value] of Object.entries(thresholds)) assert.ok(Number.isFinite(value), `${id} ${name}`);
 });

@@ -34,14 +34,14 @@ async function wrong(text: string): Promise<string> {
 test('thresholds and rules that are off count in a report', async () => {
   // 9 of 16 CPUs are busy
   const jobMaterial = single({ busy: 9 });
-  const found = (settings?: RuleSettings) =>
+  const reportWith = (settings?: RuleSettings) =>
     report(jobMaterial, settings).checks.find(({ id }) => id === 'cpu-underused') as { outcome: string; why?: string };
-  assert.equal(found().outcome, 'found');
+  assert.equal(reportWith().outcome, 'found');
   const lenient = ruleSettingsOf(await configOf('[rules.cpu-underused]\nlow = 0.5\n'));
   assert.deepEqual(lenient.thresholds.get('cpu-underused')!.very_low, 0.25);
-  assert.equal(found(lenient).outcome, 'fine');
+  assert.equal(reportWith(lenient).outcome, 'fine');
   const off = ruleSettingsOf(await configOf('\n[rules]\noff = ["cpu-underused"]\n'));
-  assert.deepEqual(found(off), {
+  assert.deepEqual(reportWith(off), {
     id: 'cpu-underused',
     title: 'CPUs that were asked for and not used',
     outcome: 'skipped',

@@ -50,8 +50,8 @@ test('every encoding of numbers gives back what went in', () => {
 test('runs and bit-packed groups of every width give back what went in', () => {
   const runs = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 20 })), { maxLength: 40 });
   fc.assert(
-    fc.property(runs, fc.integer({ min: 0, max: 24 }), (pieces, width) => {
-      const values = Uint32Array.from(pieces.flatMap(([value, times]) => Array(times).fill(value % 2 ** width)));
+    fc.property(runs, fc.integer({ min: 0, max: 24 }), (runLengths, width) => {
+      const values = Uint32Array.from(runLengths.flatMap(([value, times]) => Array(times).fill(value % 2 ** width)));
       const out = new encode.Bytes(1);
       encode.runsAndBits(out, values, width);
       assert.deepEqual(decode.runsAndBits(out.view(), 0, out.length, width, values.length), values);

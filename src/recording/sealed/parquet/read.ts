@@ -170,8 +170,8 @@ export function readParquet(file: string, rows: Rows, options: ParquetOptions = 
     const table = footer.table ?? described ?? guess(footer);
     const keys = new Set(table.keys.map((key) => key.name));
     const start = rows.length;
-    const part = options.within === undefined ? undefined : partOf(fd, footer, options.within);
-    const moments = part?.time;
+    const rowsWithin = options.within === undefined ? undefined : partOf(fd, footer, options.within);
+    const moments = rowsWithin?.time;
     const count = moments?.length ?? footer.rows;
     rows.reserve(count);
     for (const column of footer.columns) {
@@ -185,8 +185,9 @@ export function readParquet(file: string, rows: Rows, options: ParquetOptions = 
       if (text) rows.addText(name);
       else if (name !== 'time') rows.addNumber(name, start === 0 ? count : 0);
       try {
-        if (text) readTexts(fd, column, rows.texts.get(name)!, start, part?.stretches);
-        else readNumbers(fd, column, name === 'time' ? rows.time : rows.numbers.get(name)!, start, part?.stretches);
+        if (text) readTexts(fd, column, rows.texts.get(name)!, start, rowsWithin?.stretches);
+        else
+          readNumbers(fd, column, name === 'time' ? rows.time : rows.numbers.get(name)!, start, rowsWithin?.stretches);
       } catch (error) {
         // without times and keys nobody knows what the rest is about
         if (options.lost === undefined || name === 'time' || keys.has(name)) throw error;
