@@ -169,13 +169,13 @@ function drawColumn(
   const unwanted = Object.entries(without);
   const owned = (name: string): boolean =>
     source.own !== true || material.nodes.some((each) => each.node === name && hasOwnCgroup(each));
-  const found = ask(column, { ...part, ...(keys === undefined ? {} : { keys }) }).filter(
+  const drawnSeries = ask(column, { ...part, ...(keys === undefined ? {} : { keys }) }).filter(
     (one) => owned(one.node) && !unwanted.some(([key, value]) => one.keys[key] === value),
   );
   const wholes = whole === undefined ? [] : ask(whole, part);
   const begin = Math.floor(from / step) * step;
   const steps = Math.max(1, Math.ceil((to - begin) / step));
-  const drawn = found.map((one): DrawnSeries => {
+  const drawn = drawnSeries.map((one): DrawnSeries => {
     const held = source.sum === true ? HOLDS : 0;
     const values = onGrid(one, begin, step, steps, factor, held);
     const of = wholes.find(({ node }) => node === one.node);

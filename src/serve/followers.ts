@@ -60,17 +60,20 @@ export class Followers {
     let ended = false;
     let [last, notifiedAt, isLooking] = [undefined as OpenJob | string | undefined, performance.now(), false];
     const look = async (): Promise<void> => {
-      const found = await this.#watch.open(id).catch((error: unknown) => reason(error));
+      const openedOrReason = await this.#watch.open(id).catch((error: unknown) => reason(error));
       // a busy hub then asks the job's nodes for their samples more often
-      if (typeof found !== 'string' && found.isLive && found.folder !== undefined && !ended)
-        unwatch ??= watchRecording(found.folder);
-      if (found === last && performance.now() - notifiedAt < ANYWAY_MS) return;
-      [last, notifiedAt] = [found, performance.now()];
+      if (typeof openedOrReason !== 'string' && openedOrReason.isLive && openedOrReason.folder !== undefined && !ended)
+        unwatch ??= watchRecording(openedOrReason.folder);
+      if (openedOrReason === last && performance.now() - notifiedAt < ANYWAY_MS) return;
+      [last, notifiedAt] = [openedOrReason, performance.now()];
       // a folder may be gone for good or for a moment: it is said, and looked for again
       const notice =
-        typeof found === 'string' ? { last: null, state: 'unknown', silent: [], trouble: found } : noticeOf(found);
+        typeof openedOrReason === 'string'
+          ? { last: null, state: 'unknown', silent: [], trouble: openedOrReason }
+          : noticeOf(openedOrReason);
       for (const follower of followers)
-        if (typeof found === 'string' || this.#watch.maySee(follower.viewer, found)) follower.tell(notice);
+        if (typeof openedOrReason === 'string' || this.#watch.maySee(follower.viewer, openedOrReason))
+          follower.tell(notice);
         else follower.end();
     };
     const timer = setInterval(() => {

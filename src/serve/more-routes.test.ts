@@ -95,9 +95,9 @@ test('an experiment: components, segments, and those that are missing', async ()
   const get = await serving(folder);
   const names = (await get('/api/experiments')).json();
   assert.deepEqual(names.experiments, [{ name: 'historical', jobs: 7 }]);
-  const found = (await get('/api/experiment?name=historical')).json();
+  const experiment = (await get('/api/experiment?name=historical')).json();
   assert.deepEqual(
-    found.components.map(({ component, sum, missing }: Record<string, unknown>) => [component, sum, missing]),
+    experiment.components.map(({ component, sum, missing }: Record<string, unknown>) => [component, sum, missing]),
     [
       ['ocean', 150e6, ['18600101']],
       ['atmosphere', 80e6, []],
@@ -105,7 +105,7 @@ test('an experiment: components, segments, and those that are missing', async ()
   );
   const { jobs } = (await get('/api/jobs')).json() as { jobs: { id: string; job: string }[] };
   // where a job is, is its address on the page
-  assert.equal(found.components[0].entries[0].recordings[0], jobs.find(({ job }) => job === 'ocean-1850')!.id);
+  assert.equal(experiment.components[0].entries[0].recordings[0], jobs.find(({ job }) => job === 'ocean-1850')!.id);
   assert.equal((await get('/api/experiment?name=nothing')).statusCode, 404);
   assert.equal((await get('/api/experiment?name=historical&metric=x')).statusCode, 400);
 });

@@ -31,12 +31,12 @@ export class ShareClient {
 
   private async jobNamed(name: string): Promise<ListedJob> {
     const { jobs } = await this.ask<JobList>('GET', '/api/jobs');
-    const found = jobs.filter((each) => each.job === name || each.path === name);
-    if (found.length === 1) return found[0]!;
-    if (found.length > 1)
+    const namedJobs = jobs.filter((each) => each.job === name || each.path === name);
+    if (namedJobs.length === 1) return namedJobs[0]!;
+    if (namedJobs.length > 1)
       throw usage(
-        `the page shows ${found.length} jobs ${name}`,
-        `name one by its recording: ${found.map(({ path }) => path).join(', ')}`,
+        `the page shows ${namedJobs.length} jobs ${name}`,
+        `name one by its recording: ${namedJobs.map(({ path }) => path).join(', ')}`,
       );
     throw new Fault(`the page shows no job ${name}`, { hint: 'its table of jobs has the ids' });
   }

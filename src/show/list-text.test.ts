@@ -37,7 +37,7 @@ test('runs of a restarted job are told apart', () => {
 });
 
 const NOW = START + 7200e6;
-const at = (width: number, ...found: Listed[]): string[] => listText(found, width, NOW).trimEnd().split('\n');
+const at = (width: number, ...listedJobs: Listed[]): string[] => listText(listedJobs, width, NOW).trimEnd().split('\n');
 
 test('a terminal gets no line wider than it is, with the path whole', () => {
   for (const width of [80, 100, 140]) {

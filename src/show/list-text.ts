@@ -21,14 +21,18 @@ interface Brief {
  * then the size and a user who is everybody's, this year, other users and names. Paths are what one types next: always
  * whole, and where there is no room, below.
  */
-export function listText(found: readonly Listed[], width = Number.POSITIVE_INFINITY, now = Date.now() * 1000): string {
-  const columns = columnsOf(found);
+export function listText(
+  listedJobs: readonly Listed[],
+  width = Number.POSITIVE_INFINITY,
+  now = Date.now() * 1000,
+): string {
+  const columns = columnsOf(listedJobs);
   const cheap = columns.filter(({ spare = 0 }) => spare >= CHEAP).map(({ head }) => head);
-  const begins = found.map(({ start }) => (start === undefined ? undefined : formatMoment(start)));
+  const begins = listedJobs.map(({ start }) => (start === undefined ? undefined : formatMoment(start)));
   const year = formatMoment(now).slice(0, 'YYYY-'.length);
   const isThisYear = begins.every((moment) => moment === undefined || moment.startsWith(year));
   const rowsOf = (brief: Brief): string[][] =>
-    found.map((each, i) => rowOf(each, beganCell(begins[i], brief), brief, now));
+    listedJobs.map((each, i) => rowOf(each, beganCell(begins[i], brief), brief, now));
   const usual: [brief: Brief, mayGo: readonly string[]][] = [
     [{}, []],
     [{ began: 'minutes' }, []],
@@ -53,14 +57,14 @@ export function listText(found: readonly Listed[], width = Number.POSITIVE_INFIN
   const [job, ...others] = columns.slice(0, -1);
   const rows = rowsOf({ began: 'minutes', once: true });
   const [heads, ...lines] = textTable([{ ...job!, whole: false }, ...others], rows, width);
-  return `${[heads, ...lines.flatMap((line, i) => [line, `  ${printable(found[i]!.path)}`])].join('\n')}\n`;
+  return `${[heads, ...lines.flatMap((line, i) => [line, `  ${printable(listedJobs[i]!.path)}`])].join('\n')}\n`;
 }
 
 /** From here on a column is left out before anything else that is told only once. */
 const CHEAP = 3;
 
-function columnsOf(found: readonly Listed[]): TextColumn[] {
-  const users = new Set(found.map(({ user }) => user).filter((user) => user !== ''));
+function columnsOf(listedJobs: readonly Listed[]): TextColumn[] {
+  const users = new Set(listedJobs.map(({ user }) => user).filter((user) => user !== ''));
   return [
     { head: 'job', middle: true, whole: true },
     { head: 'name', spare: 1, shrinks: true },
@@ -68,7 +72,7 @@ function columnsOf(found: readonly Listed[]): TextColumn[] {
     { head: 'start', whole: true },
     { head: 'duration', align: 'right' },
     { head: 'ended', whole: true },
-    { head: 'nodes', align: 'right', ...(found.every(({ nodes }) => nodes === 1) && { spare: CHEAP - 0.8 }) },
+    { head: 'nodes', align: 'right', ...(listedJobs.every(({ nodes }) => nodes === 1) && { spare: CHEAP - 0.8 }) },
     { head: 'size', align: 'right', spare: CHEAP + 1 },
     { head: 'state' },
     { head: 'command', spare: 0, shrinks: true, least: 12, command: true },

@@ -11,18 +11,18 @@ export interface RecordedTable extends Table {
 
 /** The tables of recordings, by name: what `tacho export` can write. */
 export function recordedTables(recordings: readonly Recording[]): RecordedTable[] {
-  const found = new Map<string, { tables: Table[]; nodes: Set<string> }>();
+  const tablesByName = new Map<string, { tables: Table[]; nodes: Set<string> }>();
   for (const node of recordings.flatMap(({ nodes }) => nodes)) {
     for (const name of node.tables.keys()) {
       const table = columnsOf(node, name, undefined);
       if (table === undefined) continue;
-      const entry = found.get(name) ?? { tables: [], nodes: new Set() };
+      const entry = tablesByName.get(name) ?? { tables: [], nodes: new Set() };
       entry.tables.push(table);
       entry.nodes.add(node.name);
-      found.set(name, entry);
+      tablesByName.set(name, entry);
     }
   }
-  return [...found]
+  return [...tablesByName]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, { tables, nodes }]) => ({ ...union(tables), nodes: nodes.size }));
 }

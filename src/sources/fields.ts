@@ -104,13 +104,13 @@ export function fieldsKind(
   return {
     table,
     open(host) {
-      const found = fieldNames(host.text(path) ?? '');
+      const fieldList = fieldNames(host.text(path) ?? '');
       const file = host.tryKeep(path, options.single);
-      if (file === undefined || found.length === 0) throw new Unavailable('denied', `${path} cannot be read`);
-      const indexOfField = new Map(found.map(({ name }, i) => [name, i]));
+      if (file === undefined || fieldList.length === 0) throw new Unavailable('denied', `${path} cannot be read`);
+      const indexOfField = new Map(fieldList.map(({ name }, i) => [name, i]));
       const take = fields((name) => indexOfField.get(name) ?? -1);
       return {
-        table: { ...table, columns: found.map(columnOf) },
+        table: { ...table, columns: fieldList.map(columnOf) },
         read(frame) {
           const end = file.read();
           if (end <= 0) return;

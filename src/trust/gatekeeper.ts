@@ -116,8 +116,8 @@ function claimOf({ text }: Decoded): string {
 }
 
 function wordAfter(scheme: string, authorization: string | undefined): string {
-  const [found, word] = (authorization ?? '').split(' ');
-  if (found !== scheme || word === undefined || word === '') {
+  const [givenScheme, word] = (authorization ?? '').split(' ');
+  if (givenScheme !== scheme || word === undefined || word === '') {
     throw new Refused(`this hub asks for "Authorization: ${scheme} …"`);
   }
   return word;

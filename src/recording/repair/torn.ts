@@ -12,10 +12,10 @@ export class Rejected {
   readonly parts = new Map<string, { pieces: Buffer[]; bytes: number }>();
 
   add(partFile: string, bytes: Uint8Array): void {
-    const found = made(this.parts, partFile, () => ({ pieces: [], bytes: 0 }));
-    found.bytes += bytes.length;
-    if (found.bytes <= MOST) found.pieces.push(Buffer.from(bytes));
-    else found.pieces = [];
+    const rejectedPart = made(this.parts, partFile, () => ({ pieces: [], bytes: 0 }));
+    rejectedPart.bytes += bytes.length;
+    if (rejectedPart.bytes <= MOST) rejectedPart.pieces.push(Buffer.from(bytes));
+    else rejectedPart.pieces = [];
   }
 }
 

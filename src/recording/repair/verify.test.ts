@@ -12,7 +12,7 @@ import { Stopped, sealRecording } from '../sealed/seal.ts';
 import { verifyRecording } from './verify.ts';
 
 const nodeOf = (folder: string): string => path.join(folder, 'node=c1');
-const found = (folder: string, options = {}): string[] =>
+const problemsOf = (folder: string, options = {}): string[] =>
   verifyRecording(folder, options).map((c) => `${c.outcome}: ${c.file} ${c.what} → ${c.action}`);
 const load = (folder: string): number[] => [
   ...readTable(openRecording(folder).nodes[0]!, 'load').numbers.get('load1')!,
@@ -34,9 +34,9 @@ const snapshot = (folder: string): Map<string, string> =>
 
 test('a sound recording, live or sealed, has nothing to say', async () => {
   const folder = await makeRecording({ seconds: 20, rollEvery: 7 });
-  assert.deepEqual(found(folder), []);
+  assert.deepEqual(problemsOf(folder), []);
   sealRecording(openRecording(folder), { parquet: true });
-  assert.deepEqual(found(folder), []);
+  assert.deepEqual(problemsOf(folder), []);
 });
 
 test('a torn last line is moved beside its file, and a dry run only says so', async () => {
@@ -46,12 +46,12 @@ test('a torn last line is moved beside its file, and a dry run only says so', as
   fs.appendFileSync(file, `${START + 9e6},7`);
   const before = snapshot(folder);
   const said = 'node=c1/load.csv its last line is torn → moved to load.csv.torn';
-  assert.deepEqual(found(folder, { dryRun: true }), [`would repair: ${said}`]);
+  assert.deepEqual(problemsOf(folder, { dryRun: true }), [`would repair: ${said}`]);
   assert.deepEqual(snapshot(folder), before);
-  assert.deepEqual(found(folder), [`repaired: ${said}`]);
+  assert.deepEqual(problemsOf(folder), [`repaired: ${said}`]);
   assert.equal(fs.readFileSync(file, 'utf8'), whole);
   assert.equal(fs.readFileSync(`${file}.torn`, 'utf8'), `${START + 9e6},7`);
-  assert.deepEqual(found(folder), []);
+  assert.deepEqual(problemsOf(folder), []);
 });
 
 test('where something is put aside is told by its true name, when that of the first is taken', async () => {
@@ -63,10 +63,10 @@ test('where something is put aside is told by its true name, when that of the fi
   fs.writeFileSync(path.join(nodeOf(folder), 'load.0007.csv'), 'a,b\n1,2\n');
   const names = (lines: string[]): string[] => lines.map((line) => line.split(' → ')[1]!).sort();
   const said = ['moved to load.csv.2.torn', 'set aside as load.0007.csv.2.torn'];
-  assert.deepEqual(names(found(folder, { dryRun: true })), said);
-  assert.deepEqual(names(found(folder)), said);
+  assert.deepEqual(names(problemsOf(folder, { dryRun: true })), said);
+  assert.deepEqual(names(problemsOf(folder)), said);
   assert.equal(fs.readFileSync(`${file}.2.torn`, 'utf8'), 'garbage\n');
-  assert.match(found(folder).join(), /1 line could not be read, and went to load\.csv\.2\.torn/);
+  assert.match(problemsOf(folder).join(), /1 line could not be read, and went to load\.csv\.2\.torn/);
 });
 
 test('bad lines in the middle of a compressed part are moved out of it', async () => {
@@ -75,14 +75,14 @@ test('bad lines in the middle of a compressed part are moved out of it', async (
   const lines = zstdDecompressSync(fs.readFileSync(file)).toString().split('\n');
   lines.splice(2, 0, 'garbage', `${START},oops`);
   fs.writeFileSync(file, zstdCompressSync(lines.join('\n')));
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'repaired: node=c1/load.0001.csv.zst 2 bad lines (line 3: "garbage" is no number; line 4: "oops" is no number)' +
       ' → moved to load.0001.csv.zst.torn',
   ]);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75, 1, 1.25]);
   assert.equal(fs.readFileSync(`${file}.torn`, 'utf8'), `garbage\n${START},oops\n`);
   // what is lost is still told
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'note: node=c1/agent.json says: load: load.0001.csv.zst on c1: 2 lines could not be read, and went to' +
       ' load.0001.csv.zst.torn → what was there is there',
   ]);
@@ -98,13 +98,13 @@ test('what fails its checksum is not used, set aside under a name that is told, 
     const rows = (): number => readTable(openRecording(folder).nodes[0]!, 'disk').rows;
     assert.equal(rows(), 0);
     const before = snapshot(folder);
-    const [dry] = found(folder, { dryRun: true });
+    const [dry] = problemsOf(folder, { dryRun: true });
     assert.match(
       dry!,
       /^not repaired: node=c1\/disk.csv.zst cannot be decompressed: .* → to be set aside as disk.csv.zst.damaged/,
     );
     assert.deepEqual(snapshot(folder), before);
-    const [first, ...more] = found(folder);
+    const [first, ...more] = problemsOf(folder);
     assert.match(
       first!,
       /^not repaired: node=c1\/disk.csv.zst cannot be decompressed: .* → set aside as disk.csv.zst.damaged; a copy/,
@@ -112,12 +112,12 @@ test('what fails its checksum is not used, set aside under a name that is told, 
     assert.deepEqual(more, []);
     assert.deepEqual([fs.existsSync(file), fs.existsSync(file.slice(0, -4))], [false, false]);
     assert.equal(rows(), 0);
-    assert.deepEqual(found(folder), [
+    assert.deepEqual(problemsOf(folder), [
       'not repaired: node=c1/disk.csv.zst is missing: it was damaged, and is kept as disk.csv.zst.damaged' +
         ' → a copy from a backup would help',
     ]);
     fs.writeFileSync(file, whole);
-    assert.deepEqual(found(folder), []);
+    assert.deepEqual(problemsOf(folder), []);
     assert.ok(rows() > 0);
   }
 });
@@ -130,11 +130,11 @@ test('a rolled part that fails its checksum is not forgotten when the rest is se
   fs.writeFileSync(file, bytes);
   assert.deepEqual(load(folder), [0.75, 1, 1.25]);
   assert.match(
-    found(folder)[0]!,
+    problemsOf(folder)[0]!,
     /^not repaired: .* its checksum is wrong; nothing of it is used → set aside as load.0001.csv.zst.damaged/,
   );
   sealRecording(openRecording(folder));
-  assert.match(found(folder)[0]!, /^not repaired: .*load.0001.csv.zst is missing: it was damaged/);
+  assert.match(problemsOf(folder)[0]!, /^not repaired: .*load.0001.csv.zst is missing: it was damaged/);
 });
 
 test('a compressed part that was cut off gives what it has and is kept', async () => {
@@ -146,7 +146,7 @@ test('a compressed part that was cut off gives what it has and is kept', async (
   fs.writeFileSync(file, half);
   const rows = load(folder).length;
   assert.ok(rows > 10_000);
-  const [first, second] = found(folder);
+  const [first, second] = problemsOf(folder);
   assert.equal(
     first,
     'not repaired: node=c1/load.0001.csv.zst cannot be decompressed: it is cut off → set aside as load.0001.csv.zst.damaged; ' +
@@ -155,7 +155,7 @@ test('a compressed part that was cut off gives what it has and is kept', async (
   assert.equal(second, undefined);
   assert.deepEqual(fs.readFileSync(`${file}.damaged`), half);
   assert.equal(load(folder).length, rows);
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'not repaired: node=c1/load.0001.csv.zst is missing: it was damaged, and is kept as load.0001.csv.zst.damaged' +
       ' → a copy from a backup would help',
   ]);
@@ -171,7 +171,7 @@ test('a file of something else under a part’s name is set aside, other files a
   fs.mkdirSync(path.join(nodeOf(folder), '.overview'));
   fs.writeFileSync(path.join(folder, 'processes.json.zst'), '');
   fs.writeFileSync(path.join(folder, 'notes.txt'), 'mine');
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     "note: notes.txt is not one of Tacho's files → left as it is",
     "note: node=c1/core.1234 is not one of Tacho's files → left as it is",
     'repaired: node=c1/load.0007.csv its first line is not the header of this table: a,b → set aside as load.0007.csv.torn',
@@ -189,7 +189,7 @@ test('what an interrupted seal or roll left is tidied up without losing a sample
       if (++step === stop) throw new Stopped();
     };
     assert.throws(() => sealRecording(openRecording(folder), { step: crash }), Stopped);
-    found(folder);
+    problemsOf(folder);
     assert.deepEqual(
       fs.readdirSync(nodeOf(folder)).filter((name) => name.endsWith('.tmp')),
       [],
@@ -199,7 +199,7 @@ test('what an interrupted seal or roll left is tidied up without losing a sample
   const partFile = path.join(nodeOf(folder), 'load.0001.csv.zst');
   fs.writeFileSync(partFile.slice(0, -4), zstdDecompressSync(fs.readFileSync(partFile)));
   fs.writeFileSync(path.join(nodeOf(folder), 'load.0002.csv.zst.tmp'), 'half');
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'repaired: node=c1/load.0002.csv.zst.tmp was left by something that was interrupted → removed; what it was made from is there',
     'repaired: node=c1/load.0001.csv is there twice, plain and compressed → the plain one is removed',
   ]);
@@ -213,8 +213,8 @@ test('a temporary file that alone holds the data becomes the file', async () => 
   fs.renameSync(sealed, `${sealed}.tmp`);
   const agent = path.join(nodeOf(folder), 'agent.json');
   fs.renameSync(agent, `${agent}.999999999.tmp`);
-  const dry = found(folder, { dryRun: true });
-  const checks = found(folder);
+  const dry = problemsOf(folder, { dryRun: true });
+  const checks = problemsOf(folder);
   assert.deepEqual(asDone(dry), checks);
   assert.ok(
     checks.includes(
@@ -244,7 +244,7 @@ test('a damaged sealed file is never deleted; with live parts beside it, it is s
   assert.deepEqual(fs.readFileSync(sealed), bytes);
   fs.writeFileSync(path.join(nodeOf(folder), 'load.csv'), live);
   assert.match(
-    found(folder)[0]!,
+    problemsOf(folder)[0]!,
     /^repaired: node=c1\/load.parquet cannot be read: .* → set aside as load.parquet.torn/,
   );
   assert.deepEqual(fs.readFileSync(`${sealed}.torn`), bytes);
@@ -262,17 +262,17 @@ test('a damaged sealed file whose rows are in no live part stays lost until it i
   fs.writeFileSync(path.join(nodeOf(folder), 'load.csv'), `${header}\n${START + 4e6},7\n`);
   const said = /^not repaired: node=c1\/load.parquet cannot be read: .* → (.*)$/;
   const aside = 'set aside as load.parquet.damaged; a copy from a backup would help';
-  assert.equal(said.exec(found(folder, { dryRun: true })[0]!)?.[1], `to be ${aside}`);
-  assert.equal(said.exec(found(folder)[0]!)?.[1], aside);
+  assert.equal(said.exec(problemsOf(folder, { dryRun: true })[0]!)?.[1], `to be ${aside}`);
+  assert.equal(said.exec(problemsOf(folder)[0]!)?.[1], aside);
   assert.deepEqual(fs.readFileSync(`${sealed}.damaged`), whole.subarray(0, -20));
   assert.deepEqual(load(folder), [7]);
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'not repaired: node=c1/load.parquet is missing: it was damaged, and is kept as load.parquet.damaged' +
       ' → a copy from a backup would help',
   ]);
   fs.writeFileSync(sealed, whole);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75, 7]);
-  assert.deepEqual(found(folder), []);
+  assert.deepEqual(problemsOf(folder), []);
 });
 
 test('a damaged file that was set aside is not forgotten when the rest is sealed under its name', async () => {
@@ -283,10 +283,10 @@ test('a damaged file that was set aside is not forgotten when the rest is sealed
   const half = fs.readFileSync(sealed).subarray(0, -20);
   fs.writeFileSync(sealed, half);
   fs.writeFileSync(path.join(nodeOf(folder), 'load.csv'), `${live.split('\n')[0]}\n${START + 4e6},7\n`);
-  found(folder);
+  problemsOf(folder);
   sealRecording(openRecording(folder), { parquet: true });
   assert.deepEqual(load(folder), [7]);
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'not repaired: node=c1/load.0000.parquet is missing: it was damaged, and is kept as load.0000.parquet.damaged' +
       ' → its rows are nowhere else',
   ]);
@@ -303,10 +303,12 @@ test('lost or false statistics are computed again', async () => {
   const file = path.join(nodeOf(folder), 'load.stats.json.zst');
   const good = fs.readFileSync(file);
   fs.rmSync(file);
-  assert.deepEqual(found(folder), ['repaired: node=c1/load.stats.json.zst is missing or damaged → computed again']);
+  assert.deepEqual(problemsOf(folder), [
+    'repaired: node=c1/load.stats.json.zst is missing or damaged → computed again',
+  ]);
   assert.deepEqual(fs.readFileSync(file), good);
   fs.writeFileSync(file, zstdCompressSync(zstdDecompressSync(good).toString().replace('"rows":4', '"rows":9')));
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'repaired: node=c1/load.stats.json.zst speaks of 9 rows, but the table has 4 → computed again',
   ]);
 });
@@ -319,7 +321,7 @@ test('statistics of another node are computed again', async () => {
   const file = path.join(nodeOf(folder), 'load.stats.json.zst');
   const good = fs.readFileSync(file);
   fs.copyFileSync(path.join(folder, 'node=c2', 'load.stats.json.zst'), file);
-  assert.deepEqual(found(folder), ['repaired: node=c1/load.stats.json.zst is of another file → computed again']);
+  assert.deepEqual(problemsOf(folder), ['repaired: node=c1/load.stats.json.zst is of another file → computed again']);
   assert.deepEqual(fs.readFileSync(file), good);
 });
 
@@ -328,7 +330,7 @@ test('a sealed file that was being made from another sealed form goes, for that 
   sealRecording(openRecording(folder));
   const name = `load.parquet.999999999-${ownMark().split('-')[1]}.tmp`;
   fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     `repaired: node=c1/${name} was left by something that was interrupted → removed; what it was made from is there`,
   ]);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
@@ -337,7 +339,7 @@ test('a sealed file that was being made from another sealed form goes, for that 
 test('of a file without statistics no report card is promised', async () => {
   const folder = await makeRecording({ seconds: 4 });
   fs.writeFileSync(path.join(nodeOf(folder), 'foo.parquet'), 'hello');
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'not repaired: node=c1/foo.parquet cannot be read: it is not a whole Parquet file → a copy from a backup would help',
   ]);
 });
@@ -346,7 +348,7 @@ test('what a process that is still there is writing is left to it', async () => 
   const folder = await makeRecording({ seconds: 4 });
   const name = `load.parquet.${process.ppid}-${ownMark().split('-')[1]}.tmp`;
   fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
-  assert.deepEqual(found(folder), [`note: node=c1/${name} is just being written → left to whoever writes it`]);
+  assert.deepEqual(problemsOf(folder), [`note: node=c1/${name} is just being written → left to whoever writes it`]);
   assert.ok(fs.existsSync(path.join(nodeOf(folder), name)));
 });
 
@@ -354,7 +356,7 @@ test('what a process of another machine wrote just now is left to it: nobody her
   const folder = await makeRecording({ seconds: 4 });
   const name = 'load.parquet.999999999-0a1b2c3d4e5f6071.tmp';
   fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
-  assert.deepEqual(found(folder), [`note: node=c1/${name} is just being written → left to whoever writes it`]);
+  assert.deepEqual(problemsOf(folder), [`note: node=c1/${name} is just being written → left to whoever writes it`]);
   assert.ok(fs.existsSync(path.join(nodeOf(folder), name)));
 });
 
@@ -363,7 +365,7 @@ test('the name of an old temporary file may tell a number that another process h
   const name = `load.parquet.${process.ppid}-0a1b2c3d.tmp`;
   fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
   fs.utimesSync(path.join(nodeOf(folder), name), START / 1e6, START / 1e6);
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     `repaired: node=c1/${name} was left by something that was interrupted → removed; what it was made from is there`,
   ]);
 });
@@ -373,7 +375,7 @@ test('time that goes backwards and columns nobody described are said', async () 
   fs.appendFileSync(path.join(nodeOf(folder), 'load.csv'), `${START},9\n`);
   const narrow = { ...loadTable, columns: [] };
   fs.writeFileSync(path.join(nodeOf(folder), 'agent.json'), JSON.stringify(agentOf('c1', [diskTable, narrow])));
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'note: node=c1/load.csv has columns that nobody described: load1 → read as gauges',
     'note: node=c1/load.csv time goes backwards or repeats 1 time → read in the right order, each once',
   ]);
@@ -386,7 +388,7 @@ test('a node that is still being recorded is not touched', async () => {
   fs.appendFileSync(path.join(nodeOf(folder), 'load.csv'), '17');
   fs.writeFileSync(path.join(nodeOf(folder), 'load.0001.csv.zst.tmp'), 'being written');
   const before = snapshot(folder);
-  assert.deepEqual(found(folder, { now: START + 5e6 }), [
+  assert.deepEqual(problemsOf(folder, { now: START + 5e6 }), [
     'note: node=c1 is still being recorded → looked at, not touched',
   ]);
   assert.deepEqual(snapshot(folder), before);
@@ -395,7 +397,7 @@ test('a node that is still being recorded is not touched', async () => {
 test('a damaged job.json is left for its owner', async () => {
   const folder = await makeRecording({ seconds: 3 });
   fs.writeFileSync(path.join(folder, 'job.json'), '{');
-  assert.deepEqual(found(folder), ['not repaired: job.json it is damaged → the rest is read without it']);
+  assert.deepEqual(problemsOf(folder), ['not repaired: job.json it is damaged → the rest is read without it']);
 });
 
 test('a file that a full disk left empty goes away, since its agent has told what was lost', async () => {
@@ -405,8 +407,11 @@ test('a file that a full disk left empty goes away, since its agent has told wha
   fs.truncateSync(path.join(nodeOf(folder), 'load.csv'));
   const said =
     'note: node=c1/agent.json says: 1 sample could not be written: full (1 of load) → what was written is there';
-  assert.deepEqual(found(folder), [said, 'repaired: node=c1/load.csv it is empty → removed: nothing was ever in it']);
-  assert.deepEqual(found(folder), [said]);
+  assert.deepEqual(problemsOf(folder), [
+    said,
+    'repaired: node=c1/load.csv it is empty → removed: nothing was ever in it',
+  ]);
+  assert.deepEqual(problemsOf(folder), [said]);
 });
 
 test('a file of which nothing is whole is set aside, and nothing is left in its place', async () => {
@@ -414,11 +419,11 @@ test('a file of which nothing is whole is set aside, and nothing is left in its 
   const file = path.join(nodeOf(folder), 'load.csv');
   const noise = Buffer.from(Array.from({ length: 200 }, (_, i) => 11 + ((i * 37) % 240)));
   fs.writeFileSync(file, noise);
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     'repaired: node=c1/load.csv not a line of it is whole → set aside as load.csv.torn',
   ]);
   assert.deepEqual([fs.existsSync(file), fs.readFileSync(`${file}.torn`).equals(noise)], [false, true]);
-  assert.deepEqual(found(folder), []);
+  assert.deepEqual(problemsOf(folder), []);
 });
 
 test('an older whole file that a killed seal left takes the place of a damaged one only if that is kept, and stays told', async () => {
@@ -432,8 +437,8 @@ test('an older whole file that a killed seal left takes the place of a damaged o
   const damaged = fs.readFileSync(file);
   damaged[damaged.length - 5]! ^= 1;
   fs.writeFileSync(file, damaged);
-  const dry = found(folder, { dryRun: true });
-  const real = found(folder);
+  const dry = problemsOf(folder, { dryRun: true });
+  const real = problemsOf(folder);
   assert.match(real[0]!, /^not repaired: .*tmp was left .*is whole: now load\.csv\.zst, in place of a damaged one/);
   assert.deepEqual(asDone(dry), real);
   assert.equal(load(folder).length, 6);
@@ -442,7 +447,7 @@ test('an older whole file that a killed seal left takes the place of a damaged o
   // 24 rows are lost, and every look says so
   for (let again = 0; again < 2; again++)
     assert.ok(
-      found(folder).some((each) => /not repaired: .*load\.0000\.csv\.zst is missing: it was damaged/.test(each)),
+      problemsOf(folder).some((each) => /not repaired: .*load\.0000\.csv\.zst is missing: it was damaged/.test(each)),
     );
 });
 
@@ -455,12 +460,12 @@ test('a file that a killed seal left is not thrown away for a whole one that hol
     fs.utimesSync(left, 1, 1);
   };
   put(longer);
-  assert.deepEqual(found(folder), [
+  assert.deepEqual(problemsOf(folder), [
     `not repaired: node=c1/${path.basename(left)} was left by something that was interrupted, and holds more than load.parquet → both stay as they are`,
   ]);
   assert.deepEqual([load(folder).length, fs.existsSync(left)], [4, true]);
   put(folder);
-  assert.match(found(folder)[0]!, /^repaired: .* removed; what it was made from is there$/);
+  assert.match(problemsOf(folder)[0]!, /^repaired: .* removed; what it was made from is there$/);
   assert.equal(fs.existsSync(left), false);
 });
 
@@ -474,7 +479,7 @@ test('a file that a killed seal left is not removed while only it is whole', asy
   fs.utimesSync(`${file}.4242-0123456789abcdef.tmp`, 1, 1);
   fs.writeFileSync(file, fs.readFileSync(file).subarray(0, 100));
   fs.writeFileSync(path.join(node, 'load.csv'), `time,load1\n${START + 99e6},7\n`);
-  found(folder);
+  problemsOf(folder);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 7]);
   // and where the damaged file has more to give than what was left, both stay
   const other = await makeRecording({ seconds: 4 });
@@ -485,7 +490,7 @@ test('a file that a killed seal left is not removed while only it is whole', asy
   fs.writeFileSync(`${partFile}.tmp`, zstdCompressSync(`time,load1\n${START},0\n`));
   const rows = load(other).length;
   assert.ok(rows > 1000);
-  found(other);
+  problemsOf(other);
   assert.equal(load(other).length, rows);
   assert.ok(fs.existsSync(`${partFile}.tmp`) && fs.existsSync(`${partFile}.damaged`));
 });

@@ -391,11 +391,11 @@ class Verifier {
 function backwards(rows: Rows, keys: readonly string[]): number {
   const newest = new Map<string, number>();
   const codes = keys.flatMap((key) => rows.texts.get(key)?.codes ?? []);
-  let found = 0;
+  let backwardRows = 0;
   for (let i = 0; i < rows.length; i++) {
     const series = codes.map((each) => each[i]).join(',');
-    if (rows.time[i]! <= (newest.get(series) ?? Number.NEGATIVE_INFINITY)) found++;
+    if (rows.time[i]! <= (newest.get(series) ?? Number.NEGATIVE_INFINITY)) backwardRows++;
     else newest.set(series, rows.time[i]!);
   }
-  return found;
+  return backwardRows;
 }

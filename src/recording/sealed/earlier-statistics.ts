@@ -14,10 +14,10 @@ interface ShortSeries extends Omit<SeriesStatistics, 'columns'> {
 
 /** Statistics as earlier versions left them: one object, with everything of one series after the other. */
 export function parseEarlier(text: string): StatisticsFile | undefined {
-  const found = JSON.parse(text) as StatisticsFile;
-  if (!Array.isArray(found.series) || !found.series.every(isSeries)) return undefined;
-  found.series.forEach(restored);
-  return found;
+  const statistics = JSON.parse(text) as StatisticsFile;
+  if (!Array.isArray(statistics.series) || !statistics.series.every(isSeries)) return undefined;
+  statistics.series.forEach(restored);
+  return statistics;
 }
 
 function isSeries(each: SeriesStatistics): boolean {

@@ -30,8 +30,8 @@ function batchOf(times: number[], columns: Record<string, number[]>, changes: Pa
 const column = (batch: Batch, name: string): Statistics => measure(batch).series[0]!.columns[name]!;
 
 test('a gauge: extremes, when the maximum came first, mean, percentiles and the area under it', () => {
-  const found = column(batchOf([0, 1, 2, 4, 5], { level: [2, 8, NaN, 8, 6] }), 'level');
-  assert.deepEqual(found, {
+  const columnStatistics = column(batchOf([0, 1, 2, 4, 5], { level: [2, 8, NaN, 8, 6] }), 'level');
+  assert.deepEqual(columnStatistics, {
     count: 4,
     missing: 1,
     first: 2,
@@ -55,8 +55,8 @@ test('a gauge: extremes, when the maximum came first, mean, percentiles and the 
 test('the mean of a level is that of its time: early looks in a row do not weigh more', () => {
   // three looks in the first half second, while it was still 0: with those before it, 90 held for 5 s and a mean step
   const times = [0, 0.25, 0.5, 1, 2, 3, 4, 5, 6];
-  const found = column(batchOf(times, { level: [0, 0, 0, 90, 90, 90, 90, 90, 90] }), 'level');
-  assert.equal(found.mean, (5.75 * 90) / 6.75);
+  const columnStatistics = column(batchOf(times, { level: [0, 0, 0, 90, 90, 90, 90, 90, 90] }), 'level');
+  assert.equal(columnStatistics.mean, (5.75 * 90) / 6.75);
   // samples that are equally far apart count the same
   assert.equal(column(batchOf([0, 1, 2], { level: [100, 0, 50] }), 'level').mean, 50);
   assert.equal(column(batchOf([0, 0.1, 0.3], { level: [0.7, 0.7, 0.7] }), 'level').mean, 0.7);
@@ -89,24 +89,30 @@ test('samples that happen to be close together make no peak', () => {
 });
 
 test('a counter: growth and rates, with a restart from zero in between', () => {
-  const found = column(batchOf([0, 1, 2, 4, 5], { total: [100, 110, 5, 45, 45] }), 'total');
-  assert.equal(found.increase, 10 + 5 + 40 + 0);
-  const { p05, p95, ...rest } = found.rate!;
+  const columnStatistics = column(batchOf([0, 1, 2, 4, 5], { total: [100, 110, 5, 45, 45] }), 'total');
+  assert.equal(columnStatistics.increase, 10 + 5 + 40 + 0);
+  const { p05, p95, ...rest } = columnStatistics.rate!;
   assert.deepEqual(rest, { min: 0, max: 20, max_time: 4e6, mean: 11, p50: 7.5 });
   assert.deepEqual(
     [p05, p95].map((p) => p.toFixed(9)),
     ['0.750000000', '18.500000000'],
   );
-  assert.equal(found.integral, undefined);
-  assert.deepEqual([found.first, found.last, found.min, found.max], [100, 45, 5, 110]);
+  assert.equal(columnStatistics.integral, undefined);
+  assert.deepEqual(
+    [columnStatistics.first, columnStatistics.last, columnStatistics.min, columnStatistics.max],
+    [100, 45, 5, 110],
+  );
 });
 
 test('in a sparse table a value counts for as long as it held', () => {
   const sparse = { sparse: true };
-  const found = column(batchOf([0, 1, 10, 20], { level: [100, 4, 6, 6] }, sparse), 'level');
-  assert.equal(found.integral, 100 + 4 * 9 + 6 * 10);
-  assert.equal(found.mean, (100 + 36 + 60) / 20);
-  assert.deepEqual([found.p05, found.p25, found.p50, found.p75, found.p95], [4, 4, 6, 6, 6]);
+  const columnStatistics = column(batchOf([0, 1, 10, 20], { level: [100, 4, 6, 6] }, sparse), 'level');
+  assert.equal(columnStatistics.integral, 100 + 4 * 9 + 6 * 10);
+  assert.equal(columnStatistics.mean, (100 + 36 + 60) / 20);
+  assert.deepEqual(
+    [columnStatistics.p05, columnStatistics.p25, columnStatistics.p50, columnStatistics.p75, columnStatistics.p95],
+    [4, 4, 6, 6, 6],
+  );
   const growing = column(batchOf([0, 1, 10, 20], { total: [0, 5, 5, 105] }, sparse), 'total');
   assert.deepEqual([growing.rate!.p05, growing.rate!.p50, growing.rate!.p95], [0, 5, 10]);
   assert.deepEqual([growing.mean, growing.p50, growing.p95], [95 / 20, 5, 5]);
@@ -159,7 +165,7 @@ test('of too many processes those with the most CPU time are described', () => {
     columns: [counter('user_ms', 'milliseconds', ''), counter('system_ms', 'milliseconds', '')],
   };
   const pids = Array.from({ length: total }, (_, i) => i);
-  const found = measure({
+  const tableStatistics = measure({
     table: processes,
     rows: total,
     time: new Float64Array(total).fill(5),
@@ -170,9 +176,9 @@ test('of too many processes those with the most CPU time are described', () => {
     texts: new Map([['pid', { values: pids.map(String), codes: Uint32Array.from(pids) }]]),
     series: Uint32Array.from({ length: total + 1 }, (_, i) => i),
   });
-  assert.equal(found.series_total, total);
+  assert.equal(tableStatistics.series_total, total);
   assert.deepEqual(
-    found.series.map((s) => s.keys.pid),
+    tableStatistics.series.map((s) => s.keys.pid),
     pids.slice(500).map(String),
   );
 });
@@ -180,7 +186,7 @@ test('of too many processes those with the most CPU time are described', () => {
 test('of too many processes, those that are older than the recording count by what they did in it', () => {
   const total = MOST_PROCESSES + 1;
   const pids = Array.from({ length: total }, (_, i) => i);
-  const found = measure({
+  const tableStatistics = measure({
     table: {
       ...table,
       keys: [
@@ -204,7 +210,7 @@ test('of too many processes, those that are older than the recording count by wh
     began: 1e9,
   });
   assert.deepEqual(
-    found.series.map((s) => s.keys.pid),
+    tableStatistics.series.map((s) => s.keys.pid),
     pids.slice(1).map(String),
   );
 });
@@ -220,8 +226,8 @@ test('percentiles are those of the sorted values, whatever the order', () => {
   const value = fc.oneof(fc.integer({ min: -5, max: 5 }), fc.integer());
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 500 }), (values) => {
-      const found = quantiles(Float64Array.from(values), values.length, shares);
-      found.forEach((q, i) => {
+      const quantileValues = quantiles(Float64Array.from(values), values.length, shares);
+      quantileValues.forEach((q, i) => {
         assert.ok(Math.abs(q - reference(values, shares[i]!)) <= 1e-6 * (1 + Math.abs(q)));
       });
     }),
@@ -236,9 +242,9 @@ test('percentiles are those of the sorted values, whatever the order', () => {
     (i: number) => i % 100,
   ]) {
     const values = Array.from({ length: n }, (_, i) => order(i));
-    const found = quantiles(Float64Array.from(values), n, shares);
+    const quantileValues = quantiles(Float64Array.from(values), n, shares);
     assert.deepEqual(
-      found.map((q) => Math.round(q * 1e6)),
+      quantileValues.map((q) => Math.round(q * 1e6)),
       shares.map((share) => Math.round(reference(values, share) * 1e6)),
     );
   }

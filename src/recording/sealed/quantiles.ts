@@ -38,10 +38,10 @@ export function weightedQuantiles(
 ): number[] {
   let total = 0;
   for (let i = 0; i < count; i++) total += weights[i]!;
-  const found: number[] = [];
+  const quantileValues: number[] = [];
   const targets = shares.map((share) => share * total);
-  selectWeighted(values, weights, 0, count - 1, 0, targets, 0, targets.length - 1, found, depthFor(count));
-  return found;
+  selectWeighted(values, weights, 0, count - 1, 0, targets, 0, targets.length - 1, quantileValues, depthFor(count));
+  return quantileValues;
 }
 
 /** Finds targets[first…last] among values[low…high]; `before` is the weight of everything below them. */
@@ -54,7 +54,7 @@ function selectWeighted(
   targets: readonly number[],
   first: number,
   last: number,
-  found: number[],
+  quantileValues: number[],
   depth: number,
 ): void {
   if (first > last) return;
@@ -65,7 +65,7 @@ function selectWeighted(
     let at = low;
     for (let t = first; t <= last; t++) {
       while (at < high && sum + weights[at]! < targets[t]!) sum += weights[at++]!;
-      found[t] = values[at]!;
+      quantileValues[t] = values[at]!;
     }
     return;
   }
@@ -74,8 +74,8 @@ function selectWeighted(
   for (let i = low; i <= end; i++) below += weights[i]!;
   let split = first;
   while (split <= last && targets[split]! <= below) split++;
-  selectWeighted(values, weights, low, end, before, targets, first, split - 1, found, depth - 1);
-  selectWeighted(values, weights, end + 1, high, below, targets, split, last, found, depth - 1);
+  selectWeighted(values, weights, low, end, before, targets, first, split - 1, quantileValues, depth - 1);
+  selectWeighted(values, weights, end + 1, high, below, targets, split, last, quantileValues, depth - 1);
 }
 
 const depthFor = (count: number): number => 2 * (32 - Math.clz32(count));

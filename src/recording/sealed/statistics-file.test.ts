@@ -36,10 +36,10 @@ test('a sealed file is the one that was measured when nobody wrote to it since, 
   const [sealed, file] = [path.join(folder, 'disk.parquet'), path.join(folder, 'disk.stats.json.zst')];
   fs.writeFileSync(sealed, 'rows');
   writeStatistics(file, { ...head, series: [] }, sealed);
-  const found = readStatistics(file)!.sealed!;
-  assert.deepEqual(found, { bytes: 4, crc32: crc32('rows') });
+  const fingerprint = readStatistics(file)!.sealed!;
+  assert.deepEqual(fingerprint, { bytes: 4, crc32: crc32('rows') });
   const { mtimeMs } = fs.statSync(sealed);
-  const isSame = (): boolean => isAsSealed(sealed, found, file);
+  const isSame = (): boolean => isAsSealed(sealed, fingerprint, file);
   assert.equal(isSame(), true);
   fs.utimesSync(sealed, 1, 1);
   assert.equal(isSame(), true, 'a copy has another time');
@@ -47,7 +47,7 @@ test('a sealed file is the one that was measured when nobody wrote to it since, 
   assert.equal(isSame(), false);
   fs.utimesSync(sealed, mtimeMs / 1e3, mtimeMs / 1e3);
   assert.equal(isSame(), true, 'as if nobody had written to it since');
-  assert.equal(isAsSealed(sealed, found), false, 'who has to be sure looks at it');
+  assert.equal(isAsSealed(sealed, fingerprint), false, 'who has to be sure looks at it');
   for (const each of [sealed, file]) fs.utimesSync(each, 1.5, 1.5);
   assert.equal(isSame(), false, 'both were written at the same moment');
 });

@@ -57,12 +57,12 @@ export function statisticsBytes(file: string, statistics: StatisticsFile, sealed
 export function readStatistics(file: string, wanted?: WantedFigures): StatisticsFile | undefined {
   try {
     const text = readJsonText(file, MOST_BYTES.statistics);
-    const found = text.endsWith('\n') ? parseStatistics(text, wanted) : parseEarlier(text);
-    if (found === undefined || !isUsable(found)) return undefined;
+    const storedStatistics = text.endsWith('\n') ? parseStatistics(text, wanted) : parseEarlier(text);
+    if (storedStatistics === undefined || !isUsable(storedStatistics)) return undefined;
     // JSON has no NaN: a table without rows has neither start nor end
-    found.start ??= Number.NaN;
-    found.end ??= Number.NaN;
-    return found;
+    storedStatistics.start ??= Number.NaN;
+    storedStatistics.end ??= Number.NaN;
+    return storedStatistics;
   } catch {
     return undefined;
   }

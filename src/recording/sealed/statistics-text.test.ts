@@ -75,7 +75,7 @@ test('deviations and percentiles come where they are wanted', () => {
   const rate = { min: 1, max: 2, max_time: 11, mean: 1, p05: 1, p50: 2, p95: 2 };
   const read = { ...size, p50: 6, increase: 2, rate };
   const text = statisticsText(table([disk('sda', { size, read }), disk('sdb', { size })]));
-  const found = parseStatistics(text, { spread: new Set(['size']) });
+  const parsedStatistics = parseStatistics(text, { spread: new Set(['size']) });
   const none = {
     deviation: Number.NaN,
     p05: Number.NaN,
@@ -86,7 +86,7 @@ test('deviations and percentiles come where they are wanted', () => {
   };
   const noRates = { ...rate, p05: Number.NaN, p50: Number.NaN, p95: Number.NaN };
   assert.deepEqual(
-    found?.series.map(({ columns }) => columns),
+    parsedStatistics?.series.map(({ columns }) => columns),
     [{ size, read: { ...read, ...none, rate: noRates } }, { size }],
   );
 });

@@ -42,20 +42,20 @@ export class Catalog {
     this.#later = undefined;
     const now = performance.now();
     if (now < this.#until) return;
-    const found = new Map<string, Entry>();
+    const entriesById = new Map<string, Entry>();
     const troubles: string[] = [];
     for (const start of this.folders) {
       try {
         for (const { folder } of foldersBelow(start)) {
           const entry = { id: idOf(path.resolve(folder)), path: folder };
-          found.set(entry.id, entry);
+          entriesById.set(entry.id, entry);
         }
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
         troubles.push(error.message);
       }
     }
-    this.#entries = found;
+    this.#entries = entriesById;
     this.troubles = troubles;
     this.#took = performance.now() - now;
     this.#until = now + Math.max(LOOK_MS, LOOK_SHARE * this.#took);

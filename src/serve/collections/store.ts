@@ -34,8 +34,8 @@ export class StoreCollection extends ListedCollection {
 
   async #download(entry: Entry, rules?: RuleSettings): Promise<OpenJob> {
     const name = entry.path.slice(entry.path.lastIndexOf('#') + 1);
-    const found = await findJobs(this.#store, name);
-    const stored = found.find(({ recording }) => recording.path === entry.path) ?? found[0];
+    const storedJobs = await findJobs(this.#store, name);
+    const stored = storedJobs.find(({ recording }) => recording.path === entry.path) ?? storedJobs[0];
     if (stored === undefined) throw new Fault(`${this.#store.name} has no job ${name} any more`);
     const recording = await downloadJob(stored, { rows: true });
     return openedJob(entry, recording, gather(recording, { hasAllRows: true }), rules);

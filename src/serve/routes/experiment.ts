@@ -67,8 +67,8 @@ export function experimentRoutes({ app, list }: Server): void {
         ...stated({ experiment: query.experiment_tag, component: query.component_tag, time: query.time_tag }),
       };
       try {
-        const found = await explore(name, jobs.map(measuredJob), { metric, tags });
-        return reply.type('application/json').send(JSON.stringify(found) as never);
+        const exploration = await explore(name, jobs.map(measuredJob), { metric, tags });
+        return reply.type('application/json').send(JSON.stringify(exploration) as never);
       } catch (error) {
         if (error instanceof Fault)
           throw new Problem(404, error.hint === undefined ? error.message : `${error.message}; ${error.hint}`);

@@ -23,8 +23,8 @@ export function offersFor(tree: CompletedVerb, line: string, cwd = process.cwd()
     } else if (verb.parts.length > 0) verb = verb.parts.find(({ name }) => lastWord(name) === word) ?? tree;
     else argumentIndex++;
   }
-  const found = flag === undefined ? offersAt(verb, argumentIndex, current, cwd) : offers(flag.takes, current, cwd);
-  return found.filter((word) => word.startsWith(current));
+  const offered = flag === undefined ? offersAt(verb, argumentIndex, current, cwd) : offers(flag.takes, current, cwd);
+  return offered.filter((word) => word.startsWith(current));
 }
 
 function offersAt(verb: CompletedVerb, argumentIndex: number, current: string, cwd: string): string[] {

@@ -38,9 +38,9 @@ export function causeText(cause: Cause, options: CauseTextOptions = {}): string 
   return `${lines.join('\n')}\n`;
 }
 
-function partLinesOf(found: PartCause, width: number, limit: number, dim: (text: string) => string): string[] {
-  const varied = found.features.filter(({ reference }) => reference.largest_distance > 0);
-  const fixed = found.features
+function partLinesOf(partCause: PartCause, width: number, limit: number, dim: (text: string) => string): string[] {
+  const varied = partCause.features.filter(({ reference }) => reference.largest_distance > 0);
+  const fixed = partCause.features
     .filter(({ reference, distance }) => reference.largest_distance === 0 && distance > 0)
     .filter(({ outside }) => outside || limit === 0);
   const outside = varied.filter(({ outside }) => outside);

@@ -14,7 +14,7 @@ const job = (id: string, duration: number) => ({
 const use = (time: number) => ({ processes: 1, cpu: 2_000, duration: time, time });
 
 test('times are microseconds; what differs by next to nothing has no direction, what does not differ no row', () => {
-  const found: Comparison = {
+  const comparison: Comparison = {
     jobs: [job('17', 100e6), job('18', 110e6)],
     differences: [0, 10e6],
     facts: [],
@@ -33,7 +33,7 @@ test('times are microseconds; what differs by next to nothing has no direction, 
     prefixes: [],
     notes: [],
   };
-  const text = compareText(found);
+  const text = compareText(comparison);
   assert.match(text, /B took 10\.0 s more than A\./);
   assert.match(text, /user time +1 min 01 s +1 min 05 s +\+6\.6 %/);
   assert.match(text, /switches +25,012 +24,995 +< 0\.1 %/);
@@ -83,7 +83,7 @@ test('jobs that took equally long have no table of differences, and two runs of 
 });
 
 test('phases have a table of their own', () => {
-  const found: Comparison = {
+  const comparison: Comparison = {
     jobs: [job('17', 100e6), job('18', 110e6)],
     differences: [0, 10e6],
     facts: [],
@@ -106,10 +106,10 @@ test('phases have a table of their own', () => {
     notes: [],
   };
   assert.match(
-    compareText(found),
+    compareText(comparison),
     /Phases: time of each, added up\ndifference +A +B +times A +times B +phase\n +\+20\.0 s +22\.0 s +42\.0 s +2 +2 +epoch\n +\+5\.0 s +- +5\.0 s +- +1 +load\n/,
   );
-  assert.deepEqual(compareCsv(found).split('\n').slice(1, 3), [
+  assert.deepEqual(compareCsv(comparison).split('\n').slice(1, 3), [
     'epoch,20000000,22000000,42000000,2,2',
     'load,5000000,,5000000,,1',
   ]);

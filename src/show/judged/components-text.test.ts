@@ -16,15 +16,15 @@ const jobs = Array.from({ length: 20 }, (_, i) => {
 });
 
 test('as a table, a plot, CSV and a picture', async () => {
-  const found = await componentsOf(jobs);
-  const text = componentsText(found, { width: 80, limit: 3 });
+  const components = await componentsOf(jobs);
+  const text = componentsText(components, { width: 80, limit: 3 });
   assert.match(text, /^20 jobs, by 3 features: 2 components hold \d+ % of the variance\n/);
   assert.match(text, /\njob +distance +PC1 \d+ % +PC2 .*\n13 /);
   assert.match(text, /\n17 more; --limit 0 shows all\n/);
   assert.equal(text.match(/^ \|.*1.*$/gm)?.length, 1);
   for (const line of text.split('\n')) assert.ok(line.length <= 96, line);
-  assert.equal(componentsCsv(found).split('\n').length, 1 + 20 * 3 + 3 * 3 + 1);
-  const svg = componentsSvg(found);
+  assert.equal(componentsCsv(components).split('\n').length, 1 + 20 * 3 + 3 * 3 + 1);
+  const svg = componentsSvg(components);
   assert.equal(svg.match(/<circle/g)?.length, 20);
   assert.match(svg, />13<\/text>/);
 });

@@ -18,12 +18,15 @@ const SHOWN = 3;
 const PLOT = { width: 61, height: 17 };
 
 /** Principal components for people: ranking and plot of jobs, then what the components are made of. */
-export function componentsText(found: Components, { stream = {}, width = 80, limit = 20 }: Page = {}): string {
+export function componentsText(
+  componentsFound: Components,
+  { stream = {}, width = 80, limit = 20 }: Page = {},
+): string {
   const pen = paint(stream);
-  const shown = Math.min(SHOWN, found.variance.length);
-  const heads = found.variance.slice(0, shown).map((share, k) => `PC${k + 1} ${percent(share)}`);
+  const shown = Math.min(SHOWN, componentsFound.variance.length);
+  const heads = componentsFound.variance.slice(0, shown).map((share, k) => `PC${k + 1} ${percent(share)}`);
   const columns = heads.map((head) => ({ head, align: 'right' as const }));
-  const jobs = limit === 0 ? found.scores : found.scores.slice(0, limit);
+  const jobs = limit === 0 ? componentsFound.scores : componentsFound.scores.slice(0, limit);
   const [jobHeads, ...jobRows] = textTable(
     [
       { head: 'job', most: 40, shrinks: true },
@@ -41,32 +44,32 @@ export function componentsText(found: Components, { stream = {}, width = 80, lim
   );
   const [featureHeads, ...featureRows] = textTable(
     [{ head: 'feature', most: 30, shrinks: true }, { head: 'weight', align: 'right' as const }, ...columns],
-    found.features.map(({ feature, weight, loadings }) => [
+    componentsFound.features.map(({ feature, weight, loadings }) => [
       printable(feature),
       percent(weight),
       ...loadings.slice(0, shown).map(two),
     ]),
     width,
   );
-  const held = found.variance.slice(0, found.kept).reduce((sum, share) => sum + share, 0);
-  const hidden = found.scores.length - jobs.length;
+  const held = componentsFound.variance.slice(0, componentsFound.kept).reduce((sum, share) => sum + share, 0);
+  const hidden = componentsFound.scores.length - jobs.length;
   const lines = [
-    `${count(found.scores.length, 'job')}, by ${count(found.features.length, 'feature')}: ${count(found.kept, 'component')} ` +
-      `${found.kept === 1 ? 'holds' : 'hold'} ${percent(held)} of the variance`,
+    `${count(componentsFound.scores.length, 'job')}, by ${count(componentsFound.features.length, 'feature')}: ${count(componentsFound.kept, 'component')} ` +
+      `${componentsFound.kept === 1 ? 'holds' : 'hold'} ${percent(held)} of the variance`,
     '',
     pen.bold('jobs by their distance from the middle'),
     pen.dim(jobHeads!),
     ...jobRows,
     ...(hidden > 0 ? [pen.dim(`${figure(hidden)} more; --limit 0 shows all`)] : []),
     '',
-    ...plot(found),
+    ...plot(componentsFound),
     '',
     pen.bold('features by their weight in these components (loadings)'),
     pen.dim(featureHeads!),
     ...featureRows,
   ];
-  if (found.left_out.length > 0)
-    lines.push('', `${count(found.left_out.length, 'job')} left out, lacking some of these features`);
+  if (componentsFound.left_out.length > 0)
+    lines.push('', `${count(componentsFound.left_out.length, 'job')} left out, lacking some of these features`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -95,13 +98,18 @@ export function scaleOf(values: readonly number[]): (value: number) => number {
 }
 
 /** One row per score of a job and per loading of a feature. */
-export function componentsCsv(found: Components): string {
+export function componentsCsv(componentsFound: Components): string {
   const rows = [
-    ...found.scores.flatMap(({ scores, ...job }) =>
+    ...componentsFound.scores.flatMap(({ scores, ...job }) =>
       scores.map((value, k) => ({ ...job, component: k + 1, score: value })),
     ),
-    ...found.features.flatMap(({ loadings, ...feature }) =>
-      loadings.map((value, k) => ({ ...feature, component: k + 1, variance: found.variance[k], loading: value })),
+    ...componentsFound.features.flatMap(({ loadings, ...feature }) =>
+      loadings.map((value, k) => ({
+        ...feature,
+        component: k + 1,
+        variance: componentsFound.variance[k],
+        loading: value,
+      })),
     ),
   ];
   const columns = [

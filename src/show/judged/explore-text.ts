@@ -20,15 +20,15 @@ const right = (head: string, spare?: number): TextColumn => ({
 });
 
 /** An experiment for people: components, then their segments, then all segments together. */
-export function exploreText(found: Exploration, options: ExploreTextOptions = {}): string {
+export function exploreText(exploration: Exploration, options: ExploreTextOptions = {}): string {
   const { width = 80, limit = 10 } = options;
   const pen = paint(options.stream ?? {});
-  const { metric } = found;
-  const shown = limit === 0 ? found.components : found.components.slice(0, limit);
+  const { metric } = exploration;
+  const shown = limit === 0 ? exploration.components : exploration.components.slice(0, limit);
   const cell = (value: number): string => featureCell(metric, value);
   const lines = wrap(
-    `${printable(found.experiment)}: ${count(found.jobs, 'job')}, ${count(found.components.length, 'component')}, ` +
-      `${count(found.segments.length, 'time segment')}, ${metric} ${cell(found.sum)} total`,
+    `${printable(exploration.experiment)}: ${count(exploration.jobs, 'job')}, ${count(exploration.components.length, 'component')}, ` +
+      `${count(exploration.segments.length, 'time segment')}, ${metric} ${cell(exploration.sum)} total`,
     width,
   );
   lines[0] = pen.bold(lines[0]!);
@@ -56,20 +56,22 @@ export function exploreText(found: Exploration, options: ExploreTextOptions = {}
     width,
   );
   lines.push('', pen.dim(heads!), ...rows);
-  if (shown.length < found.components.length)
-    lines.push(pen.dim(`${count(found.components.length - shown.length, 'more component')}; --limit 0 shows all`));
+  if (shown.length < exploration.components.length)
+    lines.push(
+      pen.dim(`${count(exploration.components.length - shown.length, 'more component')}; --limit 0 shows all`),
+    );
   for (const one of shown) lines.push('', ...componentLines(one, metric, width, pen));
-  if (found.segments.length > 0) {
-    lines.push('', pen.bold('all components together'), ...entryLines(found.segments, metric, width, pen.dim));
+  if (exploration.segments.length > 0) {
+    lines.push('', pen.bold('all components together'), ...entryLines(exploration.segments, metric, width, pen.dim));
   }
   const notes: string[] = [];
-  if (found.missing.length > 0) notes.push(`missing everywhere: ${listed(found.missing, 12)}`);
-  if (found.spacing !== undefined) notes.push(`segments follow every ${found.spacing.step}`);
-  else if (found.segments.length > 1)
+  if (exploration.missing.length > 0) notes.push(`missing everywhere: ${listed(exploration.missing, 12)}`);
+  if (exploration.spacing !== undefined) notes.push(`segments follow every ${exploration.spacing.step}`);
+  else if (exploration.segments.length > 1)
     notes.push('segments follow at no regular distance: nobody can say which are missing');
-  if (found.unknown.length > 0)
+  if (exploration.unknown.length > 0)
     notes.push(
-      `${metric} is not known of ${count(found.unknown.length, 'job')}: ${listed(found.unknown.map(printable), 8)}`,
+      `${metric} is not known of ${count(exploration.unknown.length, 'job')}: ${listed(exploration.unknown.map(printable), 8)}`,
     );
   notes.push('* for each method that says a value is out of line');
   lines.push('', ...notes.flatMap((note) => wrap(note, width)).map(pen.dim));

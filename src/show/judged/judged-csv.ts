@@ -11,12 +11,12 @@ const OUTLIER = ['of', 'group', 'job', 'node', 'pid', 'tid', 'start', 'command',
 const VOTE = ['feature', 'value', 'median', 'apart', 'method', 'score', 'threshold', 'vote', 'cannot'];
 
 /** A row a vote; methods that look at features together name none. */
-export function outliersCsv(found: Outliers): string {
+export function outliersCsv(outliersFound: Outliers): string {
   const rows: object[] = [];
-  for (const { name, outliers, others } of found.groups) {
+  for (const { name, outliers, others } of outliersFound.groups) {
     for (const one of [...outliers, ...others]) {
       const thread = one.tid === undefined ? {} : { tid: threadName(one.tid) };
-      const about = { ...one, ...thread, of: found.of, group: name };
+      const about = { ...one, ...thread, of: outliersFound.of, group: name };
       const add = (votes: readonly Vote[], what: object): void => {
         for (const vote of votes) rows.push({ ...about, ...what, ...vote });
       };

@@ -31,29 +31,29 @@ const GROUP: Record<Outliers['of'], string> = {
 };
 
 /** Outliers for people: which methods voted, who is apart, and by which votes. */
-export function outliersText(found: Outliers, options: OutliersTextOptions = {}): string {
+export function outliersText(outliersFound: Outliers, options: OutliersTextOptions = {}): string {
   const { width = 80, limit = 20 } = options;
   const pen = paint(options.stream ?? {});
-  const rows = found.groups.reduce((sum, group) => sum + group.rows, 0);
-  const all = found.groups
+  const rows = outliersFound.groups.reduce((sum, group) => sum + group.rows, 0);
+  const all = outliersFound.groups
     .flatMap((group) => group.outliers.map((outlier) => ({ group, outlier })))
-    .sort(found.of === 'jobs' ? () => 0 : (a, b) => b.outlier.excess - a.outlier.excess);
+    .sort(outliersFound.of === 'jobs' ? () => 0 : (a, b) => b.outlier.excess - a.outlier.excess);
   const shown = limit === 0 ? all : all.slice(0, limit);
-  const lines = [...wrap(head(found, rows), width), ''];
-  for (const note of found.notes) lines.push(...wrap(`! ${printable(note)}`, width));
-  if (found.notes.length > 0) lines.push('');
-  lines.push(pen.bold(result(found.of, all.length, rows)));
-  if (found.of === 'jobs' || options.votes === true) {
-    for (const { group, outlier } of shown) lines.push('', ...detail(found, group, outlier, width, limit, pen));
-  } else if (shown.length > 0) lines.push('', ...overview(found, shown, width, pen.dim));
+  const lines = [...wrap(head(outliersFound, rows), width), ''];
+  for (const note of outliersFound.notes) lines.push(...wrap(`! ${printable(note)}`, width));
+  if (outliersFound.notes.length > 0) lines.push('');
+  lines.push(pen.bold(result(outliersFound.of, all.length, rows)));
+  if (outliersFound.of === 'jobs' || options.votes === true) {
+    for (const { group, outlier } of shown) lines.push('', ...detail(outliersFound, group, outlier, width, limit, pen));
+  } else if (shown.length > 0) lines.push('', ...overview(outliersFound, shown, width, pen.dim));
   if (shown.length < all.length) lines.push(pen.dim(`${figure(all.length - shown.length)} more; --limit 0 shows all`));
-  for (const group of found.groups) {
+  for (const group of outliersFound.groups) {
     for (const other of group.others.slice(0, limit === 0 ? undefined : limit)) {
-      lines.push('', ...detail(found, group, other, width, limit, pen));
+      lines.push('', ...detail(outliersFound, group, other, width, limit, pen));
     }
   }
   // how it was decided comes after what was decided
-  lines.push('', ...methodTable(found, pen.dim));
+  lines.push('', ...methodTable(outliersFound, pen.dim));
   return `${lines.join('\n')}\n`;
 }
 
@@ -63,25 +63,26 @@ function result(of: Outliers['of'], outliers: number, rows: number): string {
   return `${figure(outliers)} of ${figure(rows)} ${of} ${outliers === 1 ? 'is an outlier' : 'are outliers'}`;
 }
 
-function head(found: Outliers, rows: number): string {
-  const features = new Set(found.groups.flatMap((group) => group.features));
+function head(outliersFound: Outliers, rows: number): string {
+  const features = new Set(outliersFound.groups.flatMap((group) => group.features));
   const by = `by ${count(features.size, 'feature')}`;
-  const jobs = count(found.jobs.length, 'job');
-  if (found.model !== undefined) {
-    const reference = Math.max(0, ...found.groups.map((group) => group.reference ?? 0));
-    return `${jobs} against the model ${found.model} (${count(reference, 'job')}), ${by}`;
+  const jobs = count(outliersFound.jobs.length, 'job');
+  if (outliersFound.model !== undefined) {
+    const reference = Math.max(0, ...outliersFound.groups.map((group) => group.reference ?? 0));
+    return `${jobs} against the model ${outliersFound.model} (${count(reference, 'job')}), ${by}`;
   }
-  const inGroups = found.groups.length > 1 ? `, each of ${count(found.groups.length, 'group')} by itself` : '';
-  if (found.of === 'jobs') return `${jobs}${inGroups}, ${by}`;
-  const groups = count(found.groups.length, GROUP[found.of]);
-  if (found.of === 'operations') return `${groups} of ${jobs}, each compared between the jobs, ${by}`;
-  const what = count(rows, ONE[found.of], found.of);
+  const inGroups =
+    outliersFound.groups.length > 1 ? `, each of ${count(outliersFound.groups.length, 'group')} by itself` : '';
+  if (outliersFound.of === 'jobs') return `${jobs}${inGroups}, ${by}`;
+  const groups = count(outliersFound.groups.length, GROUP[outliersFound.of]);
+  if (outliersFound.of === 'operations') return `${groups} of ${jobs}, each compared between the jobs, ${by}`;
+  const what = count(rows, ONE[outliersFound.of], outliersFound.of);
   return `${what} of ${jobs}, compared within ${groups}, by ${listed([...features], 8)}`;
 }
 
 /** Which methods took part; where there are several groups, in how many. */
-function methodTable(found: Outliers, dim: (text: string) => string): string[] {
-  const groups = found.groups;
+function methodTable(outliersFound: Outliers, dim: (text: string) => string): string[] {
+  const groups = outliersFound.groups;
   const names = [...new Set(groups.flatMap((group) => group.methods.map(({ method }) => method)))];
   const rows = names.map((name) => {
     const uses = groups.flatMap((group) => group.methods.filter(({ method }) => method === name));
@@ -91,7 +92,12 @@ function methodTable(found: Outliers, dim: (text: string) => string): string[] {
     const same = used.every(({ threshold }) => threshold === undefined || threshold === vote?.threshold);
     const above =
       vote === undefined ? '' : same ? `above ${figure(Number(vote.threshold!.toPrecision(4)))}` : 'its cut-off';
-    return [name, String(uses[0]!.needs), above, groups.length === 1 ? single(uses[0]!) : severally(found, uses, used)];
+    return [
+      name,
+      String(uses[0]!.needs),
+      above,
+      groups.length === 1 ? single(uses[0]!) : severally(outliersFound, uses, used),
+    ];
   });
   const [heads, ...lines] = textTable(
     [
@@ -111,8 +117,8 @@ function single(use: MethodUse): string {
   return use.features === undefined ? use.looks_at : listed(use.features, 4);
 }
 
-function severally(found: Outliers, uses: readonly MethodUse[], used: readonly MethodUse[]): string {
-  const group = GROUP[found.of];
+function severally(outliersFound: Outliers, uses: readonly MethodUse[], used: readonly MethodUse[]): string {
+  const group = GROUP[outliersFound.of];
   if (used.length === uses.length) return used[0]!.looks_at;
   if (used.length === 0) return `left out: ${uses[0]!.left_out}`;
   return `${used[0]!.looks_at}; ${figure(used.length)} of ${count(uses.length, group)}`;
@@ -126,7 +132,7 @@ const SHORT: Record<string, string> = {
 
 /** One of them with all that was said about it. */
 function detail(
-  found: Outliers,
+  outliersFound: Outliers,
   group: Group,
   outlier: Outlier,
   width: number,
@@ -135,7 +141,7 @@ function detail(
 ): string[] {
   const apart = outlier.features.filter((feature) => feature.apart);
   const lines = wrap(
-    `${title(found, group, outlier)}: differs in ${apart.length} of ${count(outlier.features.length, 'feature')}`,
+    `${title(outliersFound, group, outlier)}: differs in ${apart.length} of ${count(outlier.features.length, 'feature')}`,
     width,
   );
   lines[0] = pen.bold(lines[0]!);
@@ -188,18 +194,18 @@ function voteCell(vote: Vote | undefined): string {
   return vote.cannot === undefined ? `${scoreCell(vote.score)}${vote.vote ? '*' : ' '}` : `(${scoreCell(vote.score)})`;
 }
 
-function title(found: Outliers, group: Group, outlier: Outlier): string {
+function title(outliersFound: Outliers, group: Group, outlier: Outlier): string {
   const titleParts = [printable(group.name)];
   if (outlier.pid !== undefined) titleParts.push(`pid ${outlier.pid}`);
   if (outlier.tid !== undefined) titleParts.push(`thread ${threadName(outlier.tid)}`);
-  if (found.of === 'jobs' || found.jobs.length > 1)
+  if (outliersFound.of === 'jobs' || outliersFound.jobs.length > 1)
     titleParts.push(`job ${printable(jobAndRecording(outlier.job, outlier.recording))}`);
   return titleParts.filter((word) => word !== '').join(', ');
 }
 
 /** Many at a glance: what they took, and in which features they are apart. */
 function overview(
-  found: Outliers,
+  outliersFound: Outliers,
   shown: readonly { group: Group; outlier: Outlier }[],
   width: number,
   dim: (text: string) => string,
@@ -210,11 +216,11 @@ function overview(
     if (featureVotes === undefined) return ['', ''];
     return [featureCell(feature, featureVotes.value), timesCell(featureVotes.value, featureVotes.median)];
   };
-  const names = jobLabels(found.jobs.map(({ id, recording }) => ({ id, origin: recording })));
-  const labels = new Map(found.jobs.map(({ recording }, at) => [recording, names[at]!]));
+  const names = jobLabels(outliersFound.jobs.map(({ id, recording }) => ({ id, origin: recording })));
+  const labels = new Map(outliersFound.jobs.map(({ recording }, at) => [recording, names[at]!]));
   const [heads, ...lines] = textTable(
     [
-      { head: GROUP[found.of], most: 24, shrinks: true },
+      { head: GROUP[outliersFound.of], most: 24, shrinks: true },
       { head: 'pid', align: 'right' },
       { head: 'thread', align: 'right' },
       { head: 'job', spare: 3, most: 16, middle: true },
@@ -234,7 +240,7 @@ function overview(
         printable(group.name),
         outlier.pid === undefined ? '' : String(outlier.pid),
         outlier.tid === undefined ? '' : String(threadName(outlier.tid)),
-        found.jobs.length > 1 ? printable(labels.get(outlier.recording) ?? outlier.job) : '',
+        outliersFound.jobs.length > 1 ? printable(labels.get(outlier.recording) ?? outlier.job) : '',
         ...value(outlier, 'duration'),
         ...value(outlier, 'cpu_time'),
         `${votes.filter(({ vote }) => vote).length}/${votes.length}`,

@@ -110,11 +110,11 @@ function jobCells({ summary: job, figures }: CaseJob): string[] {
 const day = (moment: number): string => formatMoment(moment).slice(0, 'YYYY-MM-DD HH:MM'.length);
 
 /** What a policy would have said, period by period. */
-export function replayText(found: Replay, options: TextOptions = {}): string {
+export function replayText(replay: Replay, options: TextOptions = {}): string {
   const pen = paint(options.stream ?? {});
   const width = Math.min(options.width ?? 100, 100);
-  const head = `${found.policy}, ${day(found.from)} to ${day(found.to)}: it would have sent ${count(found.messages, 'message')} to ${count(found.users, 'user')} about ${count(found.jobs, 'job')}`;
-  const cost = `${found.jobs === 0 ? '' : `These jobs had ${costText(found)}. `}${count(found.looked_at, 'job')} looked at, ${found.exempt.toLocaleString('en-US')} exempt, ${found.unmeasured.toLocaleString('en-US')} not judged because not measured.`;
+  const head = `${replay.policy}, ${day(replay.from)} to ${day(replay.to)}: it would have sent ${count(replay.messages, 'message')} to ${count(replay.users, 'user')} about ${count(replay.jobs, 'job')}`;
+  const cost = `${replay.jobs === 0 ? '' : `These jobs had ${costText(replay)}. `}${count(replay.looked_at, 'job')} looked at, ${replay.exempt.toLocaleString('en-US')} exempt, ${replay.unmeasured.toLocaleString('en-US')} not judged because not measured.`;
   const columns: TextColumn[] = [
     { head: 'period' },
     { head: 'user' },
@@ -126,7 +126,7 @@ export function replayText(found: Replay, options: TextOptions = {}): string {
     { head: 'look at', shrinks: true },
   ];
   const amount = (value: number | undefined): string => (value === undefined ? '-' : policyHours(value));
-  const rows = found.periods.flatMap(({ from, messages }) =>
+  const rows = replay.periods.flatMap(({ from, messages }) =>
     messages.map(({ user, jobs, totals }, i) => [
       i === 0 ? day(from) : '',
       user || '(none)',
@@ -141,13 +141,13 @@ export function replayText(found: Replay, options: TextOptions = {}): string {
         .join(' '),
     ]),
   );
-  const silent = found.periods.filter(({ messages }) => messages.length === 0).length;
+  const silent = replay.periods.filter(({ messages }) => messages.length === 0).length;
   const lines = [
     ...wrap(printable(`${head}.`), width).map((line) => pen.bold(line)),
     ...wrap(cost, width),
     ...(rows.length === 0 ? [] : ['', ...textTable(columns, rows, options.width)]),
-    ...(silent === 0 ? [] : ['', `${count(silent, 'period')} of ${found.periods.length} without a message.`]),
-    ...found.notes.flatMap((note) => ['', ...wrap(note, width)]),
+    ...(silent === 0 ? [] : ['', `${count(silent, 'period')} of ${replay.periods.length} without a message.`]),
+    ...replay.notes.flatMap((note) => ['', ...wrap(note, width)]),
   ];
   return finished(lines, options);
 }

@@ -94,13 +94,13 @@ ${section('Checks', checks(report))}
 }
 
 function ranks(report: Report): string {
-  const found = rankPart(report, true);
-  if (found === undefined) return '';
-  const notes = found.notes.map((note) => `<p>${safe(note)}</p>`).join('');
+  const rankTable = rankPart(report, true);
+  if (rankTable === undefined) return '';
+  const notes = rankTable.notes.map((note) => `<p>${safe(note)}</p>`).join('');
   const short = rankPart(report)!;
-  const whole = found.rows.length === short.rows.length;
-  const all = `<details><summary>All that the report has of them</summary>${table(found)}</details>`;
-  return section(safe(found.title), whole ? table(found) + notes : `${table(short)}${notes}${all}`);
+  const whole = rankTable.rows.length === short.rows.length;
+  const all = `<details><summary>All that the report has of them</summary>${table(rankTable)}</details>`;
+  return section(safe(rankTable.title), whole ? table(rankTable) + notes : `${table(short)}${notes}${all}`);
 }
 
 function processes(report: Report): string {

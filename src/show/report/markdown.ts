@@ -67,10 +67,10 @@ function gpus(report: Report): string {
 }
 
 function ranks(report: Report): string {
-  const found = rankPart(report);
-  if (found === undefined) return '';
-  const notes = found.notes.map((note) => `\n\n${safe(note)}`).join('');
-  return section(safe(found.title), `${table(found)}${notes}`);
+  const rankTable = rankPart(report);
+  if (rankTable === undefined) return '';
+  const notes = rankTable.notes.map((note) => `\n\n${safe(note)}`).join('');
+  return section(safe(rankTable.title), `${table(rankTable)}${notes}`);
 }
 
 function used(report: Report): string {

@@ -27,18 +27,18 @@ const cpuTime = (seconds: number): string =>
 /** Asked for against used, in the order that people care about; with `sources` each figure says who counted. */
 export function meters(report: Report, sources = true): Meter[] {
   const { summary: s, job, nodes } = report;
-  const found: Meter[] = [];
+  const meterList: Meter[] = [];
   const wall = `${formatDuration(s.wall_seconds)}${job.state === 'running' ? ' so far' : ''}`;
   if (s.time_used !== undefined)
-    found.push({ name: 'time', share: s.time_used, text: `${wall} of ${formatDuration(s.time_limit_seconds!)}` });
-  else found.push({ name: 'time', text: wall });
+    meterList.push({ name: 'time', share: s.time_used, text: `${wall} of ${formatDuration(s.time_limit_seconds!)}` });
+  else meterList.push({ name: 'time', text: wall });
   const own = job.command_use;
   if (s.cpu_seconds === undefined) {
     const only =
       own === undefined
         ? ''
         : `; the command itself used ${formatDuration(own.cpu_seconds)}${sources ? ' (wait4)' : ''}`;
-    found.push({ name: 'CPU', text: `not measured${only}` });
+    meterList.push({ name: 'CPU', text: `not measured${only}` });
   } else {
     const isSampled = s.cpu_source === 'processes';
     // the line has no room for more
@@ -53,28 +53,32 @@ export function meters(report: Report, sources = true): Meter[] {
     const measuredNodes = nodes.filter((n) => n.cpu_seconds !== undefined).length;
     const coverageText =
       measuredNodes < nodes.length ? `, ${measuredNodes} of ${count(nodes.length, 'node')} measured` : '';
-    found.push({
+    meterList.push({
       name: 'CPU',
       text: busy + spent + coverageText,
       ...stated({ share: s.cpu_utilization }),
     });
   }
-  found.push(memoryMeter(report, sources));
+  meterList.push(memoryMeter(report, sources));
   if (s.gpu_utilization !== undefined) {
     const measured = s.gpus_measured!;
     const busy = figure(Number((s.gpu_utilization * measured).toFixed(1)));
     // an unmeasured card need not have been as busy as the others
     const coverageText = measured < (s.gpus ?? 0) ? `, ${measured} of ${s.gpus} measured` : ' on average';
-    found.push({ name: 'GPU', share: s.gpu_utilization, text: `${busy} of ${count(measured, 'GPU')}${coverageText}` });
-  } else if ((s.gpus ?? 0) > 0) found.push({ name: 'GPU', text: `${count(s.gpus!, 'GPU')}, use not measured` });
+    meterList.push({
+      name: 'GPU',
+      share: s.gpu_utilization,
+      text: `${busy} of ${count(measured, 'GPU')}${coverageText}`,
+    });
+  } else if ((s.gpus ?? 0) > 0) meterList.push({ name: 'GPU', text: `${count(s.gpus!, 'GPU')}, use not measured` });
   if (s.gpu_memory_peak_bytes !== undefined && s.gpu_memory_total_bytes !== undefined) {
-    found.push({
+    meterList.push({
       name: 'GPU memory',
       share: s.gpu_memory_peak_bytes / s.gpu_memory_total_bytes,
       text: `${formatBytes(s.gpu_memory_peak_bytes)} of ${formatBytes(s.gpu_memory_total_bytes)} on the fullest card`,
     });
   }
-  return found;
+  return meterList;
 }
 
 /** From here on files in memory that may be the job's are worth a word on the card: others make some, too. */

@@ -292,10 +292,10 @@ function between(shares: readonly number[]): string {
 }
 
 function rankLines(report: Report, pen: Pen, all: boolean): string[] {
-  const found = rankPart(report, all);
-  if (found === undefined) return [];
-  const notes = found.notes.flatMap((note) => wrap(pen.say(note), WIDTH - 2)).map((line) => `  ${pen.dim(line)}`);
-  return [...sectionLines(pen, pen.say(found.title), found), ...notes];
+  const rankTable = rankPart(report, all);
+  if (rankTable === undefined) return [];
+  const notes = rankTable.notes.flatMap((note) => wrap(pen.say(note), WIDTH - 2)).map((line) => `  ${pen.dim(line)}`);
+  return [...sectionLines(pen, pen.say(rankTable.title), rankTable), ...notes];
 }
 
 function daskPart(report: Report, pen: Pen): string[] {

@@ -113,11 +113,11 @@ export async function openSession(connection: KafkaConnection, name: string, num
 const GROUP = 0;
 
 async function committedNumber(admin: Admin, group: string, topic: string): Promise<number> {
-  const found = await admin.listConsumerGroupOffsets({
+  const groupOffsets = await admin.listConsumerGroupOffsets({
     groups: [{ groupId: group, topics: [{ name: topic, partitionIndexes: [0] }] }],
     requireStable: true,
   });
-  const offset = found[0]?.topics[0]?.partitions[0]?.committedOffset ?? -1n;
+  const offset = groupOffsets[0]?.topics[0]?.partitions[0]?.committedOffset ?? -1n;
   return Math.max(0, Number(offset));
 }
 

@@ -22,14 +22,14 @@ export interface SpooledPart {
 
 /** Every part in the spool, with its size. */
 export function spoolParts(states: readonly StreamState[]): SpooledPart[] {
-  const found: SpooledPart[] = [];
+  const spooledParts: SpooledPart[] = [];
   for (const state of states) {
     for (const [table, { live, numbered, newest }] of state.parts) {
       const add = (name: string, filePart: number, kind: Pick<SpooledPart, 'live' | 'packed' | 'newest'>): void => {
         const file = path.join(state.folder, name);
         const stat = fs.statSync(file, { throwIfNoEntry: false });
         if (stat === undefined) return;
-        found.push({ state, table, part: filePart, ...kind, file, size: stat.size, modified: stat.mtimeMs });
+        spooledParts.push({ state, table, part: filePart, ...kind, file, size: stat.size, modified: stat.mtimeMs });
       };
       for (const { part, packed } of numbered) {
         const name = partName(table, part);
@@ -38,7 +38,7 @@ export function spoolParts(states: readonly StreamState[]): SpooledPart[] {
       if (live) add(liveName(table), newest + 1, { live: true, packed: false, newest: false });
     }
   }
-  return found;
+  return spooledParts;
 }
 
 /**

@@ -195,8 +195,8 @@ test('links in an archive are not followed: they would lead to what is not their
   fs.symlinkSync(path.join(spool, 'user=ada/job=17'), path.join(spool, 'user=eve/job=19'));
   fs.symlinkSync(path.join(spool, 'user=ada/job=17/node=c1'), path.join(path.dirname(mine), 'node=c2'));
   const listed = archiveStreams(spool, (_shelf, _name, job) => job).list();
-  const found = listed.map(({ recording, node }) => `${path.basename(recording)} ${node}`);
-  assert.deepEqual(found.sort(), ['job=17 c1', 'job=18 c1']);
+  const streamNames = listed.map(({ recording, node }) => `${path.basename(recording)} ${node}`);
+  assert.deepEqual(streamNames.sort(), ['job=17 c1', 'job=18 c1']);
 });
 
 test('a link to itself in one folder of an archive stops nobody else', () => {

@@ -139,7 +139,7 @@ test('whatever is written comes out: every value once, at its time, under its ke
       const rows = new VictoriaRows('disk', table, common);
       rows.add(header(table).join(','), Buffer.from(csv.bytes.subarray(0, csv.length)), body);
       assert.equal(rows.bad, 0);
-      const found = lines(body).flatMap(({ metric, values, timestamps }) => {
+      const exportedLines = lines(body).flatMap(({ metric, values, timestamps }) => {
         assert.equal(values.length, timestamps.length);
         if (metric.__name__ === 'tacho_disk_info') return [];
         return values.map((v, i) => `${metric.__name__} ${metric.disk ?? ''} ${timestamps[i]} ${v.toFixed(3)}`);
@@ -149,7 +149,7 @@ test('whatever is written comes out: every value once, at its time, under its ke
           v === undefined ? [] : [`${name} ${disk} ${(i + 1) * 1000} ${(rounded(v) / scale).toFixed(3)}`];
         return [...say('tacho_disk_busy_seconds_total', busy_ms, 1000), ...say('tacho_disk_queue', queue, 1)];
       });
-      assert.deepEqual(found.sort(), wanted.sort());
+      assert.deepEqual(exportedLines.sort(), wanted.sort());
     }),
   );
 });

@@ -170,14 +170,14 @@ export class VictoriaRows {
     const node = this.common.find(([name]) => name === 'node')?.[1] ?? '';
     for (const metric of omnistatMetrics) {
       const { stem, columns, location } = metric;
-      const found = omnistatValue(metric, number(columns[0]), number(columns[1]));
-      if (!Number.isFinite(found)) continue;
+      const value = omnistatValue(metric, number(columns[0]), number(columns[1]));
+      if (!Number.isFinite(value)) continue;
       const labels = labelJson([
         ['instance', node],
         ['card', cell('gpu')],
         ['location', location ?? ''],
       ]);
-      body.single(omnistatName(cell('vendor'), stem), labels, found, time);
+      body.single(omnistatName(cell('vendor'), stem), labels, value, time);
     }
   }
 

@@ -36,9 +36,9 @@ export function watchAbove(host: Host, folder: string, version: 1 | 2): CgroupAb
   const jobsIn = (path: string): string[] => host.list(path).filter((name) => name.startsWith('job_'));
 
   function isAlone(): boolean {
-    const found = `${count(top!)} ${user === '' ? 0 : count(top! + user)}`;
-    if (found === links) return alone;
-    links = found;
+    const linkCounts = `${count(top!)} ${user === '' ? 0 : count(top! + user)}`;
+    if (linkCounts === links) return alone;
+    links = linkCounts;
     const users = user === '' ? [''] : host.list(top!).filter((name) => name.startsWith('uid_'));
     alone = users.every((name) => jobsIn(name === '' ? top! : `${top}/${name}`).every((each) => each === job));
     return alone;

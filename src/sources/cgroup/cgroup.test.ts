@@ -24,12 +24,12 @@ function rows(source: Source): Record<string, Record<string, number>> {
   const frame = new Frame(source.table);
   frame.clear(1);
   source.read(frame);
-  const found: Record<string, Record<string, number>> = {};
+  const valuesByCgroup: Record<string, Record<string, number>> = {};
   for (let r = 0; r < frame.rows; r++) {
     const values = frame.table.columns.map((c, i) => [c.name, frame.numbers[r * frame.numberWidth + i]!] as const);
-    found[frame.texts[r * frame.textWidth]!] = Object.fromEntries(values.filter(([, v]) => !Number.isNaN(v)));
+    valuesByCgroup[frame.texts[r * frame.textWidth]!] = Object.fromEntries(values.filter(([, v]) => !Number.isNaN(v)));
   }
-  return found;
+  return valuesByCgroup;
 }
 
 function copy(t: { after(f: () => void): void }, name: string): string {
@@ -41,9 +41,9 @@ function copy(t: { after(f: () => void): void }, name: string): string {
 
 test('version 2: every counter of the job, and its steps two levels deep', () => {
   const source = cgroup.open(new Host(fixture('cgroup-v2')), scope(V2));
-  const found = rows(source);
-  assert.deepEqual(Object.keys(found).sort(), ['.', 'step_0', 'step_0/slurm', 'step_0/user']);
-  assert.deepEqual(found['.'], {
+  const valuesByCgroup = rows(source);
+  assert.deepEqual(Object.keys(valuesByCgroup).sort(), ['.', 'step_0', 'step_0/slurm', 'step_0/user']);
+  assert.deepEqual(valuesByCgroup['.'], {
     usage_us: 12345678,
     user_us: 9259258,
     system_us: 3086419,
@@ -75,18 +75,18 @@ test('version 2: every counter of the job, and its steps two levels deep', () =>
     memory_stalled_us: 222,
     io_stalled_us: 333,
   });
-  assert.equal(found.step_0!.usage_us, 10000000);
-  assert.equal(found.step_0!.memory_limit_bytes, undefined, 'max is no limit');
-  assert.equal(found.step_0!.cpu_limit, undefined);
-  assert.equal(found['step_0/user']!.io_read_bytes, 0, 'an empty io.stat is no I/O');
+  assert.equal(valuesByCgroup.step_0!.usage_us, 10000000);
+  assert.equal(valuesByCgroup.step_0!.memory_limit_bytes, undefined, 'max is no limit');
+  assert.equal(valuesByCgroup.step_0!.cpu_limit, undefined);
+  assert.equal(valuesByCgroup['step_0/user']!.io_read_bytes, 0, 'an empty io.stat is no I/O');
   source.close();
 });
 
 test('version 1: totals with those below, no limit is missing, kills are added up', () => {
   const source = cgroup.open(new Host(fixture('cgroup-v1')), scope(V1));
-  const found = rows(source);
-  assert.deepEqual(Object.keys(found).sort(), ['.', 'step_0', 'step_0/task_0']);
-  assert.deepEqual(found['.'], {
+  const valuesByCgroup = rows(source);
+  assert.deepEqual(Object.keys(valuesByCgroup).sort(), ['.', 'step_0', 'step_0/task_0']);
+  assert.deepEqual(valuesByCgroup['.'], {
     usage_us: 7531234,
     user_us: 7000000,
     system_us: 530000,
@@ -112,10 +112,10 @@ test('version 1: totals with those below, no limit is missing, kills are added u
     io_writes: 3,
     tasks: 5,
   });
-  assert.equal(found.step_0!.memory_limit_bytes, undefined);
-  assert.equal(found.step_0!.io_read_bytes, undefined, 'without a device nobody counted');
-  assert.equal(found.step_0!.oom_kills, 3);
-  assert.equal(found['step_0/task_0']!.oom_kills, 2);
+  assert.equal(valuesByCgroup.step_0!.memory_limit_bytes, undefined);
+  assert.equal(valuesByCgroup.step_0!.io_read_bytes, undefined, 'without a device nobody counted');
+  assert.equal(valuesByCgroup.step_0!.oom_kills, 3);
+  assert.equal(valuesByCgroup['step_0/task_0']!.oom_kills, 2);
   source.close();
 });
 
@@ -126,11 +126,11 @@ test('a step that ends ends its series, and its kills stay with the job', (t) =>
   for (const hierarchy of fs.readdirSync(path.join(root, 'sys/fs/cgroup'))) {
     fs.rmSync(path.join(root, 'sys/fs/cgroup', hierarchy, V1, 'step_0'), { recursive: true, force: true });
   }
-  let found = rows(source);
+  let valuesByCgroup = rows(source);
   // file systems without link counts show it at the next walk only
-  for (let i = 0; i < 10 && 'step_0' in found; i++) found = rows(source);
-  assert.deepEqual(Object.keys(found), ['.']);
-  assert.equal(found['.']!.oom_kills, 3);
+  for (let i = 0; i < 10 && 'step_0' in valuesByCgroup; i++) valuesByCgroup = rows(source);
+  assert.deepEqual(Object.keys(valuesByCgroup), ['.']);
+  assert.equal(valuesByCgroup['.']!.oom_kills, 3);
   source.close();
 });
 
@@ -140,9 +140,9 @@ test('a step that begins is recorded', (t) => {
   rows(source);
   const job = path.join(root, 'sys/fs/cgroup', V2);
   fs.cpSync(path.join(job, 'step_0/slurm'), path.join(job, 'step_5'), { recursive: true });
-  let found = rows(source);
-  for (let i = 0; i < 10 && !('step_5' in found); i++) found = rows(source);
-  assert.equal(found.step_5!.usage_us, 1000);
+  let valuesByCgroup = rows(source);
+  for (let i = 0; i < 10 && !('step_5' in valuesByCgroup); i++) valuesByCgroup = rows(source);
+  assert.equal(valuesByCgroup.step_5!.usage_us, 1000);
   source.close();
 });
 

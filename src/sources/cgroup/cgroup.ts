@@ -119,8 +119,8 @@ export const cgroup: SourceKind = {
 function aboveOf(host: Host, cgroupPlaces: readonly Place[]): CgroupAbove | undefined {
   const counts = ({ hierarchy, folder }: Place): boolean =>
     host.exists(`${folder}/${hierarchy.version === 2 ? 'cpu.stat' : 'cpuacct.usage'}`);
-  const found = [...cgroupPlaces].reverse().find(counts);
-  return found === undefined ? undefined : watchAbove(host, found.folder, found.hierarchy.version);
+  const nearestPlace = [...cgroupPlaces].reverse().find(counts);
+  return nearestPlace === undefined ? undefined : watchAbove(host, nearestPlace.folder, nearestPlace.hierarchy.version);
 }
 
 function openGroup(host: Host, cgroupPlaces: readonly Place[], below: string): Group | undefined {

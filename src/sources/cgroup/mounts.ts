@@ -14,7 +14,7 @@ export interface Hierarchy {
 
 /** Every cgroup hierarchy that is mounted, version 2 first. */
 export function hierarchies(host: Host): Hierarchy[] {
-  const found: Hierarchy[] = [];
+  const hierarchyList: Hierarchy[] = [];
   const seenNames = new Set<string>();
   for (const line of (host.text('/proc/self/mountinfo') ?? '').split('\n')) {
     const [front, back] = line.split(' - ');
@@ -29,9 +29,9 @@ export function hierarchies(host: Host): Hierarchy[] {
     const name = `${version} ${controllers.join()}`;
     if (seenNames.has(name)) continue;
     seenNames.add(name);
-    found.push({ version, controllers, mount: plain(mount), root: plain(root) });
+    hierarchyList.push({ version, controllers, mount: plain(mount), root: plain(root) });
   }
-  return found.sort((a, b) => b.version - a.version);
+  return hierarchyList.sort((a, b) => b.version - a.version);
 }
 
 /** Where a cgroup (its path as in /proc/PID/cgroup) lies in the file system; undefined when it is not to be seen here. */

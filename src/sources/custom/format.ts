@@ -19,18 +19,18 @@ export function parsePrometheus(text: string, note: (why: string) => void = () =
       if (said !== null) (said[1] === 'HELP' ? helps : types).set(said[2]!, said[3]!);
       continue;
     }
-    const found = SAMPLE.exec(line);
-    const value = found && numberOf(found[3]!);
-    if (found === null || value === undefined)
+    const sampleMatch = SAMPLE.exec(line);
+    const value = sampleMatch && numberOf(sampleMatch[3]!);
+    if (sampleMatch === null || value === undefined)
       throw new CustomFailure(`line ${i + 1} is not Prometheus text: ${shown(line)}`);
-    const metric = found[1]!;
+    const metric = sampleMatch[1]!;
     const family = metric.replace(/_(total|sum|count|bucket)$/, '');
     const type = types.get(metric) ?? types.get(family);
     const counts = type === 'counter' || (metric !== family && (type === 'histogram' || type === 'summary'));
     samples.push({
       metric: metric.replaceAll(':', '_'),
-      labels: labelsOf(found[2] ?? '', i),
-      value: Number.isNaN(value) ? value! : held(metric, found[3]!, value!, note),
+      labels: labelsOf(sampleMatch[2] ?? '', i),
+      value: Number.isNaN(value) ? value! : held(metric, sampleMatch[3]!, value!, note),
       kind: counts || (type === undefined && metric.endsWith('_total')) ? 'counter' : 'gauge',
       help: helps.get(metric) ?? helps.get(family) ?? '',
     });
@@ -43,9 +43,10 @@ function labelsOf(braces: string, line: number): Record<string, string> {
   const inside = braces.slice(1, -1).trim();
   LABEL.lastIndex = 0;
   while (LABEL.lastIndex < inside.length) {
-    const found = LABEL.exec(inside);
-    if (found === null) throw new CustomFailure(`line ${line + 1} has labels that cannot be read: ${shown(braces)}`);
-    labels[found[1]!] = found[2]!.replace(/\\(.)/g, (_, c: string) => (c === 'n' ? '\n' : c));
+    const labelMatch = LABEL.exec(inside);
+    if (labelMatch === null)
+      throw new CustomFailure(`line ${line + 1} has labels that cannot be read: ${shown(braces)}`);
+    labels[labelMatch[1]!] = labelMatch[2]!.replace(/\\(.)/g, (_, c: string) => (c === 'n' ? '\n' : c));
   }
   return labels;
 }

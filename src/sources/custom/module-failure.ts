@@ -27,9 +27,9 @@ export async function loadFailure(error: unknown, module: string): Promise<Custo
 
 /** "file:line" at the head of a stack, as Node sets it before errors of syntax, or of its first line that is a file. */
 function placeIn(stack: string): string | undefined {
-  const found =
+  const placeMatch =
     /^((?:file:\/\/)?\/.*):(\d+)\n/.exec(stack) ?? /^ +at (?:.* \()?(file:\/\/.*?):(\d+):\d+\)?$/m.exec(stack);
-  return found === null ? undefined : `${pathOf(found[1]!)}:${found[2]}`;
+  return placeMatch === null ? undefined : `${pathOf(placeMatch[1]!)}:${placeMatch[2]}`;
 }
 
 /** JavaScript's errors of syntax do not say where they are; Node's own check does. */

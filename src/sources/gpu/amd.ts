@@ -167,15 +167,15 @@ function temperatures(
 /** amdsmi_link_metrics_t of generation 26: links of 48 bytes with their type at 16, kilobytes read at 24 and written at 32. */
 function takeLinks(out: Buffer, reading: Reading): void {
   const links = Math.min(out.readUInt32LE(0), 64);
-  let [read, written, found] = [0, 0, 0];
+  let [read, written, linkCount] = [0, 0, 0];
   for (let i = 0; i < links; i++) {
     const at = 8 + i * 48;
     if (out.readUInt32LE(at + 16) !== LINK_XGMI) continue;
-    found++;
+    linkCount++;
     read += u64(out, at + 24);
     written += u64(out, at + 32);
   }
-  if (found === 0) return;
+  if (linkCount === 0) return;
   reading.link_rx_bytes = read * 1024;
   reading.link_tx_bytes = written * 1024;
 }

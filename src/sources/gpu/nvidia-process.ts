@@ -26,7 +26,7 @@ export function processReader(
   let lastTimestamp = 0n;
   const process = newProcess();
   const newest = new Map<number, number>();
-  const found = new Map<number, { memory: number; type: string }>();
+  const usageByPid = new Map<number, { memory: number; type: string }>();
 
   const list = (call: Call): number => {
     for (;;) {
@@ -68,20 +68,20 @@ export function processReader(
 
   return (add: (process: ProcessReading) => void): void => {
     sampleUse();
-    found.clear();
+    usageByPid.clear();
     for (const { type, call } of kinds) {
       if (call === undefined) continue;
       const n = list(call);
       for (let i = 0; i < n; i++) {
         const pid = bytes.readUInt32LE(i * PROCESS_SIZE);
         const memory = bytes.readBigUInt64LE(i * PROCESS_SIZE + 8);
-        const before = found.get(pid);
+        const before = usageByPid.get(pid);
         if (before === undefined)
-          found.set(pid, { memory: memory === UNKNOWN_MEMORY ? Number.NaN : Number(memory), type });
+          usageByPid.set(pid, { memory: memory === UNKNOWN_MEMORY ? Number.NaN : Number(memory), type });
         else before.type = 'compute+graphics';
       }
     }
-    for (const [pid, { memory, type }] of found) {
+    for (const [pid, { memory, type }] of usageByPid) {
       const use = newest.get(pid);
       const percent = (at: number) => (use === undefined ? Number.NaN : samples.readUInt32LE(use + at));
       process.pid = pid;

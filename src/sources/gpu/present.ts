@@ -10,15 +10,15 @@ export interface PciDevice {
 
 /** The amdgpu cards by PCI address. Partitions of one card have no address of their own and are not listed. */
 export function amdPciDevices(host: Host): PciDevice[] {
-  const found: PciDevice[] = [];
+  const pciDevices: PciDevice[] = [];
   for (const name of host.list('/sys/class/drm')) {
     if (!/^card\d+$/.test(name)) continue;
     const path = `/sys/class/drm/${name}/device`;
     if (host.text(`${path}/vendor`) !== '0x1002') continue;
     const address = /^PCI_SLOT_NAME=(.+)$/m.exec(host.text(`${path}/uevent`) ?? '')?.[1];
-    if (address !== undefined && host.exists(`${path}/mem_info_vram_total`)) found.push({ path, address });
+    if (address !== undefined && host.exists(`${path}/mem_info_vram_total`)) pciDevices.push({ path, address });
   }
-  return found.sort((a, b) => (a.address < b.address ? -1 : 1));
+  return pciDevices.sort((a, b) => (a.address < b.address ? -1 : 1));
 }
 
 export const hasNvidia = (host: Host): boolean =>

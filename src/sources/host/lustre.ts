@@ -102,14 +102,14 @@ const instances = (host: Host): string[] => [...new Set(FOLDERS.flatMap((folder)
 
 function openAll(host: Host): FileSystem[] {
   const points = mountPoints(host);
-  const found: { instance: string; name: string; file: KeptFile }[] = [];
+  const keptFiles: { instance: string; name: string; file: KeptFile }[] = [];
   for (const instance of instances(host)) {
     const folder = FOLDERS.find((f) => host.exists(`${f}/${instance}/stats`));
     const file = folder === undefined ? undefined : host.tryKeep(`${folder}/${instance}/stats`);
-    if (file !== undefined) found.push({ instance, name: instance.replace(/-[0-9a-f]{8,16}$/, ''), file });
+    if (file !== undefined) keptFiles.push({ instance, name: instance.replace(/-[0-9a-f]{8,16}$/, ''), file });
   }
-  return found.map(({ instance, name, file }) => {
-    const twice = found.filter((other) => other.name === name).length > 1;
+  return keptFiles.map(({ instance, name, file }) => {
+    const twice = keptFiles.filter((other) => other.name === name).length > 1;
     return { name: twice ? instance : name, mount: points.get(name) ?? '', file, lines: [] };
   });
 }

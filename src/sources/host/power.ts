@@ -62,7 +62,7 @@ function raplDomains(host: Host): Domain[] {
   const zones = host.list(RAPL).filter((zone) => /^intel-rapl:\d+(:\d+)?$/.test(zone));
   const nameOf = (zone: string): string => host.text(`${RAPL}/${zone}/name`) ?? zone;
   const psys = zones.some((zone) => nameOf(zone) === 'psys');
-  const found: Domain[] = [];
+  const domains: Domain[] = [];
   for (const zone of zones) {
     const own = nameOf(zone);
     const parent = /^(intel-rapl:\d+):\d+$/.exec(zone)?.[1];
@@ -77,9 +77,9 @@ function raplDomains(host: Host): Domain[] {
     const within = own === 'psys' ? '' : parent !== undefined && own !== 'dram' ? package_ : psys ? 'psys' : '';
     const cap = numberFile(host, `${RAPL}/${zone}/constraint_0_power_limit_uw`);
     const range = Number(host.text(`${RAPL}/${zone}/max_energy_range_uj`) ?? Number.NaN);
-    found.push(domain({ name, meter: 'rapl', within, energy, energyUnit: 1e-3, cap, powerUnit: 1e-6, range }));
+    domains.push(domain({ name, meter: 'rapl', within, energy, energyUnit: 1e-3, cap, powerUnit: 1e-6, range }));
   }
-  return found;
+  return domains;
 }
 
 const DENIED = 'the energy of the CPUs (RAPL) may be read by root only';
@@ -90,7 +90,7 @@ const denyRapl = (host: Host): void =>
 
 /** power*_average (or _input) in microwatts, energy*_input in microjoules; an ACPI meter may say in words what it measures. */
 function hwmonDomains(host: Host): Domain[] {
-  const found: Domain[] = [];
+  const domains: Domain[] = [];
   const taken = new Map<string, number>();
   for (const chip of host.list(HWMON)) {
     const folder = `${HWMON}/${chip}`;
@@ -123,14 +123,14 @@ function hwmonDomains(host: Host): Domain[] {
       const cap = numberFile(host, `${folder}/${channel}_cap`);
       if (channel.startsWith('energy')) {
         const energy = numberFile(host, `${folder}/${channel}_input`);
-        if (energy !== undefined) found.push(domain({ ...facts, energy }));
+        if (energy !== undefined) domains.push(domain({ ...facts, energy }));
         continue;
       }
       const power = numberFile(host, `${folder}/${channel}_average`) ?? numberFile(host, `${folder}/${channel}_input`);
-      if (power !== undefined) found.push(domain({ ...facts, power, cap }));
+      if (power !== undefined) domains.push(domain({ ...facts, power, cap }));
     }
   }
-  return found;
+  return domains;
 }
 
 /** `energy`, `power`, `power_cap` are the node’s; `cpu_energy`, `accel0_power`… its parts’. Whole joules and watts. */

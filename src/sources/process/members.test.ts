@@ -132,13 +132,13 @@ test('by environment: PBS puts the name of its server behind the number', (t) =>
     t,
     ids.map((PBS_JOBID, i) => ({ pid: 100 + i, environment: { PBS_JOBID } })),
   );
-  const found = (value: string): number[] => {
+  const membersOf = (value: string): number[] => {
     const watch = new MemberWatch(m.host, scope({ by: 'environment', uid: OWN, variable: 'PBS_JOBID', value }));
     const all = pids(watch);
     watch.close();
     return all;
   };
-  assert.deepEqual([found('4711'), found('4711.pbs1'), found('4711[3]')], [[100, 101], [100], [103]]);
+  assert.deepEqual([membersOf('4711'), membersOf('4711.pbs1'), membersOf('4711[3]')], [[100, 101], [100], [103]]);
 });
 
 test('by environment: the job that is named, and children that lost the variable', (t) => {

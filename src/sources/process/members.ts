@@ -181,11 +181,11 @@ export class MemberWatch {
   }
 
   private examine(pid: number): Known | undefined {
-    const found = this.view.origin(pid);
-    if (found === undefined) return undefined;
-    const young = !(this.age(found.start) >= YOUNG_MS);
+    const origin = this.view.origin(pid);
+    if (origin === undefined) return undefined;
+    const young = !(this.age(origin.start) >= YOUNG_MS);
     const undecided = { belongs: false, excluded: false, passes: false, between: false, wordless: 0 };
-    const entry: Known = { pid, ...found, since: this.now, young, ...undecided, seen: this.round };
+    const entry: Known = { pid, ...origin, since: this.now, young, ...undecided, seen: this.round };
     this.known.set(pid, entry);
     // the pid of a leader that died may serve a stranger now
     this.leaders.delete(pid);

@@ -86,8 +86,8 @@ function open(host: Host): PidNamespaces {
     own: own === '' ? undefined : own,
     saw,
     find(id, space, start) {
-      const found = seenAs(id, space, start);
-      if (found !== undefined || looked) return found;
+      const insideProcess = seenAs(id, space, start);
+      if (insideProcess !== undefined || looked) return insideProcess;
       lookThrough();
       return seenAs(id, space, start);
     },

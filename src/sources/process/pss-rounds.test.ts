@@ -36,11 +36,11 @@ function machine(t: TestContext, pss: Record<number, number>, ms: number) {
       rounds.begin();
       for (const [pid, mb] of Object.entries(rss)) rounds.saw({ pid: Number(pid), rss: mb * MB });
       if (!rounds.isTime(second * SECOND)) return undefined;
-      const found: Record<number, number> = {};
+      const bytesByPid: Record<number, number> = {};
       rounds.read(second * SECOND, ({ pid }, bytes) => {
-        found[pid] = bytes / MB;
+        bytesByPid[pid] = bytes / MB;
       });
-      return found;
+      return bytesByPid;
     },
   };
 }

@@ -73,7 +73,7 @@ export class PssRounds<P extends { readonly pid: number }> {
   }
 
   /** Names what each of the large ones has. */
-  read(time: number, found: (one: P, pss: number) => void): void {
+  read(time: number, measured: (one: P, pss: number) => void): void {
     // the smallest show first how long all would take
     this.large.sort((a, b) => this.rssOf(a) - this.rssOf(b));
     this.sizes.length = 0;
@@ -97,7 +97,7 @@ export class PssRounds<P extends { readonly pid: number }> {
     this.lastRound = time;
     this.sumRead = this.sum;
     this.again = !isWhole || counted > this.sum * (1 - SHARED_PART) ? LITTLE_SHARED : AGAIN;
-    if (isWhole) for (const [i, pss] of this.sizes.entries()) if (pss !== FAILED) found(this.large[i]!, pss);
+    if (isWhole) for (const [i, pss] of this.sizes.entries()) if (pss !== FAILED) measured(this.large[i]!, pss);
     if (!isWhole)
       this.note('the processes are so large that reading it takes too long', 'a cgroup of its own counts it');
   }

@@ -30,8 +30,8 @@ function spacesWith(pidsByName: Record<string, [pid: number, ppid: number]> = {}
     saw: () => {},
     look: () => {},
     find(id, space) {
-      const found = pidsByName[`${id}@${space}`];
-      return found && { pid: found[0], ppid: found[1], start: 0 };
+      const pidAndParent = pidsByName[`${id}@${space}`];
+      return pidAndParent && { pid: pidAndParent[0], ppid: pidAndParent[1], start: 0 };
     },
   };
 }
@@ -154,11 +154,11 @@ function frozen(t: TestContext): Host {
 
 test('which process has an id in a namespace is found in /proc, also in one within another', (t) => {
   const spaces = pidNamespaces(frozen(t));
-  const found = (id: string, space: number): number[] =>
+  const pidsOf = (id: string, space: number): number[] =>
     [1000, 2000, 3000].flatMap((ms) => spaces.find(id, String(space), 1_700_000_000_000 + ms)?.pid ?? []);
   assert.equal(spaces.own, String(OWN));
-  assert.deepEqual([...new Set(found('1', A))], [78]);
-  assert.deepEqual([...new Set(found('1', B))], [79]);
-  assert.deepEqual(found('5', B), []);
+  assert.deepEqual([...new Set(pidsOf('1', A))], [78]);
+  assert.deepEqual([...new Set(pidsOf('1', B))], [79]);
+  assert.deepEqual(pidsOf('5', B), []);
   assert.equal(spaces.find('1', String(A), 1_700_000_100_000), undefined, 'one that began later has the id again');
 });

@@ -40,10 +40,10 @@ export class RecordNames {
   begin(name: string, start: number): void {
     if (!isInside(name)) return;
     const [id, space] = name.split('@') as [string, string];
-    const found = this.spaces?.find(id, space, start / 1000);
-    const outside = String(found?.pid ?? insideId(Number(id), Number(space)));
+    const insideProcess = this.spaces?.find(id, space, start / 1000);
+    const outside = String(insideProcess?.pid ?? insideId(Number(id), Number(space)));
     this.forget(name);
-    this.ids.set(name, { id: outside, ppid: found?.ppid });
+    this.ids.set(name, { id: outside, ppid: insideProcess?.ppid });
     this.names.set(outside, name);
     if (this.ids.size > MOST) this.forget(this.ids.keys().next().value!);
   }

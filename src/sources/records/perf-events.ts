@@ -49,12 +49,12 @@ const MOST = 8;
 
 /** The kernel's names of the events in a list, each once, without those that nobody knows; as the library takes them. */
 export function eventsNamed(names: readonly string[]): string[] {
-  const found = new Set<string>();
+  const eventNames = new Set<string>();
   for (const name of names) {
-    if (PERF_EVENTS.has(name)) found.add(name);
-    else for (const [kernel, { alias }] of PERF_EVENTS) if (alias === name) found.add(kernel);
+    if (PERF_EVENTS.has(name)) eventNames.add(name);
+    else for (const [kernel, { alias }] of PERF_EVENTS) if (alias === name) eventNames.add(kernel);
   }
-  return [...found].slice(0, MOST);
+  return [...eventNames].slice(0, MOST);
 }
 
 /** The names in a list that are not counted, and why. */

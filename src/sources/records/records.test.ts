@@ -148,9 +148,9 @@ test('events have columns by their names; others are noted', () => {
 });
 
 test('a child that is forked to execute something is that program and nothing else', () => {
-  const found = read([startLine({ began: 'fork' }), startLine({ start: 120 }), endLine({ start: 120 })]);
-  assert.deepEqual([found.starts, found.ends], [['10 exec'], ['10 exit']]);
-  assert.equal(found.frames[0]!.texts[1], '120');
+  const recordedRows = read([startLine({ began: 'fork' }), startLine({ start: 120 }), endLine({ start: 120 })]);
+  assert.deepEqual([recordedRows.starts, recordedRows.ends], [['10 exec'], ['10 exit']]);
+  assert.equal(recordedRows.frames[0]!.texts[1], '120');
 });
 
 test('a forked child that ends, works or is killed has its start', () => {
@@ -254,16 +254,16 @@ test('what its children used before it executed another program is not that prog
 
 test('what its children used is not its own', () => {
   const child = { pid: 11, start: 130, ppid: 10 };
-  const found = read([startLine(), startLine(child), endLine(child), waitedLine(9)]);
-  const end = found.frames[1]!;
+  const recordedRows = read([startLine(), startLine(child), endLine(child), waitedLine(9)]);
+  const end = recordedRows.frames[1]!;
   const at = (name: string): number => end.numbers[end.numberWidth + end.number(name)]!;
   // 3000 less 1000 and 1002 of the child and its children; 2000 less 1001 and 1003 is nothing
   assert.deepEqual([at('usertime'), at('systemtime'), at('minflt')], [998, 0, Number.NaN]);
 });
 
 test('an exit code that only the parent knows is filled in', () => {
-  const found = read([startLine(), endLine({ code: '' }), waitedLine(6 << 8)]);
-  assert.deepEqual([found.ends, found.frames[1]!.numbers[4]], [['10 exit'], 6]);
+  const recordedRows = read([startLine(), endLine({ code: '' }), waitedLine(6 << 8)]);
+  assert.deepEqual([recordedRows.ends, recordedRows.frames[1]!.numbers[4]], [['10 exit'], 6]);
   assert.deepEqual(read([startLine(), endLine({ code: '' })]).ends, ['10 exit']);
 });
 
@@ -282,9 +282,9 @@ test('a program that executed what is not to be recorded has ended with that', (
 });
 
 test('a child that nobody has told of is a copy of its parent, unless earlier lines are unknown', () => {
-  const found = read([startLine({ pid: 7, ppid: 3 }), waitedLine(25 << 8)]);
-  assert.deepEqual(found.ends, ['10 exit']);
-  assert.deepEqual([found.frames[1]!.numbers[0], found.frames[1]!.texts[7]], [7, 'prog']);
+  const recordedRows = read([startLine({ pid: 7, ppid: 3 }), waitedLine(25 << 8)]);
+  assert.deepEqual(recordedRows.ends, ['10 exit']);
+  assert.deepEqual([recordedRows.frames[1]!.numbers[0], recordedRows.frames[1]!.texts[7]], [7, 'prog']);
   assert.deepEqual(read([waitedLine(25 << 8)]).ends, []);
 });
 
@@ -351,9 +351,9 @@ test('damaged lines are counted and leave no row', () => {
     startLine().replace('op:x\t', ''),
     `${startLine()}${startLine()}`,
   ];
-  const found = read(wrong);
-  assert.deepEqual([found.starts, found.ends, found.threads], [[], [], []]);
-  assert.equal(found.torn, wrong.length);
+  const recordedRows = read(wrong);
+  assert.deepEqual([recordedRows.starts, recordedRows.ends, recordedRows.threads], [[], [], []]);
+  assert.equal(recordedRows.torn, wrong.length);
   assert.equal(read([whole.replace('E5', 'E3')]).unknown, 1);
 });
 
@@ -616,9 +616,9 @@ test('what is kept by a name has a short one: no field of 60,000 characters beco
     endLine({ start: long as never }),
     ['W2', 9000, 10, long, ...Array(10).fill(0), '.'].join('\t'),
   ];
-  const found = read(lines);
-  assert.equal(found.torn, lines.length);
-  assert.deepEqual([found.starts, found.ends], [[], []]);
+  const recordedRows = read(lines);
+  assert.equal(recordedRows.torn, lines.length);
+  assert.deepEqual([recordedRows.starts, recordedRows.ends], [[], []]);
 });
 
 test('a long text that every row asks for fills no memory: it is left out of some rows, and that is counted', () => {

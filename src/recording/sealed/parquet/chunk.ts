@@ -255,12 +255,12 @@ function codedAny(values: Float64Array, most: number): Coded | undefined {
     const value = values[i]!;
     if (value !== previous) {
       previous = value;
-      const found = codes.get(value);
-      if (found === undefined) {
+      const knownCode = codes.get(value);
+      if (knownCode === undefined) {
         if (codes.size >= most) return undefined;
         code = codes.size;
         codes.set(value, code);
-      } else code = found;
+      } else code = knownCode;
     }
     indexes[i] = code;
   }

@@ -53,15 +53,15 @@ const damaged = (): Error => new Error('what it says of itself at its end is dam
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 function listIn(struct: ReadStruct, id: number): ReadStruct[] {
-  const found = struct[id];
-  if (!Array.isArray(found) || found.some((each) => typeof each !== 'object' || Array.isArray(each))) throw damaged();
-  return found as ReadStruct[];
+  const field = struct[id];
+  if (!Array.isArray(field) || field.some((each) => typeof each !== 'object' || Array.isArray(each))) throw damaged();
+  return field as ReadStruct[];
 }
 
 function structIn(struct: ReadStruct, id: number): ReadStruct {
-  const found = struct[id];
-  if (typeof found !== 'object' || Array.isArray(found) || Buffer.isBuffer(found)) throw damaged();
-  return found;
+  const field = struct[id];
+  if (typeof field !== 'object' || Array.isArray(field) || Buffer.isBuffer(field)) throw damaged();
+  return field;
 }
 
 /** What is needed of a footer: schema, rows, row groups (of each chunk where it is, not what it is called), description. */

@@ -115,19 +115,19 @@ export class ThriftReader {
 
   /** `needed`: the other fields are passed over, which takes a fraction of the time. */
   struct(needed?: Needed): ReadStruct {
-    const found: ReadStruct = {};
+    const fieldsById: ReadStruct = {};
     let last = 0;
     for (;;) {
       const byte = this.byte();
-      if (byte === 0) return found;
+      if (byte === 0) return fieldsById;
       const id = byte >> 4 === 0 ? this.zigzag() : last + (byte >> 4);
       last = id;
       const inner = needed === undefined ? true : needed[id];
-      if (inner === true) found[id] = this.value(byte & 15);
+      if (inner === true) fieldsById[id] = this.value(byte & 15);
       else if (inner === undefined || inner === 'at') {
-        if (inner === 'at') found[id] = this.at;
+        if (inner === 'at') fieldsById[id] = this.at;
         this.pass(byte & 15);
-      } else found[id] = this.value(byte & 15, inner);
+      } else fieldsById[id] = this.value(byte & 15, inner);
     }
   }
 
@@ -155,9 +155,9 @@ export class ThriftReader {
 
   private nested<T>(read: () => T): T {
     if (++this.depth > DEEPEST) throw new Error('it is nested too deep');
-    const found = read();
+    const value = read();
     this.depth--;
-    return found;
+    return value;
   }
 
   varint(): number {
