@@ -23,15 +23,15 @@ async function recorded(): Promise<string> {
     ['c1', 0],
     ['c2', 150],
   ] as const) {
-    const place = path.join(folder, `node=${name}`);
+    const nodePath = path.join(folder, `node=${name}`);
     const rows = Array.from({ length: 7 }, (_, i) => ({
       time: START + i * 10e6,
       interface: 'eth0',
       receive_drops: 100 + i * drops,
     }));
-    await appendRows(place, networkTable, rows);
+    await appendRows(nodePath, networkTable, rows);
     const record = agentOf(name, [networkTable], { last_sample: START + 60e6 });
-    fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(record));
+    fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(record));
   }
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1', 'c2'] })));
   return folder;
@@ -52,9 +52,9 @@ test('a rule that is added as CONTRIBUTING.md says is in the report and in the r
   node('scripts/rules-index.ts');
   node('scripts/docs.ts');
 
-  const told = JSON.parse(node('src/cli/main.ts', 'report', '--format', 'json', await recorded())) as Report;
+  const jobReport = JSON.parse(node('src/cli/main.ts', 'report', '--format', 'json', await recorded())) as Report;
   assert.deepEqual(
-    told.findings.filter(({ id }) => id === 'packets-dropped'),
+    jobReport.findings.filter(({ id }) => id === 'packets-dropped'),
     [
       {
         id: 'packets-dropped',
@@ -75,7 +75,7 @@ test('a rule that is added as CONTRIBUTING.md says is in the report and in the r
       },
     ],
   );
-  const ids = told.checks.map(({ id }) => id);
+  const ids = jobReport.checks.map(({ id }) => id);
   assert.deepEqual(ids.slice(ids.indexOf('packets-dropped') - 1, ids.indexOf('packets-dropped') + 2), [
     'network-bound',
     'packets-dropped',

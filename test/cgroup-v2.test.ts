@@ -80,15 +80,15 @@ async function agent(t: TestContext, folder: string): Promise<(signal: NodeJS.Si
   const child = spawn('unshare', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   t.after(() => child.kill('SIGKILL'));
-  let words = '';
+  let output = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    words += chunk;
+    output += chunk;
   });
   await eventually(
-    () => `the agent, which said: ${words}`,
+    () => `the agent, which said: ${output}`,
     () => {
-      assert.equal(child.exitCode, null, words);
-      return words.includes('records c1');
+      assert.equal(child.exitCode, null, output);
+      return output.includes('records c1');
     },
   );
   return (signal) => {
@@ -126,13 +126,13 @@ test('version 2 alone: jobs are noticed by their cgroups, and each is given what
     slurm.step(id, '0', user, 'sleep', other),
   ]);
   await Promise.all(steps.map(([burning]) => burnt(burning!)));
-  const seen = ({ id, seconds, other }: (typeof jobs)[number]): boolean => {
+  const isRecorded = ({ id, seconds, other }: (typeof jobs)[number]): boolean => {
     const file = path.join(spooled(id), 'node=c1/process.csv');
     if (!fs.existsSync(file) || !fs.readFileSync(file, 'utf8').includes(`,sleep ${other},`)) return false;
     const cpu = lastOf(openRecording(spooled(id)).nodes[0]!, 'usage_us');
     return Object.keys(cpu).length === 5 && cpu['.']! >= seconds * 1e6;
   };
-  await eventually('what the jobs use', () => jobs.every(seen));
+  await eventually('what the jobs use', () => jobs.every(isRecorded));
   await slurm.kill();
   const used = jobs.map(({ id }) => slurm.cpuMicroseconds(id));
   for (const { id } of jobs) slurm.end(id);

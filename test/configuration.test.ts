@@ -52,9 +52,11 @@ test('reports of a folder have one heap of malloc for all threads, unless the us
   fs.mkdirSync(one);
   fs.writeFileSync(path.join(one, 'job.json'), '{}');
   const here = path.join(import.meta.dirname, '..');
-  const heaps = (place: string, env: NodeJS.ProcessEnv = {}): string => {
+  const heaps = (configPath: string, env: NodeJS.ProcessEnv = {}): string => {
     const script = `here=$1; . "$here/scripts/start-node"; prepare_node report "$2"; echo "\${MALLOC_ARENA_MAX-} \${TACHO_ARENAS-}"`;
-    const text = execFileSync('sh', ['-c', script, 'sh', here, place], { env: { PATH: process.env.PATH, ...env } });
+    const text = execFileSync('sh', ['-c', script, 'sh', here, configPath], {
+      env: { PATH: process.env.PATH, ...env },
+    });
     return text.toString().trim();
   };
   assert.equal(heaps(folder), '1 1');

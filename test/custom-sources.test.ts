@@ -32,26 +32,26 @@ test('the examples of docs/custom-sources.md work as they are', {
     }),
   );
 
-  const seen = new Map<string, Record<string, number | string>[]>();
+  const rowsByTable = new Map<string, Record<string, number | string>[]>();
   const isolated = new IsolatedSources([], {
     root: '',
     scope: { members: { by: 'node' }, exclude: [], redact: false },
     custom,
     limitSeconds: 60,
-    deliver: (frame) => seen.set(frame.table.name, rowsOf(frame)),
+    deliver: (frame) => rowsByTable.set(frame.table.name, rowsOf(frame)),
     note: (note) => assert.fail(JSON.stringify(note)),
   });
   t.after(() => isolated.close());
   await eventually('samples of all four sources', () => {
     isolated.request(Date.now() * 1000);
-    return seen.size >= 4;
+    return rowsByTable.size >= 4;
   });
-  const free = seen.get('filesystem')?.find((row) => row.mount === '/')?.free_bytes as number;
+  const free = rowsByTable.get('filesystem')?.find((row) => row.mount === '/')?.free_bytes as number;
   // whole kibibytes, as df has them: an awk that clips large numbers would give 2147483647
   assert.ok(free > 0 && free % 1024 === 0, String(free));
-  assert.ok((seen.get('open_files')?.[0]?.allocated as number) > 0);
-  assert.ok((seen.get('entropy')?.[0]?.available as number) > 0);
-  assert.deepEqual(seen.get('gpu_names'), [
+  assert.ok((rowsByTable.get('open_files')?.[0]?.allocated as number) > 0);
+  assert.ok((rowsByTable.get('entropy')?.[0]?.available as number) > 0);
+  assert.deepEqual(rowsByTable.get('gpu_names'), [
     { gpu: '0', name_length: 'NVIDIA Fake 80GB'.length },
     { gpu: '1', name_length: 'NVIDIA Fake 80GB'.length },
   ]);

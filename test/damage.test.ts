@@ -56,9 +56,9 @@ test('a damaged job.json is told, whether anything else is there or not, and the
   fs.mkdirSync(empty);
   for (const each of [folder, empty]) fs.writeFileSync(path.join(each, 'job.json'), '{ "format": 1, ');
   const [partly, nothing] = [card(folder), card(empty)];
-  for (const told of [partly, nothing]) {
-    assert.match(told.unmeasured[0]!.why, /cannot read .*job\.json: it is damaged/);
-    reportSchema.parse(JSON.parse(reportJson([told])));
+  for (const jobReport of [partly, nothing]) {
+    assert.match(jobReport.unmeasured[0]!.why, /cannot read .*job\.json: it is damaged/);
+    reportSchema.parse(JSON.parse(reportJson([jobReport])));
   }
   assert.deepEqual([partly.findings.length, nothing.findings.length], [0, 1]);
   assert.deepEqual([nothing.quality.grade, nothing.quality.expected_ticks], ['D', 0]);
@@ -74,10 +74,10 @@ test('a part that lost its header is read with the columns of agent.json, and ve
   const whole = fs.readFileSync(file, 'utf8');
   fs.writeFileSync(file, whole.slice(whole.indexOf('\n') + 1));
   assert.deepEqual([load(folder).rows, load(folder).numbers.get('load1')![60]], [61, 6]);
-  const told = card(folder);
-  assert.equal(told.quality.grade, 'B');
-  assert.match(told.unmeasured[0]!.what, /loadavg: loadavg\.csv on c1/);
-  assert.match(told.unmeasured[0]!.why, /header is lost/);
+  const jobReport = card(folder);
+  assert.equal(jobReport.quality.grade, 'B');
+  assert.match(jobReport.unmeasured[0]!.what, /loadavg: loadavg\.csv on c1/);
+  assert.match(jobReport.unmeasured[0]!.why, /header is lost/);
   assert.deepEqual(
     verifyRecording(folder).map((c) => [c.outcome, c.what]),
     [['repaired', 'its header is lost']],
@@ -120,10 +120,10 @@ test('lines that verify has moved aside are still told, and cost the grade', asy
   const file = path.join(folder, 'node=c1/loadavg.csv');
   const lines = fs.readFileSync(file, 'utf8').split('\n');
   fs.writeFileSync(file, [...lines.slice(0, 3), 'garbage', ...lines.slice(3)].join('\n'));
-  const told = () => [card(folder).quality.grade, card(folder).unmeasured[0]!.what];
-  assert.deepEqual(told(), ['B', 'loadavg: loadavg.csv on c1']);
+  const gradeAndWhy = () => [card(folder).quality.grade, card(folder).unmeasured[0]!.what];
+  assert.deepEqual(gradeAndWhy(), ['B', 'loadavg: loadavg.csv on c1']);
   verifyRecording(folder);
-  assert.deepEqual(told(), ['B', 'loadavg: loadavg.csv on c1']);
+  assert.deepEqual(gradeAndWhy(), ['B', 'loadavg: loadavg.csv on c1']);
   assert.equal(card(folder).unmeasured[0]!.why, '1 line could not be read, and went to loadavg.csv.torn');
 });
 
@@ -131,21 +131,21 @@ test('what is left out for want of agent.json is told and costs the grade; descr
   const folder = await recorded(true);
   const tables = path.join(folder, 'node=c1/tables.json.zst');
   const agent = path.join(folder, 'node=c1/agent.json');
-  const told = () => {
+  const gradeAndWhy = () => {
     const { quality, unmeasured } = card(folder);
     const lost = unmeasured.filter((u) => u.hint?.includes('tacho verify'));
     return [quality.grade, ...lost.map(({ what, why }) => `${what}: ${why}`)];
   };
   fs.truncateSync(tables, 100);
-  assert.deepEqual(told(), ['B', `units and kinds of tables: cannot read ${tables}: it is damaged`]);
+  assert.deepEqual(gradeAndWhy(), ['B', `units and kinds of tables: cannot read ${tables}: it is damaged`]);
   const checks = () => verifyRecording(folder).map((c) => [path.basename(c.file), c.outcome]);
   const gone = ['tables.json.zst', 'note'];
   assert.deepEqual(checks(), [['tables.json.zst', 'repaired'], gone]);
   assert.ok(fs.existsSync(`${tables}.torn`));
-  assert.deepEqual([told(), checks()], [['A'], [gone]]);
+  assert.deepEqual([gradeAndWhy(), checks()], [['A'], [gone]]);
   fs.rmSync(agent);
   const what = 'the job’s own part of c1 (cgroup, limits, cards), and what recording cost there';
-  assert.deepEqual(told(), ['B', `${what}: cannot read ${agent}: it is missing`]);
+  assert.deepEqual(gradeAndWhy(), ['B', `${what}: cannot read ${agent}: it is missing`]);
   assert.deepEqual(checks(), [['agent.json', 'not repaired']]);
 });
 
@@ -253,8 +253,8 @@ test('a stray folder counts neither as a node nor as one that still records, and
   fs.mkdirSync(path.join(folder, 'node=zz'));
   fs.writeFileSync(path.join(folder, 'node=zz', 'cpu.csv'), 'a,b\n');
   const { unmeasured, ...rest } = card(folder);
-  const told = { what: 'node=zz', why: 'no node of this job: left out' };
-  assert.deepEqual(unmeasured, [told, ...before.unmeasured]);
+  const foreignFolder = { what: 'node=zz', why: 'no node of this job: left out' };
+  assert.deepEqual(unmeasured, [foreignFolder, ...before.unmeasured]);
   const { unmeasured: _, ...same } = before;
   assert.deepEqual(rest, same);
   const action = 'left out';

@@ -222,8 +222,8 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       const open = tacho(['db', 'status', '--db', `${url}?sslmode=require`]);
       assert.deepEqual([open.code, open.err], [0, '']);
       assertFault(tacho(['db', 'status', '--db', `${url}?sslmode=verify-full`]), 1, /self.signed certificate/);
-      const known = `${url}?sslmode=verify-ca&sslrootcert=${path.join(keys, 'cert.pem')}`;
-      assert.equal(tacho(['db', 'status', '--db', known]).code, 0);
+      const verifyingUrl = `${url}?sslmode=verify-ca&sslrootcert=${path.join(keys, 'cert.pem')}`;
+      assert.equal(tacho(['db', 'status', '--db', verifyingUrl]).code, 0);
       assertFault(tacho(['db', 'status', '--db', `${url}?sslmode=verify-ca&sslrootcert=/nowhere`]), 1, '/nowhere');
     } finally {
       await guarded.remove();
@@ -291,9 +291,9 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       execFileSync('psql', ['-XAtc', 'select count(*) from tacho.threads', who], { encoding: 'utf8' });
     assert.deepEqual([count(ada), count(bob)], ['1\n', '1\n']);
     // the history of others is as closed as their jobs
-    const known = (who: string): string[] =>
+    const jobsSeenBy = (who: string): string[] =>
       JSON.parse(tacho(['jobs', '--db', who, '--format', 'json']).out).map(({ job }: { job: string }) => job);
-    assert.deepEqual([known(ada), known(bob), known(url).sort()], [['17'], ['18'], ['17', '18']]);
+    assert.deepEqual([jobsSeenBy(ada), jobsSeenBy(bob), jobsSeenBy(url).sort()], [['17'], ['18'], ['17', '18']]);
     const tables = ['job_nodes', 'findings', 'node_hours'].map(
       (table) => `select count(*) from tacho.summary_${table}`,
     );
@@ -743,12 +743,12 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
         const url = fresh();
         const recording = await imported(temporary());
         harm(path.join(recording, 'node=c1', name));
-        const words = `${path.join(recording, 'node=c1', name)}: ${why}`;
-        assertFault(tacho(['submit', recording, '--db', url]), 1, words, '--incomplete submits what can be read');
+        const message = `${path.join(recording, 'node=c1', name)}: ${why}`;
+        assertFault(tacho(['submit', recording, '--db', url]), 1, message, '--incomplete submits what can be read');
         assert.equal(jobsIn(url), '');
         const stored = tacho(['submit', recording, '--incomplete', '--db', url]);
         assert.equal(stored.code, 0, stored.err);
-        assert.equal(stored.err.split(words).length, 2, stored.err);
+        assert.equal(stored.err.split(message).length, 2, stored.err);
         assert.equal(jobsIn(url), '1');
         assert.match(server.sql(nameOf(url), "select array_to_string(troubles, '|') from tacho.jobs"), new RegExp(why));
         assert.ok(server.sql(nameOf(url), 'select report from tacho.jobs').includes(why));
@@ -760,7 +760,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       const folder = temporary();
       const elsewhere = temporary();
       for (const id of ['1', '2']) await make(id, {}, path.join(folder, `tacho-${id}`));
-      const told: string[] = [];
+      const messages: string[] = [];
       await watch({
         address: url,
         folder,
@@ -769,11 +769,11 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
         settle: 0,
         done: path.join(elsewhere, 'done'),
         tell(event) {
-          told.push(event.what);
+          messages.push(event.what);
           fs.renameSync(path.join(folder, 'tacho-2'), path.join(elsewhere, 'tacho-2'));
         },
       });
-      assert.deepEqual(told, ['stored']);
+      assert.deepEqual(messages, ['stored']);
       assert.equal(jobsIn(url), '1');
       assert.deepEqual(fs.readdirSync(path.join(elsewhere, 'done')), ['tacho-1']);
     });
@@ -782,7 +782,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       const url = fresh();
       const folder = temporary();
       for (const id of ['1', '2']) await make(id, {}, path.join(folder, `tacho-${id}`));
-      const told: string[] = [];
+      const messages: string[] = [];
       const other = await connect(url);
       try {
         await other.query('select pg_advisory_lock($1)', [SUBMITTING]);
@@ -792,7 +792,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
           once: true,
           every: 100,
           settle: 0,
-          tell: (event) => told.push(`${event.what} ${'id' in event ? event.id : ''}`),
+          tell: (event) => messages.push(`${event.what} ${'id' in event ? event.id : ''}`),
         });
         // its processes are read, the rest is not yet
         const waits = 'select from pg_locks where locktype = $1 and not granted';
@@ -809,7 +809,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       } finally {
         await other.close();
       }
-      assert.deepEqual(told, ['stored 2']);
+      assert.deepEqual(messages, ['stored 2']);
       assert.equal(jobsIn(url), '2');
       assert.deepEqual(fs.readdirSync(folder), ['tacho-2']);
     });

@@ -423,7 +423,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
       ),
     );
     const texts = fc.array(
-      fc.array(piece, { maxLength: 12 }).map((parts) => parts.join('')),
+      fc.array(piece, { maxLength: 12 }).map((fragments) => fragments.join('')),
       { minLength: 1, maxLength: 8 },
     );
     await fc.assert(

@@ -238,9 +238,9 @@ test('a table that is too large for memory is exported in pieces, with the same 
   ];
   for (const way of ways) {
     const whole = await exported([recording], { ...way, tables: ['disk'] });
-    const parts = await exported([recording], { ...way, tables: ['disk'], atOnce: 2000 });
+    const exportedParts = await exported([recording], { ...way, tables: ['disk'], atOnce: 2000 });
     const [name] = fs.readdirSync(whole);
-    const equal = fs.readFileSync(path.join(parts, name!)).equals(fs.readFileSync(path.join(whole, name!)));
+    const equal = fs.readFileSync(path.join(exportedParts, name!)).equals(fs.readFileSync(path.join(whole, name!)));
     assert.ok(equal, JSON.stringify(way));
   }
 });

@@ -38,11 +38,11 @@ test('--from and --to are moments everywhere, --format has a letter', async () =
 test('old spellings work for one release, and the new ones are named', async () => {
   const cwd = temporary();
   await makeRecording({ folder: `${cwd}/one`, seconds: 5 });
-  const same = (old: string, now: string, words: RegExp): void => {
+  const same = (old: string, now: string, message: RegExp): void => {
     const [before, after] = [old, now].map((line) => tacho(line.split(' '), { cwd }));
     assert.deepEqual([before!.code, before!.out], [after!.code, after!.out], old);
-    assert.match(before!.err, words);
-    assert.doesNotMatch(after!.err, words);
+    assert.match(before!.err, message);
+    assert.doesNotMatch(after!.err, message);
     assert.match(before!.err, /the old spelling goes with the next release/);
   };
   same('list one -t', 'list one --tables', /-t is now --tables/);

@@ -11,11 +11,11 @@ import { temporaryFolder } from './tacho.ts';
 
 test('a full archive is told, in the same words for all tables', (t) => {
   const archive = temporaryFolder(t);
-  const places = new ArchiveFolders(archive, ONE_OWNER);
-  const told: string[] = [];
+  const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
+  const messages: string[] = [];
   const filing = new Filing(
-    { places, descriptors: new Descriptors(16), rolled: () => {} },
-    { tell: (text) => told.push(text) },
+    { places: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} },
+    { tell: (text) => messages.push(text) },
   );
   const job = jobOf('7', ['c1']);
   const anyone = { kind: 'anyone' } as const;
@@ -31,10 +31,10 @@ test('a full archive is told, in the same words for all tables', (t) => {
   const troubles = [append('loadavg'), append('other')].map(({ trouble }) => trouble);
   mocked.mock.restore();
   syncBuiltinESMExports();
-  const words = 'the hub cannot write to its archive: no space left on the device';
-  assert.deepEqual(troubles, [words, words]);
+  const message = 'the hub cannot write to its archive: no space left on the device';
+  assert.deepEqual(troubles, [message, message]);
   assert.equal(append('loadavg').trouble, undefined);
   const kept = 'agents keep their samples until it can be written';
-  assert.deepEqual(told, [`cannot write to ${archive}: no space left on the device; ${kept}`]);
-  places.close();
+  assert.deepEqual(messages, [`cannot write to ${archive}: no space left on the device; ${kept}`]);
+  archiveFolders.close();
 });

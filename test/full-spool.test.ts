@@ -10,9 +10,9 @@ import { readTable } from '../src/recording/read/read.ts';
 import { temporaryFolder } from './tacho.ts';
 
 /** No write succeeds, in JavaScript or in C, until the function it returns is called. */
-function refuseWrites(t: TestContext, code: string, words: string): () => void {
+function refuseWrites(t: TestContext, code: string, message: string): () => void {
   const refuse = (): never => {
-    throw Object.assign(new Error(`${code}: ${words}, write`), { code });
+    throw Object.assign(new Error(`${code}: ${message}, write`), { code });
   };
   const native = sampling();
   const mocked = [
@@ -68,7 +68,7 @@ test('a full spool is told once by the agent, and its end', async (t) => {
 
 /** The disk of a folder takes nothing at all, until the function it returns is called. */
 function refuseAll(t: TestContext, folder: string, code: string): () => void {
-  const words = code === 'EROFS' ? 'read-only file system' : 'no space left on device';
+  const message = code === 'EROFS' ? 'read-only file system' : 'no space left on device';
   const mocked = (['openSync', 'writeFileSync', 'mkdirSync', 'renameSync'] as const).map((call) => {
     const real = fs[call] as (...args: unknown[]) => unknown;
     return t.mock.method(fs, call, ((...args: unknown[]) => {
@@ -76,7 +76,7 @@ function refuseAll(t: TestContext, folder: string, code: string): () => void {
         call === 'openSync' &&
         (args[1] === 'r' || (typeof args[1] === 'number' && (args[1] & 3) === fs.constants.O_RDONLY));
       if (!String(args[0]).startsWith(`${folder}/`) || reads) return real(...args);
-      throw Object.assign(new Error(`${code}: ${words}, ${call}`), { code });
+      throw Object.assign(new Error(`${code}: ${message}, ${call}`), { code });
     }) as never);
   });
   syncBuiltinESMExports();

@@ -28,8 +28,8 @@ test('a card that hangs or falls off the bus stops neither the command nor the o
   fakeGpu(t, 'nvml', 'cards 3\nhang 1 6 3600\nlost 2 4\nlacks 0 fan\n');
   const cwd = temporaryFolder(t);
   // the hung card is not waited for: its hour would be too long
-  const told = (words: string): string => `grep -qs '${words}' rec/node=*/agent.json`;
-  const script = `until ${told('does not answer')} && ${told('lost at')}; do sleep 0.2; done`;
+  const waitForNote = (noteText: string): string => `grep -qs '${noteText}' rec/node=*/agent.json`;
+  const script = `until ${waitForNote('does not answer')} && ${waitForNote('lost at')}; do sleep 0.2; done`;
   const run = tacho(['run', '-i', '0.2s', '-o', 'rec', '--', 'sh', '-c', script], { cwd });
   assert.equal(run.code, 0, run.err);
   const { gpus, unmeasured } = report(cwd);

@@ -33,9 +33,9 @@ function* leaves(command: Command, words: readonly string[] = []): Generator<[na
 }
 
 test('every verb has an example, and says what it prints as JSON, a table also as CSV', async () => {
-  const seen: string[] = [];
+  const commandNames: string[] = [];
   for (const [name, command] of leaves(await wholeProgram())) {
-    seen.push(name);
+    commandNames.push(name);
     let help = '';
     command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
     assert.match(help, new RegExp(`\\nExamples?:\\n(.*\\n)*.*tacho ${name}\\b`), name);
@@ -47,5 +47,5 @@ test('every verb has an example, and says what it prints as JSON, a table also a
     assert.equal(formats.includes('csv'), !SENTENCES.test(name), `${name} --format csv`);
   }
   for (const name of ['run', 'db jobs', 'model list', 'outliers', 'import epmt', 'ls'])
-    assert.ok(seen.includes(name), name);
+    assert.ok(commandNames.includes(name), name);
 });

@@ -178,10 +178,10 @@ describe('the history in PostgreSQL', { skip: whyNoPostgres() }, () => {
       ],
     );
     // advice asks either of them
-    const words = ['advise', '--user', 'ada', '--for', 'pbs', '--format', 'json'];
-    const advised = tacho([...words, '--db', address]);
+    const adviseCommand = ['advise', '--user', 'ada', '--for', 'pbs', '--format', 'json'];
+    const advised = tacho([...adviseCommand, '--db', address]);
     assert.equal(advised.code, 0, advised.err);
-    assert.deepEqual(near(JSON.parse(advised.out)), near(JSON.parse(tacho([...words, archive]).out)));
+    assert.deepEqual(near(JSON.parse(advised.out)), near(JSON.parse(tacho([...adviseCommand, archive]).out)));
     const [advice] = JSON.parse(tacho(['advise', '3', '--db', address, '--format', 'json']).out) as Advice[];
     assert.deepEqual([advice!.jobs, advice!.request.cpus, advice!.request.time_seconds], [['3'], 3, 4500]);
     // the oldest go, recorded or not

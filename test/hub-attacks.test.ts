@@ -134,10 +134,10 @@ test('many at once that announce large bodies and send little of them', async (t
   const archive = temporaryFolder(t);
   const hub = await startHubProcess(t, archive);
   const good = await goodAgent(t, hub, archive);
-  const part = Buffer.alloc(1 << 20, 'x');
+  const chunk = Buffer.alloc(1 << 20, 'x');
   const statuses: number[] = [];
   for (let i = 0; i < 100; i++) {
-    const answer = raw(t, hub, Buffer.concat([Buffer.from(post(`Content-Length: ${8 << 20}`)), part]));
+    const answer = raw(t, hub, Buffer.concat([Buffer.from(post(`Content-Length: ${8 << 20}`)), chunk]));
     void answer.then((text) => statuses.push(statusOf(text)));
   }
   // sixteen of them fit into what all together may hold; the others are told so
@@ -250,7 +250,7 @@ test('sessions that are guessed, and proofs that are none', async (t) => {
   const hub = await startHubProcess(t, path.join(folder, 'archive'), ['--trust', 'token', '--trust-key-file', key]);
   const client = new Client(hub.address);
   t.after(() => client.close());
-  const words = [
+  const requestTexts = [
     'Token node:c1.',
     'Token node:c1.AAAA',
     `Token node:c1.${'A'.repeat(43)}`,
@@ -261,7 +261,7 @@ test('sessions that are guessed, and proofs that are none', async (t) => {
     'Bearer x',
     '',
   ];
-  for (const each of words) {
+  for (const each of requestTexts) {
     const { status, body } = await client.begin(each, 'c1');
     assert.equal(status, 401, each);
     assert.equal(body.session, undefined);

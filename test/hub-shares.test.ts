@@ -81,11 +81,11 @@ test('a user opens a bounded number of recordings; nodes go on', async (t) => {
   const eve = await connect('user:nobody');
   const node = await connect('node:c1');
   const statuses = new Map<number, number>();
-  let words: string | undefined;
+  let refusalText: string | undefined;
   for (let i = 0; i < 2000; i++) {
     const { status, body } = await eve.open({ node: `n${i}`, job: jobOf(`${i % 4}`, [`n${i}`]) });
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    if (status === 429) words = body.error;
+    if (status === 429) refusalText = body.error;
     if (i % 400 === 0) {
       const job = jobOf(`x${i}`, ['c1'], { user: 'ada', uid: 54322 });
       assert.equal((await node.open({ node: 'c1', job })).status, 200);
@@ -94,7 +94,7 @@ test('a user opens a bounded number of recordings; nodes go on', async (t) => {
   assert.deepEqual([...statuses.keys()].sort(), [200, 429]);
   // 300 at once, 5 a second while the test lasts
   assert.ok(statuses.get(200)! >= 300 && statuses.get(200)! <= 1000, `${statuses.get(200)} were opened`);
-  assert.match(words!, /user nobody has opened more than 300 recordings within a short time/);
+  assert.match(refusalText!, /user nobody has opened more than 300 recordings within a short time/);
   assert.match(told[0]!, /^refused 127\.0\.0\.1: nobody: user nobody has opened more than 300 recordings/);
 });
 

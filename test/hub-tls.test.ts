@@ -46,13 +46,13 @@ test('an agent sends over TLS, with a token, to a hub whose authority it was tol
   const trust = ['--trust', 'token', '--trust-key-file', key];
   const hub = await startTlsHub(t, at('archive'), issue(folder, 'site', HERE), trust);
   assert.match(hub.address, /^https:/);
-  const place = ['--spool', at('spool'), '--jobs', at('jobs'), '--node', 'c1', '--hooks-only'];
+  const folderOptions = ['--spool', at('spool'), '--jobs', at('jobs'), '--node', 'c1', '--hooks-only'];
   const proof = (file: string): string[] => ['--trust', 'token', '--trust-token-file', file, '--trust-ca', ca];
   const agent = spawn(
     TACHO,
     [
       'agent',
-      ...place,
+      ...folderOptions,
       '--idle-interval',
       '1s',
       '--only',

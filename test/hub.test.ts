@@ -58,8 +58,8 @@ test('samples are filed by user, job and node, each once, whatever is sent again
   assert.deepEqual(body.tables, {});
   const { stream } = body;
   const file = path.join(archive, 'user=nobody/job=7/node=c1/loadavg.csv');
-  const have = async (part: number, from: number, text: string) =>
-    (await client.append([stream, 'loadavg', part, from, text])).body.have;
+  const have = async (filePart: number, from: number, text: string) =>
+    (await client.append([stream, 'loadavg', filePart, from, text])).body.have;
   assert.deepEqual(await have(1, 0, FIRST), [[stream, 'loadavg', 1, FIRST.length]]);
   // the same again, an overlap, a gap
   assert.deepEqual(await have(1, 0, FIRST), [[stream, 'loadavg', 1, FIRST.length]]);
@@ -468,14 +468,14 @@ test('what the fleet records is filed by day', async (t) => {
 
 test('recordings that ended long ago are removed, what is live stays', async (t) => {
   const archive = temporaryFolder(t);
-  const told: string[] = [];
+  const messages: string[] = [];
   const hub = await startHub({
     listen: '127.0.0.1:0',
     archive,
     keepAge: 3600,
     sealAfter: 600,
     sweepEvery: 0.2,
-    tell: (text) => told.push(text),
+    tell: (text) => messages.push(text),
   });
   t.after(() => hub.close());
   const client = connect(t, hub);
@@ -498,16 +498,16 @@ test('recordings that ended long ago are removed, what is live stays', async (t)
   await eventually('removed', () => !fs.existsSync(path.join(archive, 'user=nobody/job=1')));
   assert.ok(fs.existsSync(path.join(archive, 'user=nobody/job=2/node=c2/loadavg.csv')));
   assert.ok(
-    told.some((text) => /removed user=nobody\/job=1 .*older/.test(text)),
-    told.join('\n'),
+    messages.some((text) => /removed user=nobody\/job=1 .*older/.test(text)),
+    messages.join('\n'),
   );
 });
 
 test('an archive that is too large: whole recordings go, those that ended first; what runs stays, and what went is noted', async (t) => {
   const archive = temporaryFolder(t);
-  const place = (job: string): string => path.join(archive, `user=nobody/job=${job}`);
+  const jobFolder = (job: string): string => path.join(archive, `user=nobody/job=${job}`);
   const files = (job: string): string[] =>
-    fs.globSync('**', { cwd: place(job) }).map((name) => path.join(place(job), name));
+    fs.globSync('**', { cwd: jobFolder(job) }).map((name) => path.join(jobFolder(job), name));
   const size = (job: string): number =>
     files(job).reduce((sum, file) => sum + (fs.statSync(file).isFile() ? fs.statSync(file).size : 0), 0);
   const first = await startHub({ listen: '127.0.0.1:0', archive, sweepEvery: 3600 });
@@ -522,7 +522,7 @@ test('an archive that is too large: whole recordings go, those that ended first;
     // to the end: what is being sealed when a hub ends is done again by the next one
     const left = () =>
       fs
-        .readdirSync(path.join(place(job), 'node=c1'))
+        .readdirSync(path.join(jobFolder(job), 'node=c1'))
         .sort()
         .join(' ');
     const sealed = 'agent.json loadavg.parquet loadavg.stats.json.zst received.json.zst';
@@ -537,16 +537,16 @@ test('an archive that is too large: whole recordings go, those that ended first;
   const kept = Object.fromEntries(['2', '4', 'running'].map((job) => [job, files(job)]));
   const bytes = Object.fromEntries(jobs.map((job) => [job, size(job)]));
   const keepSize = jobs.reduce((sum, job) => sum + bytes[job]!, 0) - bytes['3']! - bytes['1']! + 10;
-  const told: string[] = [];
+  const messages: string[] = [];
   const second = await startHub({
     listen: '127.0.0.1:0',
     archive,
     keepSize,
     sweepEvery: 0.1,
-    tell: (text) => told.push(text),
+    tell: (text) => messages.push(text),
   });
   t.after(() => second.close());
-  await eventually('removed', () => !fs.existsSync(place('3')) && !fs.existsSync(place('1')));
+  await eventually('removed', () => !fs.existsSync(jobFolder('3')) && !fs.existsSync(jobFolder('1')));
   await pause(400);
   assert.deepEqual(fs.readdirSync(path.join(archive, 'user=nobody')).sort(), ['job=2', 'job=4', 'job=running']);
   assert.deepEqual(Object.fromEntries(Object.keys(kept).map((job) => [job, files(job)])), kept);
@@ -557,7 +557,7 @@ test('an archive that is too large: whole recordings go, those that ended first;
       .map((each) => [each.recording, each.bytes, each.why, each.removed > each.changed]),
     ['3', '1'].map((job) => [`user=nobody/job=${job}`, bytes[job], 'the archive is larger than allowed', true]),
   );
-  assert.equal(told.filter((text) => text.startsWith('removed ')).length, 2, told.join('\n'));
+  assert.equal(messages.filter((text) => text.startsWith('removed ')).length, 2, messages.join('\n'));
   // and the one that runs goes on where it was
   const client = connect(t, second);
   const { stream, tables } = (await client.open({ node: 'c1', job: jobOf('running', ['c1']) })).body;
@@ -633,9 +633,9 @@ test('half requests, slow ones and noise cost nothing for long, and others are s
   assert.equal((await client.append([stream, 'loadavg', 1, FIRST.length, more])).status, 200);
   assert.equal(await hub.kill('SIGTERM'), 0);
   // one line for each kind of noise, not one for each connection
-  const [, ...told] = hub.said().trim().split('\n');
-  for (const line of told) assert.match(line, /refused 127\.0\.0\.1: /);
-  assert.ok(told.length <= 3, hub.said());
+  const [, ...messages] = hub.said().trim().split('\n');
+  for (const line of messages) assert.match(line, /refused 127\.0\.0\.1: /);
+  assert.ok(messages.length <= 3, hub.said());
 });
 
 test('with tokens, a node writes as itself alone, and a user sees their own lines alone', async (t) => {

@@ -39,7 +39,9 @@ function clone(t: TestContext, npm = 'sleep 1; mkdir -p node_modules/.bin; ln -s
   const bin = path.join(folder, 'bin');
   fs.mkdirSync(bin);
   for (const name of [...PROGRAMS, 'ln']) {
-    const found = ['/usr/bin', '/bin'].map((place) => path.join(place, name)).find((file) => fs.existsSync(file));
+    const found = ['/usr/bin', '/bin']
+      .map((binFolder) => path.join(binFolder, name))
+      .find((file) => fs.existsSync(file));
     fs.symlinkSync(found!, path.join(bin, name));
   }
   const calls = path.join(folder, 'calls');

@@ -214,9 +214,12 @@ for (const [variable, value, id, scheduler] of alone) {
     const answer = tacho(['run', '--', ...COMMAND], { cwd, env: outside({ [variable]: value }) });
     const { job } = openRecording(path.join(cwd, `tacho-${id}`));
     assert.deepEqual([job.id, job.scheduler, job.nodes], [id, 'none', [os.hostname()]]);
-    const told = answer.err.split('\n').filter((line) => line.startsWith('tacho: '));
-    assert.equal(told.length, 1, answer.err);
-    assert.ok(told[0]!.startsWith(`tacho: ${scheduler} does not say which nodes job ${id} has: only this`), told[0]);
+    const ownLines = answer.err.split('\n').filter((line) => line.startsWith('tacho: '));
+    assert.equal(ownLines.length, 1, answer.err);
+    assert.ok(
+      ownLines[0]!.startsWith(`tacho: ${scheduler} does not say which nodes job ${id} has: only this`),
+      ownLines[0],
+    );
     assert.match(answer.err, new RegExp(`^${id} `, 'm'));
   });
 }

@@ -29,14 +29,14 @@ test('a prolog never fails because the agent cannot be told, unless it wants to'
 test('a task prolog that users’ tasks could not use is told where it is made', { skip: NO_LIBRARY }, (t) => {
   const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-private-')));
   t.after(() => fs.rmSync(home, { recursive: true, force: true }));
-  for (const part of ['src', 'packaging', 'native', 'package.json'])
-    fs.cpSync(path.join(PROJECT, part), path.join(home, part), { recursive: true });
+  for (const projectPath of ['src', 'packaging', 'native', 'package.json'])
+    fs.cpSync(path.join(PROJECT, projectPath), path.join(home, projectPath), { recursive: true });
   fs.symlinkSync(path.join(PROJECT, 'node_modules'), path.join(home, 'node_modules'));
   const args = [path.join(home, 'src/cli/main.ts'), 'slurm', 'hooks', '--task-prolog'];
   const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   assert.match(stdout, new RegExp(`^library=${home}/native/build/libtacho-record.so$`, 'm'));
-  const words = stderr.replaceAll(/\s+/g, ' ');
+  const oneLine = stderr.replaceAll(/\s+/g, ' ');
   const why = `with the task prolog nothing would be recorded: users cannot read ${home}/native/build/libtacho-record.so`;
-  assert.ok(words.includes(`${why}, for ${home} has mode 700; install Tacho where every user can read it`), words);
+  assert.ok(oneLine.includes(`${why}, for ${home} has mode 700; install Tacho where every user can read it`), oneLine);
 });

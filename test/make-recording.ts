@@ -155,13 +155,13 @@ export async function makeRecording(
   const nodes = options.nodes ?? ['c1'];
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobInShort(jobOf({ nodes, ...options.job }))));
   for (const node of nodes) {
-    const place = path.join(folder, nodeFolder(node));
+    const nodePath = path.join(folder, nodeFolder(node));
     const seconds = options.seconds ?? 60;
     const roll = options.rollEvery === undefined ? {} : { rollEvery: options.rollEvery };
-    await appendRows(place, diskTable, diskRows(seconds), roll);
+    await appendRows(nodePath, diskTable, diskRows(seconds), roll);
     const loads = Array.from({ length: seconds }, (_, t): Row => ({ time: START + t * 1e6, load1: t / 4 }));
-    await appendRows(place, loadTable, loads, roll);
-    fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf(node, [diskTable, loadTable])));
+    await appendRows(nodePath, loadTable, loads, roll);
+    fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf(node, [diskTable, loadTable])));
   }
   return folder;
 }

@@ -51,9 +51,9 @@ test('an assistant lists jobs, asks about one, and gets what the report says', a
   const jobs = (await ask(assistant, 'list_jobs')).json();
   assert.deepEqual(new Set(jobs.map(({ job }: { job: string }) => job)), new Set(['48213', '17']));
   const report = JSON.parse(tacho(['report', path.join(folder, 'demo'), '--format', 'json']).out) as Report;
-  const told = (await ask(assistant, 'findings', { job: '48213' })).json();
+  const findingsAnswer = (await ask(assistant, 'findings', { job: '48213' })).json();
   assert.deepEqual(
-    told.findings.map(({ text }: { text: string }) => text),
+    findingsAnswer.findings.map(({ text }: { text: string }) => text),
     report.findings.map(({ text }) => text),
   );
   assert.equal((await ask(assistant, 'report', { job: 'demo' })).json().summary.gpus, report.summary.gpus);

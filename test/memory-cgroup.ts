@@ -39,8 +39,8 @@ function placeOfMemory(): { version: 1 | 2; mount: string } | string {
 
 /** Why no cgroup for memory can be made here; false: it can. */
 export const whyNoMemoryCgroup = ((): string | false => {
-  const place = placeOfMemory();
-  return typeof place === 'string' && place;
+  const memoryPlace = placeOfMemory();
+  return typeof memoryPlace === 'string' && memoryPlace;
 })();
 
 let made = 0;
@@ -51,10 +51,10 @@ export class MemoryCgroup {
   private readonly files: (typeof FILES)[1 | 2];
 
   constructor(limitBytes?: number) {
-    const place = placeOfMemory();
-    if (typeof place === 'string') throw new Error(place);
-    this.files = FILES[place.version];
-    this.folder = path.join(place.mount, `tacho-memory-${process.pid}-${made++}`);
+    const memoryPlace = placeOfMemory();
+    if (typeof memoryPlace === 'string') throw new Error(memoryPlace);
+    this.files = FILES[memoryPlace.version];
+    this.folder = path.join(memoryPlace.mount, `tacho-memory-${process.pid}-${made++}`);
     fs.mkdirSync(this.folder);
     if (limitBytes !== undefined) fs.writeFileSync(this.file('limit'), String(limitBytes));
     if (fs.existsSync(this.file('noSwap'))) fs.writeFileSync(this.file('noSwap'), '0');

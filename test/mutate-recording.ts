@@ -130,18 +130,18 @@ const VALUES: readonly unknown[] = [
 
 /** Puts something else at some place of a record; returns where, and what. */
 function replaceSomething(record: unknown, below: (n: number) => number, pick: <T>(items: readonly T[]) => T): string {
-  const places: { at: Record<string, unknown>; key: string; name: string }[] = [];
+  const replaceable: { at: Record<string, unknown>; key: string; name: string }[] = [];
   const look = (value: unknown, name: string): void => {
     if (typeof value !== 'object' || value === null) return;
     for (const key of Object.keys(value)) {
-      places.push({ at: value as Record<string, unknown>, key, name: `${name}.${key}` });
+      replaceable.push({ at: value as Record<string, unknown>, key, name: `${name}.${key}` });
       look((value as Record<string, unknown>)[key], `${name}.${key}`);
     }
   };
   look(record, '');
   // most of a record is deep inside it: what is near its top is as likely to be hit
-  const top = places.filter(({ name }) => name.split('.').length <= 3);
-  const { at, key, name } = pick(below(2) === 0 ? top : places);
+  const top = replaceable.filter(({ name }) => name.split('.').length <= 3);
+  const { at, key, name } = pick(below(2) === 0 ? top : replaceable);
   const value = structuredClone(pick(VALUES));
   at[key] = value;
   return `${name} is ${JSON.stringify(value)}`;

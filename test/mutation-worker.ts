@@ -106,7 +106,7 @@ for (const seed of seeds) {
     tryOne(seed);
     parentPort!.postMessage({ seed, done: true } satisfies MutationWord);
   } catch (error) {
-    const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    parentPort!.postMessage({ seed, done: true, wrong: `${code(error) ?? ''} ${words}` } satisfies MutationWord);
+    const errorText = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    parentPort!.postMessage({ seed, done: true, wrong: `${code(error) ?? ''} ${errorText}` } satisfies MutationWord);
   }
 }

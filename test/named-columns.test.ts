@@ -21,9 +21,9 @@ test('rules name columns by their definitions, not in words: a renamed one is an
 test('texts that are no labels are texts of their tables', () => {
   for (const [name, texts] of Object.entries(NO_LABELS)) {
     const table = Object.values(tables).find((one) => one.name === name);
-    const known = table?.columns.flatMap((column) => (column.type === 'text' ? column.name : []));
+    const textColumns = table?.columns.flatMap((column) => (column.type === 'text' ? column.name : []));
     assert.deepEqual(
-      texts.filter((text) => !known?.some((one) => one === text)),
+      texts.filter((text) => !textColumns?.some((one) => one === text)),
       [],
     );
   }
@@ -31,20 +31,20 @@ test('texts that are no labels are texts of their tables', () => {
 
 test('the definitions of all sources are at hand without them', () => {
   const names = Object.values(tables).map(({ name }) => name as string);
-  const known = sources.map(({ table }) => table.name);
+  const tableNames = sources.map(({ table }) => table.name);
   const monitor = names.filter((name) => name.startsWith('dask_'));
   assert.deepEqual(monitor.toSorted(), ['dask_gpu', 'dask_graph', 'dask_metric', 'dask_task', 'dask_worker']);
-  assert.deepEqual(names.toSorted(), [...known, ...monitor, tables.agentTable.name].toSorted());
+  assert.deepEqual(names.toSorted(), [...tableNames, ...monitor, tables.agentTable.name].toSorted());
 });
 
 test('charts are beside the evidence of columns that there are', () => {
-  const known = new Set(
+  const knownNames = new Set(
     Object.values(tables).flatMap((table) => table.columns.map(({ name }) => `${table.name}.${name}`)),
   );
   const named = JOB_CHARTS.flatMap(({ about = [] }) => about).filter((each) => /^\w+\.\w+$/.test(each));
   assert.ok(named.length > 10);
   assert.deepEqual(
-    named.filter((each) => !known.has(each)),
+    named.filter((each) => !knownNames.has(each)),
     [],
   );
 });

@@ -45,13 +45,13 @@ class HubProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
-    let words = '';
+    let output = '';
     child.stderr!.on('data', (chunk: Buffer) => {
-      words += chunk.toString();
+      output += chunk.toString();
     });
     await new Promise<void>((resolve, reject) => {
       createInterface({ input: child.stdout! }).once('line', () => resolve());
-      child.once('exit', (code) => reject(new Error(`the hub ended with ${code}: ${words}`)));
+      child.once('exit', (code) => reject(new Error(`the hub ended with ${code}: ${output}`)));
     });
   }
 

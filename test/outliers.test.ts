@@ -156,7 +156,9 @@ test('the same as CSV: a row a vote, a feature, a segment', () => {
   tacho(['model', 'create', 'csv', folder], { env: { ...process.env, TACHO_MODELS: models } });
   const job = path.join(folder, 'tacho-b7');
   const cause = json<Cause>(['cause', job, '--model', 'csv']);
-  const features = [cause.whole, ...cause.operations].flatMap((part) => part.features.map((one) => [part.name, one]));
+  const features = [cause.whole, ...cause.operations].flatMap((partCause) =>
+    partCause.features.map((one) => [partCause.name, one]),
+  );
   const [, ...causes] = rows(['cause', job, '--model', 'csv']);
   assert.deepEqual(
     causes.map((row) => [row[2], row[3], row[4]]),

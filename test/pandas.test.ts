@@ -44,7 +44,7 @@ async function record(milliseconds = 1000): Promise<string> {
     JSON.stringify(jobOf({ id: '99', nodes: NODES, interval_seconds: milliseconds / 1000 })),
   );
   for (const [n, node] of NODES.entries()) {
-    const place = path.join(folder, `node=${node}.cluster.example`);
+    const nodePath = path.join(folder, `node=${node}.cluster.example`);
     const cards: Row[] = [];
     const ports: Row[] = [];
     const load: Row[] = [];
@@ -80,16 +80,16 @@ async function record(milliseconds = 1000): Promise<string> {
       }
       load.push({ time, load1: second / 4 });
     }
-    await appendRows(place, gpu.table, cards);
-    await appendRows(place, network.table, ports);
-    await appendRows(place, loadTable, load);
+    await appendRows(nodePath, gpu.table, cards);
+    await appendRows(nodePath, network.table, ports);
+    await appendRows(nodePath, loadTable, load);
     const agent = agentOf(`${node}.cluster.example`, [gpu.table, network.table, loadTable]);
     agent.facts.gpus = Array.from({ length: CARDS }, (_, card) => ({
       gpu: String(card),
       vendor: 'AMD',
       memory_bytes: MEMORY,
     }));
-    fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agent));
+    fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agent));
   }
   return folder;
 }

@@ -73,11 +73,11 @@ const CASES: Record<string, { script: string; tree: string[] }> = {
 
 for (const [name, { script, tree }] of Object.entries(CASES)) {
   test(`processes in a PID namespace count once: ${name}`, { skip }, (t) => {
-    const seen = recorded(t, script);
-    assert.deepEqual(seen.tree, tree);
-    assert.equal(seen.source, 'wait4');
-    assert.equal(seen.reported.toFixed(6), seen.waited.toFixed(6));
-    const ratio = seen.processes / seen.waited;
-    assert.ok(ratio > 0.9 && ratio < 1.02, `${seen.processes} s of ${seen.waited} s`);
+    const recordedTree = recorded(t, script);
+    assert.deepEqual(recordedTree.tree, tree);
+    assert.equal(recordedTree.source, 'wait4');
+    assert.equal(recordedTree.reported.toFixed(6), recordedTree.waited.toFixed(6));
+    const ratio = recordedTree.processes / recordedTree.waited;
+    assert.ok(ratio > 0.9 && ratio < 1.02, `${recordedTree.processes} s of ${recordedTree.waited} s`);
   });
 }

@@ -71,8 +71,8 @@ async function plotted(t: Parameters<typeof temporaryFolder>[0], answer: string,
 
 test('where the terminal shows pictures the chart is one, as wide as its columns', { skip }, async (t) => {
   const output = await plotted(t, '\x1b_Gi=31;OK\x1b\\\x1b[6;20;10t\x1b[?62;4c');
-  const parts = [...output.matchAll(/\x1b_G(?!i=31)[^;]*;([^\x1b]*)\x1b\\/g)].map(([, body]) => body);
-  assert.equal(sizeOf(Buffer.from(parts.join(''), 'base64'))[0], 600);
+  const imageChunks = [...output.matchAll(/\x1b_G(?!i=31)[^;]*;([^\x1b]*)\x1b\\/g)].map(([, body]) => body);
+  assert.equal(sizeOf(Buffer.from(imageChunks.join(''), 'base64'))[0], 600);
   assert.doesNotMatch(output, /█|▁/);
 });
 

@@ -94,11 +94,11 @@ test('what is wrong in a policy is said with its line', async () => {
 function tachoBeside(args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(TACHO, args);
   const texts = { out: '', err: '' };
-  child.stdout.on('data', (part: Buffer) => {
-    texts.out += part;
+  child.stdout.on('data', (chunk: Buffer) => {
+    texts.out += chunk;
   });
-  child.stderr.on('data', (part: Buffer) => {
-    texts.err += part;
+  child.stderr.on('data', (chunk: Buffer) => {
+    texts.err += chunk;
   });
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...texts })));
 }

@@ -35,17 +35,17 @@ const ticks = (seconds: number): number => (86_400 + seconds) * 100;
 
 async function recordingOf(rows: Rows, job: Partial<Job> = {}): Promise<string> {
   const folder = path.join(temporary(), `tacho-${job.id ?? '17'}`);
-  const place = path.join(folder, nodeFolder('c1'));
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, nodeFolder('c1'));
+  fs.mkdirSync(nodePath, { recursive: true });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf(job)));
   const used: Table[] = [];
   for (const [name, table] of Object.entries(TABLES)) {
     const own = rows[name as keyof Rows];
     if (own === undefined) continue;
     used.push(table);
-    await appendRows(place, table, own);
+    await appendRows(nodePath, table, own);
   }
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', used)));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf('c1', used)));
   return folder;
 }
 
@@ -153,11 +153,11 @@ test('sampled one after the other: peaks of memory are not added up; in a part a
   const folder = await recordingOf({
     process: [...one(11, 0), ...one(12, 1), ...one(13, 2)].sort((a, b) => a.time - b.time),
   });
-  const part = (from?: number) =>
+  const reportFrom = (from?: number) =>
     report(gather(openRecording(folder), from === undefined ? {} : { from: at(from), to: at(60) }));
-  assert.equal(part().summary.memory!.process_peaks_sum, 64 << 20);
-  assert.equal(part().summary.cpu_seconds!.toFixed(6), '1.200000');
-  const cpu = part(2.1).processes.map(({ pid, cpu_seconds }) => [pid, cpu_seconds]);
+  assert.equal(reportFrom().summary.memory!.process_peaks_sum, 64 << 20);
+  assert.equal(reportFrom().summary.cpu_seconds!.toFixed(6), '1.200000');
+  const cpu = reportFrom(2.1).processes.map(({ pid, cpu_seconds }) => [pid, cpu_seconds]);
   assert.deepEqual(cpu.sort(), [
     ['12', 0],
     ['13', 0.4],
@@ -179,14 +179,14 @@ test('a part of the job: what began and ended in it by its records, the rest bet
       sampled(13, 9, 10, { state: 'R', user_ms: 500 }),
     ],
   });
-  const part = (from: number, to: number) => {
+  const usedBetween = (from: number, to: number) => {
     const { cpu_seconds, cpu_source } = report(gather(openRecording(folder), { from: at(from), to: at(to) })).summary;
     return [cpu_seconds?.toFixed(3), cpu_source];
   };
-  assert.deepEqual(part(0, 5), ['0.700', 'records']);
-  assert.deepEqual(part(1.9, 10), ['0.800', 'records and samples']);
+  assert.deepEqual(usedBetween(0, 5), ['0.700', 'records']);
+  assert.deepEqual(usedBetween(1.9, 10), ['0.800', 'records and samples']);
   // two of the ten seconds between its last sample and its end
-  assert.deepEqual(part(10, 12), ['1.300', 'records and samples']);
+  assert.deepEqual(usedBetween(10, 12), ['1.300', 'records and samples']);
 });
 
 test('an end record is whole; one without an end is filled from sampling; one that nobody recorded is sampled', async () => {

@@ -44,32 +44,32 @@ export async function makeProcessRecording(
   fs.mkdirSync(folder, { recursive: true });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: Object.keys(nodes), ...job })));
   for (const [node, processes] of Object.entries(nodes)) {
-    const place = path.join(folder, nodeFolder(node));
+    const nodePath = path.join(folder, nodeFolder(node));
     const extra = [...new Set(processes.flatMap(({ metrics }) => Object.keys(metrics ?? {})))];
     const end = withColumns(processEndTable, extra);
     const thread = withColumns(threadEndTable, extra);
-    await append(place, processStartTable, processes.map(startRow));
-    await append(place, end, processes.filter((one) => one.end !== undefined).map(endRow));
-    await append(place, thread, processes.flatMap(threadRows));
+    await append(nodePath, processStartTable, processes.map(startRow));
+    await append(nodePath, end, processes.filter((one) => one.end !== undefined).map(endRow));
+    await append(nodePath, thread, processes.flatMap(threadRows));
     fs.writeFileSync(
-      path.join(place, 'agent.json'),
+      path.join(nodePath, 'agent.json'),
       JSON.stringify(agentOf(node, [processStartTable, end, thread], { interval_seconds: 1 })),
     );
   }
   return folder;
 }
 
-async function append(place: string, table: Table, rows: readonly Row[]): Promise<void> {
+async function append(nodePath: string, table: Table, rows: readonly Row[]): Promise<void> {
   await appendRows(
-    place,
+    nodePath,
     table,
     rows.toSorted((a, b) => a.time - b.time),
   );
 }
 
 function withColumns(table: Table, names: readonly string[]): Table {
-  const known = new Set(table.columns.map(({ name }) => name));
-  const more = names.filter((name) => !known.has(name));
+  const columnNames = new Set(table.columns.map(({ name }) => name));
+  const more = names.filter((name) => !columnNames.has(name));
   const columns = more.map((name) => ({ name, type: 'int', unit: 'count', kind: 'gauge', help: '' }) as const);
   return { ...table, columns: [...table.columns, ...columns] };
 }

@@ -205,12 +205,12 @@ test("the notebook's cells run, one after the other", { skip: noPlots }, async (
   const folder = path.dirname(demo);
   const script = codeOf({ recordings: [demo] }, folder);
   assert.match(script, /tacho\.open\("demo"\)/);
-  const seen = `${script}
+  const pythonScript = `${script}
 import json
 import matplotlib.pyplot as plot
 lines = [[(line.get_label(), len(line.get_ydata())) for line in figure.axes[0].lines] for figure in map(plot.figure, plot.get_fignums())]
 print(json.dumps([len(shown), list(operations["operation"].dropna()), lines]))`;
-  const done = python(['-c', seen], folder);
+  const done = python(['-c', pythonScript], folder);
   assert.equal(done.code, 0, done.err);
   assert.match(done.out, /train-mixture-70b/);
   const [processes, operations, lines] = JSON.parse(done.out.trimEnd().split('\n').at(-1)!);

@@ -323,7 +323,7 @@ test('C and JavaScript have the same places for what they share', () => {
   const source = ['ticks', 'processes']
     .map((name) => fs.readFileSync(path.join(import.meta.dirname, `../native/node-sampling.${name}.c`), 'utf8'))
     .join();
-  const places = (name: string): string[] =>
+  const indexNames = (name: string): string[] =>
     new RegExp(`enum ${name} \\{([^}]*)\\}`)
       .exec(source)![1]!
       .trim()
@@ -334,6 +334,6 @@ test('C and JavaScript have the same places for what they share', () => {
   for (const [name, known] of Object.entries({ setting: SETTING, state: STATE, tally: TALLY, fact: FACT }))
     assert.deepEqual(
       Object.entries(known),
-      [...places(name).entries()].map(([place, word]) => [word, place]),
+      [...indexNames(name).entries()].map(([wordIndex, word]) => [word, wordIndex]),
     );
 });

@@ -18,9 +18,9 @@ test('the agent of an idle node says, long before its next tick, that the hub re
   const gatekeeper = await openGatekeeper({ method: 'token', keyFile: key }, async (uid) => `${uid}`);
   const hub = await startHub({ listen: '127.0.0.1:0', archive: path.join(folder, 'archive'), gatekeeper });
   t.after(() => hub.close());
-  const places = ['--spool', path.join(folder, 'spool'), '--jobs', path.join(folder, 'jobs'), '--hooks-only'];
+  const folderOptions = ['--spool', path.join(folder, 'spool'), '--jobs', path.join(folder, 'jobs'), '--hooks-only'];
   const trust = ['--hub', hub.address, '--trust', 'token', '--trust-token-file', token];
-  const agent = spawn(TACHO, ['agent', ...places, ...trust, '--node', 'c2', '--idle-interval', '1h'], {
+  const agent = spawn(TACHO, ['agent', ...folderOptions, ...trust, '--node', 'c2', '--idle-interval', '1h'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   t.after(() => agent.kill('SIGKILL'));

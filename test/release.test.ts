@@ -146,12 +146,15 @@ test('ids of Flux, and punctuation in a pipe, are what they are in a checkout', 
 });
 
 test('a bundle beyond ASCII is refused', (t) => {
-  const place = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bundle-'));
-  t.after(() => fs.rmSync(place, { recursive: true }));
-  fs.writeFileSync(path.join(place, 'a.cjs'), 'const ID = /[A-Z\u0192]/;');
-  assert.throws(() => refuseBeyondAscii(path.join(place, 'a.cjs')), /a\.cjs is not ASCII: .*const ID = \/\[A-Z\u0192/);
-  fs.writeFileSync(path.join(place, 'b.cjs'), 'const ID = /[A-Z\\u0192]/;');
-  refuseBeyondAscii(path.join(place, 'b.cjs'));
+  const bundleFolder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bundle-'));
+  t.after(() => fs.rmSync(bundleFolder, { recursive: true }));
+  fs.writeFileSync(path.join(bundleFolder, 'a.cjs'), 'const ID = /[A-Z\u0192]/;');
+  assert.throws(
+    () => refuseBeyondAscii(path.join(bundleFolder, 'a.cjs')),
+    /a\.cjs is not ASCII: .*const ID = \/\[A-Z\u0192/,
+  );
+  fs.writeFileSync(path.join(bundleFolder, 'b.cjs'), 'const ID = /[A-Z\\u0192]/;');
+  refuseBeyondAscii(path.join(bundleFolder, 'b.cjs'));
 });
 
 const noSystemd = spawnSync('systemd-analyze', ['--version']).error === undefined ? false : 'no systemd-analyze';

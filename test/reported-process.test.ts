@@ -13,19 +13,24 @@ const at = (seconds: number): number => START + seconds * 1e6;
 
 test('a program that was told of, and took its time to speak for itself, is one process', async () => {
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, nodeFolder('c1'));
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, nodeFolder('c1'));
+  fs.mkdirSync(nodePath, { recursive: true });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf()));
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [processStartTable, processEndTable])));
+  fs.writeFileSync(
+    path.join(nodePath, 'agent.json'),
+    JSON.stringify(agentOf('c1', [processStartTable, processEndTable])),
+  );
   const own = { pid: '10', start: String(at(2.5)), ppid: 7, exename: 'large' };
-  await appendRows(place, processStartTable, [
+  await appendRows(nodePath, processStartTable, [
     // tacho run does not say whose child it is
     { time: at(1), pid: '10', start: String(at(1)), exename: 'large', began: 'told' },
     { ...own, time: at(2.5), began: 'exec' },
   ]);
   // the kernel's clock began a day before the job
   const used = { usertime: 3e6, systemtime: 0, starttime: (86_400 + 1) * 100 };
-  await appendRows(place, processEndTable, [{ ...own, ...used, time: at(9), ended: 'exit', exitcode: 0, numtids: 1 }]);
+  await appendRows(nodePath, processEndTable, [
+    { ...own, ...used, time: at(9), ended: 'exit', exitcode: 0, numtids: 1 },
+  ]);
   const set = readProcesses([openRecording(folder)]);
   assert.deepEqual(
     [...set.pid].map((pid, i) => [pid, set.source[i], set.start[i], set.end[i], set.ppid[i], set.cpu_time[i]]),

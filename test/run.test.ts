@@ -134,8 +134,8 @@ test('a command of 50 ms has true wall time, CPU time and memory', (t) => {
 
 test('a recording is private, and complete: first and last sample, processes, how it ended', (t) => {
   const cwd = temporaryFolder(t);
-  const seen = 'cat tacho-*/node=*/loadavg.csv | wc -l';
-  const script = `until [ $(${seen}) -gt 4 ] && grep -q ',sleep,' tacho-*/node=*/process.csv; do sleep 0.1; done`;
+  const rowCount = 'cat tacho-*/node=*/loadavg.csv | wc -l';
+  const script = `until [ $(${rowCount}) -gt 4 ] && grep -q ',sleep,' tacho-*/node=*/process.csv; do sleep 0.1; done`;
   const words = ['--interval', '0.1s', '--tag', 'case:a', '--name', 'nap', '--', 'sh', '-c', script];
   assert.equal(tacho(['run', '--no-report', ...words], { cwd }).code, 0);
   const recording = only(cwd);
@@ -205,7 +205,7 @@ test('a terminal stays a terminal for the command', {
   skip: spawnSync('script', ['--version']).error !== undefined && 'needs script(1)',
 }, (t) => {
   const cwd = temporaryFolder(t);
-  const seen = spawnSync(
+  const searchResult = spawnSync(
     'script',
     ['-qec', `${TACHO} run --no-report -- sh -c 'test -t 0 && test -t 1 && test -t 2 && echo all-three'`, '/dev/null'],
     {
@@ -214,8 +214,8 @@ test('a terminal stays a terminal for the command', {
       input: '',
     },
   );
-  assert.match(seen.stdout, /all-three/);
-  assert.equal(seen.status, 0);
+  assert.match(searchResult.stdout, /all-three/);
+  assert.equal(searchResult.status, 0);
 });
 
 test('a new recording never overwrites an old one', (t) => {
@@ -423,8 +423,8 @@ test('a recorder that was killed is said so at once, by report and list alike', 
     stdio: 'ignore',
   });
   const gone = once(child, 'exit');
-  const parts = path.join(cwd, 'r', HERE, 'loadavg.csv');
-  await eventually('some samples', () => lineCount(parts) > 3);
+  const samplesFile = path.join(cwd, 'r', HERE, 'loadavg.csv');
+  await eventually('some samples', () => lineCount(samplesFile) > 3);
   child.kill('SIGKILL');
   await gone;
   const { summary, job } = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);

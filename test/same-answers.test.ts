@@ -146,16 +146,16 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
   after(() => server?.remove());
 
   /** Without what cannot be the same: the time when a model was made, and where things are. */
-  const plain = ({ code, out, err }: Answer, places: readonly string[]): object => {
-    const words = (text: string): string =>
-      places
-        .reduce((rest, place) => rest.replaceAll(place, 'PLACE'), text)
+  const plain = ({ code, out, err }: Answer, placeNames: readonly string[]): object => {
+    const withoutPlaces = (text: string): string =>
+      placeNames
+        .reduce((rest, placeName) => rest.replaceAll(placeName, 'PLACE'), text)
         .replaceAll(/PLACE[#/]\w+|postgres:\S+/g, 'PLACE')
         .replaceAll(/"created": \d+/g, '"created": NOW')
         .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+/g, 'MOMENT')
         .replaceAll(/there is one (recording|job) to compare/g, 'there is one to compare')
         .replaceAll(/tacho (list|db jobs|report FOLDER) [^\n]*/g, 'LIST');
-    return { code, out: words(out), err: words(err) };
+    return { code, out: withoutPlaces(out), err: withoutPlaces(err) };
   };
 
   for (const { ask, code = 0 } of QUESTIONS) {
@@ -170,8 +170,8 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
       const stored = tacho([...words(''), '--db', db]);
       assert.equal(recorded.code, code, recorded.out + recorded.err);
       assert.doesNotMatch(stored.err, /\n\s+at |internal error/);
-      const places = [models, `the database ${db}`, db, folder];
-      assert.deepEqual(plain(stored, places), plain(recorded, places));
+      const placeNames = [models, `the database ${db}`, db, folder];
+      assert.deepEqual(plain(stored, placeNames), plain(recorded, placeNames));
       if (code === 0) assert.ok(recorded.out.length > 12, recorded.out);
     });
   }
@@ -197,10 +197,10 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
   });
 
   test('threads without a number', async () => {
-    const place = temporary();
-    const archive = path.join(place, '4711.tgz');
+    const temporaryPlace = temporary();
+    const archive = path.join(temporaryPlace, '4711.tgz');
     fs.writeFileSync(archive, threadedTsv());
-    const { imported } = await importEpmt([archive], { folder: place });
+    const { imported } = await importEpmt([archive], { folder: temporaryPlace });
     const url = server.fresh();
     tacho(['db', 'migrate', '--db', url]);
     assert.equal(tacho(['submit', imported[0]!.recording, '--db', url]).code, 0);
@@ -208,7 +208,7 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
       const recorded = tacho([...question.split(' '), imported[0]!.recording]);
       const stored = tacho([...question.split(' '), '4711', '--db', url]);
       assert.match(recorded.out, /#3/);
-      assert.deepEqual(plain(stored, [url]), plain(recorded, [place]), question);
+      assert.deepEqual(plain(stored, [url]), plain(recorded, [temporaryPlace]), question);
     }
     const name = url.slice(url.lastIndexOf('/') + 1);
     const tids = 'select string_agg(tid::text, chr(44) order by process, thread) from tacho.threads where tid <= 200';

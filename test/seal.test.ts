@@ -166,15 +166,15 @@ test('a sealed table that is gone or damaged is told, also when it is small', as
     openRecording(folder).nodes[0]!.lost!.map(({ file }) => file),
     ['load.csv.zst', 'disk.csv.zst'],
   );
-  const told: string[] = [];
+  const damagedFiles: string[] = [];
   const [node] = openRecording(folder).nodes;
   const options = {
     intervals: ALWAYS,
     sampled: 1e6,
-    damaged: (_: string, what: string) => told.push(path.basename(what)),
+    damaged: (_: string, what: string) => damagedFiles.push(path.basename(what)),
   };
   for (const table of ['disk', 'load']) assert.equal(nodeBatchOf({ job: '17' }, node!, table, options), undefined);
-  assert.deepEqual(told, [
+  assert.deepEqual(damagedFiles, [
     'disk.csv.zst: it was damaged, and is kept as disk.csv.zst.damaged',
     'load.csv.zst: it is missing',
   ]);

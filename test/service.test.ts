@@ -60,14 +60,14 @@ function node(t: TestContext) {
       );
       running.add(child);
       const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
-      let words = '';
+      let output = '';
       const ready = new Promise<void>((resolve) => {
         child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-          words += text;
-          if (words.includes('records c1')) resolve();
+          output += text;
+          if (output.includes('records c1')) resolve();
         });
       });
-      await Promise.race([ready, ended.then((code) => assert.fail(`the agent ended (${code}): ${words}`))]);
+      await Promise.race([ready, ended.then((code) => assert.fail(`the agent ended (${code}): ${output}`))]);
       return {
         kill(signal) {
           // the launcher may be a shell around it
@@ -115,11 +115,14 @@ test('two jobs at once on a node whose agent is killed and started again', async
     job('4711', `${hold('sleep 3.11')}; exit 0`),
     job('4712', `setsid sleep 300.12 & ${hold('sleep 3.12')}; exit 3`),
   ]);
-  const seen = (name: string, command: string): boolean =>
+  const hasProcess = (name: string, command: string): boolean =>
     read(spool, name, 'node=c1/process.csv').includes(`,${command},`);
   await eventually(
     'both jobs are recorded',
-    () => seen('job-4711', 'sleep 3.11') && seen('job-4712', 'sleep 3.12') && seen('job-4712', 'sleep 300.12'),
+    () =>
+      hasProcess('job-4711', 'sleep 3.11') &&
+      hasProcess('job-4712', 'sleep 3.12') &&
+      hasProcess('job-4712', 'sleep 300.12'),
   );
   const samples = (): string[] => read(spool, 'job-4711/node=c1/loadavg.csv').split('\n').slice(1, -1);
   await eventually('some samples', () => samples().length >= 5);

@@ -53,7 +53,8 @@ function reportOf(folder: string) {
 }
 
 /** True where Tacho finds a cgroup of the job's own: the kernel counts there. */
-const isCounted = (told: { summary: { memory_source: string } }): boolean => told.summary.memory_source === 'cgroup';
+const isCounted = (jobReport: { summary: { memory_source: string } }): boolean =>
+  jobReport.summary.memory_source === 'cgroup';
 
 function forks(t: TestContext, kind: 'private' | 'shared'): void {
   const recording = path.join(temporaryFolder(t), 'r');
@@ -63,12 +64,12 @@ function forks(t: TestContext, kind: 'private' | 'shared'): void {
   assert.equal(ran.status, 0, ran.stderr);
   const truth = Number(ran.stdout.split('\n')[0]);
   assert.ok(truth > 150 * MIB && truth < 250 * MIB, `${truth}`);
-  const told = reportOf(recording);
-  if (isCounted(told)) {
+  const jobReport = reportOf(recording);
+  if (isCounted(jobReport)) {
     t.skip('the job has a cgroup of its own');
     return;
   }
-  const { memory_peak_bytes, memory_source, memory } = told.summary;
+  const { memory_peak_bytes, memory_source, memory } = jobReport.summary;
   assert.equal(memory_source, 'pss');
   assert.ok(memory.process_peaks_sum > 600 * MIB, 'added up it is four times as much');
   assert.ok(Math.abs(memory.process_pss_max - truth) < 0.1 * truth, `${memory.process_pss_max} of ${truth}`);
@@ -103,12 +104,12 @@ test('a file in /dev/shm belongs to no process: nothing is called at most', { sk
     fs.rmSync(recording, { recursive: true, force: true });
     const ran = tacho(['run', '--output', recording, '--', 'sh', '-c', script, 'sh', file, recording]);
     assert.equal(ran.code, 0, ran.err);
-    const told = reportOf(recording);
-    if (isCounted(told)) {
+    const jobReport = reportOf(recording);
+    if (isCounted(jobReport)) {
       t.skip('the job has a cgroup of its own');
       return;
     }
-    grown = told.summary.memory_shm_bytes;
+    grown = jobReport.summary.memory_shm_bytes;
   }
   assert.ok(grown > 80 * MIB, `${grown}`);
   const card = tacho(['report', recording]).out.replace(/\s+/g, ' ');

@@ -40,7 +40,9 @@ test('start, phases, figures, status, stop in one script', (t) => {
     ${STATUS}
     tacho stop --format json`);
   assert.equal(status, 0, stderr);
-  const [state, report] = stdout.split('\n{').map((part, i) => JSON.parse(i === 0 ? part : `{${part}`));
+  const [state, report] = stdout
+    .split('\n{')
+    .map((outputPart, i) => JSON.parse(i === 0 ? outputPart : `{${outputPart}`));
   assert.equal(state.nodes.length, 1);
   assert.equal(state.nodes[0].state, 'recording');
   assert.equal(report.job.name, 'demo');
@@ -102,13 +104,13 @@ test('--offset moves the samples of start and run', (t) => {
 });
 
 /** Shell: the recording r has a process with this command (not the one that looks for it). */
-const seen = (command: string): string => `grep -qs ',[${command[0]}]${command.slice(1)},' r/node=*/process.csv`;
+const hasSampled = (command: string): string => `grep -qs ',[${command[0]}]${command.slice(1)},' r/node=*/process.csv`;
 
 test('start by way of a wrapper records the shell, which goes on, not the wrapper', (t) => {
   const { folder, sh } = shell(t);
   const { status, stdout, stderr } = sh(`set -e
     timeout 120 tacho start -o r --interval 0.1s
-    until ${seen('sleep 0.81')}; do sleep 0.81; done
+    until ${hasSampled('sleep 0.81')}; do sleep 0.81; done
     ${STATUS}
     tacho stop --no-report`);
   assert.equal(status, 0, stderr);
@@ -124,10 +126,10 @@ test("outside of a scheduler the job is what the calling shell starts, not every
   const stranger = spawn('sleep', ['12.34']);
   t.after(() => stranger.kill());
   const { status, stderr } = sh(`tacho start -o r --interval 0.1s
-    until ${seen('sleep 0.71')}; do sleep 0.71 & wait $!; done
-    until ${seen('sleep 0.72')}; do sh -c 'sleep 0.72; :'; done
+    until ${hasSampled('sleep 0.71')}; do sleep 0.71 & wait $!; done
+    until ${hasSampled('sleep 0.72')}; do sh -c 'sleep 0.72; :'; done
     tacho mark begin x
-    until ${seen('sleep 0.73')}; do sleep 0.73; done
+    until ${hasSampled('sleep 0.73')}; do sleep 0.73; done
     tacho status
     tacho stop --no-report; exit $?`);
   assert.equal(status, 0, stderr);

@@ -19,17 +19,17 @@ async function running(folder: string, names = ['c1', 'c2', 'c3']): Promise<stri
   fs.mkdirSync(recording);
   fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(job));
   for (const [n, node] of names.entries()) {
-    const place = path.join(recording, `node=${node}`);
-    fs.mkdirSync(place);
+    const nodePath = path.join(recording, `node=${node}`);
+    fs.mkdirSync(nodePath);
     const { end: _end, end_reason: _reason, ...agent } = agentOf(node, [processTable], { start });
-    fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify({ ...agent, scope: { members: 'tree' } }));
+    fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify({ ...agent, scope: { members: 'tree' } }));
     const busy = [1, 3, 2][n % 3]!;
     const rows = Array.from({ length: 30 }, (_row, i) => ({
       ...{ time: now - (29 - i) * 1e6, pid: String(100 + n), start: String(Math.round(start / 1000)), ppid: 1 },
       ...{ name: `solver-${n + 1}`, user: 'ada', state: 'R', user_ms: i * 1000 * busy, system_ms: 0 },
       ...{ children_user_ms: 0, children_system_ms: 0, rss_bytes: [3, 1, 2][n % 3]! * 2 ** 30 },
     }));
-    await appendRows(place, processTable, rows);
+    await appendRows(nodePath, processTable, rows);
   }
   return recording;
 }

@@ -88,16 +88,20 @@ test('the bar: 95 % of the causes, 1 % false, and no healthy job with a warning'
   assert.equal(totalsOf([{ ...judged, false: ['b'] }]).isGood, true);
   assert.equal(totalsOf([{ ...judged, false: ['b', 'c'] }]).isGood, false);
   const healthy: Cause = { name: 'fine', what: '', healthy: true, script: '', must: [], may: ['w', 'i'] };
-  const told = (severity: Finding['severity']) => resultOf(healthy, { findings: [finding('w', severity)], checks: [] });
-  assert.deepEqual([isWarned(told('warning')), isWarned(told('advice'))], [true, false]);
-  assert.deepEqual(totalsOf([told('warning')]).warned, ['fine']);
-  assert.equal(totalsOf([told('warning')]).isGood, false);
+  const resultWith = (severity: Finding['severity']) =>
+    resultOf(healthy, { findings: [finding('w', severity)], checks: [] });
+  assert.deepEqual([isWarned(resultWith('warning')), isWarned(resultWith('advice'))], [true, false]);
+  assert.deepEqual(totalsOf([resultWith('warning')]).warned, ['fine']);
+  assert.equal(totalsOf([resultWith('warning')]).isGood, false);
 });
 
 test('cpu-steal is excused while the hypervisor of the machine took CPUs, and only then', () => {
   const healthy: Cause = { name: 'fine', what: '', healthy: true, script: '', must: [] };
-  const told = { findings: [finding('cpu-steal', 'warning')], checks: [check('cpu-steal', 'found')] };
-  const [stolen, own] = [resultOf(healthy, told, { stolen: 0.065 }), resultOf(healthy, told, { stolen: 0.02 })];
+  const jobReport = { findings: [finding('cpu-steal', 'warning')], checks: [check('cpu-steal', 'found')] };
+  const [stolen, own] = [
+    resultOf(healthy, jobReport, { stolen: 0.065 }),
+    resultOf(healthy, jobReport, { stolen: 0.02 }),
+  ];
   assert.deepEqual([stolen.stolen, stolen.false, isWarned(stolen)], [0.065, [], false]);
   assert.deepEqual([own.stolen, own.false, isWarned(own)], [undefined, ['cpu-steal'], true]);
   assert.deepEqual(totalsOf([stolen, own]).excused, ['fine']);
@@ -108,10 +112,10 @@ test('cpu-steal is excused while the hypervisor of the machine took CPUs, and on
 
 test('cpu-starved is excused while programs that are not of the run used CPUs, and only then', () => {
   const healthy: Cause = { name: 'fine', what: '', healthy: true, script: '', must: [] };
-  const told = { findings: [finding('cpu-starved', 'warning')], checks: [check('cpu-starved', 'found')] };
-  const shared = resultOf(healthy, told, { others: 0.4213, by: ['tsc'] });
+  const jobReport = { findings: [finding('cpu-starved', 'warning')], checks: [check('cpu-starved', 'found')] };
+  const shared = resultOf(healthy, jobReport, { others: 0.4213, by: ['tsc'] });
   assert.deepEqual([shared.others, shared.by, shared.false, isWarned(shared)], [0.421, ['tsc'], [], false]);
-  const alone = resultOf(healthy, told, { others: 0.09, by: ['tsc'] });
+  const alone = resultOf(healthy, jobReport, { others: 0.09, by: ['tsc'] });
   assert.deepEqual([alone.others, alone.false, isWarned(alone)], [undefined, ['cpu-starved'], true]);
   // who else used the machine is no excuse for a rule that misses its cause
   const starved: Cause = { name: 'starved', what: '', script: '', must: ['cpu-starved'] };

@@ -139,14 +139,14 @@ async function recorded(cause: Cause, cpu: number, tries = 1): Promise<CaseResul
 /** Why a case is recorded once more. */
 function spoiltBy({ broken, stolen, others, by = [] }: CaseResult): string {
   if (broken !== undefined) return broken;
-  const share = (part: number): string => `${(100 * part).toFixed(0)} %`;
+  const share = (fraction: number): string => `${(100 * fraction).toFixed(0)} %`;
   return [
     ...(stolen === undefined ? [] : [`the hypervisor took ${share(stolen)} of the CPU time`]),
     ...(others === undefined ? [] : [`others used ${share(others)} of the CPUs (${by.join(', ')})`]),
   ].join('; ');
 }
 
-async function tried(cause: Cause, cpu: number, place: () => string): Promise<CaseResult> {
+async function tried(cause: Cause, cpu: number, recordingFolder: () => string): Promise<CaseResult> {
   const began = performance.now();
   loads.push(os.loadavg()[0]!);
   let result = await recorded(cause, cpu);
@@ -159,7 +159,7 @@ async function tried(cause: Cause, cpu: number, place: () => string): Promise<Ca
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
   const said = result.findings.map(({ id, severity }) => (severity === 'info' ? `${id} (info)` : id)).join(', ');
   say(
-    `${place().padStart(8)}  ${isRight(result) ? 'right' : 'WRONG'}  ${cause.name} (${seconds} s): ${said || 'nothing'}`,
+    `${recordingFolder().padStart(8)}  ${isRight(result) ? 'right' : 'WRONG'}  ${cause.name} (${seconds} s): ${said || 'nothing'}`,
   );
   if (result.broken !== undefined) say(`${' '.repeat(17)}not recorded: ${result.broken}`);
   for (const id of result.missed)
@@ -180,12 +180,12 @@ function show(results: CaseResult[], left: string[]): void {
     );
   const totals = totalsOf(results);
   say();
-  for (const words of left) say(`left out: ${words}`);
+  for (const reasonLeft of left) say(`left out: ${reasonLeft}`);
   for (const name of totals.warned) say(`healthy, but warned: ${name}`);
   for (const name of totals.broken) say(`not recorded: ${name}`);
   for (const name of totals.excused)
     say(`excused: ${name}: ${spoiltBy(results.find((result) => result.name === name)!)}`);
-  const share = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
+  const share = (fraction: number, whole: number): string => `${((100 * fraction) / Math.max(1, whole)).toFixed(1)} %`;
   say(`${totals.cases} cases (${totals.healthy} healthy, ${left.length} left out), load ${loadRange(loads)}`);
   say(
     `${totals.found} of ${totals.causes} causes found (${share(totals.found, totals.causes)}, at least ${100 * BAR.found} %)`,

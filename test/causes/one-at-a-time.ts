@@ -9,17 +9,17 @@ const MOST_TRIES = 7200;
 
 /** Cases of two runs would take each other's CPUs: waits until no other run is left on this machine. */
 export async function oneAtATime(waiting: (pid: number) => void): Promise<void> {
-  let told: number | undefined;
+  let reportedOwner: number | undefined;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     if (isTaken()) return void process.on('exit', () => fs.rmSync(FILE, { force: true }));
     const owner = ownerOf();
     if (owner !== undefined && isRunning(owner)) {
-      if (told !== owner) waiting(owner);
-      told = owner;
+      if (reportedOwner !== owner) waiting(owner);
+      reportedOwner = owner;
       await sleep(500);
     } else fs.rmSync(FILE, { force: true });
   }
-  throw new Error(`process ${told} has been running causes for an hour: ${FILE}`);
+  throw new Error(`process ${reportedOwner} has been running causes for an hour: ${FILE}`);
 }
 
 function isTaken(): boolean {

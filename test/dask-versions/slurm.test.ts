@@ -12,14 +12,14 @@ const skip = spawnSync(PYTHON, ['-c', 'import dask_jobqueue']).status !== 0 ? 'n
 test('a SLURMCluster of dask-jobqueue is monitored: each worker is in a job of its own', { skip }, async () => {
   const lab = new Lab();
   lab.up(2);
-  const place = await lab.place('tacho-a', 'dask');
-  fs.cpSync(path.join(import.meta.dirname, '../../python'), path.join(place, 'python'), { recursive: true });
-  fs.cpSync(path.join(import.meta.dirname, 'slurm.py'), path.join(place, 'workflow.py'));
+  const labFolder = await lab.place('tacho-a', 'dask');
+  fs.cpSync(path.join(import.meta.dirname, '../../python'), path.join(labFolder, 'python'), { recursive: true });
+  fs.cpSync(path.join(import.meta.dirname, 'slurm.py'), path.join(labFolder, 'workflow.py'));
   // nodes see neither our home nor /tmp, but Debian's Python
   const where = 'import dask_jobqueue, os; print(os.path.dirname(os.path.dirname(dask_jobqueue.__file__)))';
   const site = spawnSync(PYTHON, ['-c', where], { encoding: 'utf8' }).stdout.trim();
-  fs.cpSync(site, path.join(place, 'site'), { recursive: true, filter: (file) => !UNUSED.test(file) });
-  const command = `cd ${place} && PYTHONPATH=${place}/python:${place}/site /usr/bin/python3 workflow.py ${place}`;
+  fs.cpSync(site, path.join(labFolder, 'site'), { recursive: true, filter: (file) => !UNUSED.test(file) });
+  const command = `cd ${labFolder} && PYTHONPATH=${labFolder}/python:${labFolder}/site /usr/bin/python3 workflow.py ${labFolder}`;
   const { code, stdout, stderr } = await lab.on('login', 'tacho-a', 'sh', '-c', command);
   assert.equal(code, 0, stderr);
   const said = JSON.parse(stdout) as { total: number; nodes: number[]; jobs: number[][] };

@@ -102,7 +102,7 @@ export class Client {
 
   append(...pieces: [stream: number, table: string, part: number, from: number, text: string][]) {
     const list = pieces.map(
-      ([stream, table, part, from, text]): TableBytes => [stream, table, part, from, text.length],
+      ([stream, table, filePart, from, text]): TableBytes => [stream, table, filePart, from, text.length],
     );
     const bytes = pieces.map(([, , , , text]) => Buffer.from(text));
     return this.post<AppendReply>('/v1/append', packAppend(list, bytes));

@@ -26,8 +26,17 @@ class Agent {
       ([key, value]) => `${key} = ${JSON.stringify(value)}`,
     );
     fs.writeFileSync(config, `[kafka]\n${lines.join('\n')}\n`);
-    const places = ['--spool', path.join(folder, 'spool'), '--jobs', path.join(folder, 'jobs'), '--hooks-only'];
-    this.child = spawn(TACHO, ['agent', '--config', config, ...places, '--node', 'c1', '--idle-interval', '0.2s']);
+    const folderOptions = ['--spool', path.join(folder, 'spool'), '--jobs', path.join(folder, 'jobs'), '--hooks-only'];
+    this.child = spawn(TACHO, [
+      'agent',
+      '--config',
+      config,
+      ...folderOptions,
+      '--node',
+      'c1',
+      '--idle-interval',
+      '0.2s',
+    ]);
     for (const stream of [this.child.stdout!, this.child.stderr!])
       stream.on('data', (chunk: Buffer) => {
         this.said += chunk;

@@ -130,9 +130,9 @@ export async function startBroker(access?: Access): Promise<Broker> {
   fs.writeFileSync(properties, lines.join(''), 'latin1');
   const cluster = randomBytes(16).toString('base64url');
   const format = ['format', `--cluster-id=${cluster}`, '-c', properties];
-  const known =
+  const formatOptions =
     access === undefined ? [] : ['--add-scram', `SCRAM-SHA-512=[name=${access.user},password=${access.password}]`];
-  execFileSync('java', java('kafka.tools.StorageTool', ...format, ...known), { stdio: 'pipe' });
+  execFileSync('java', java('kafka.tools.StorageTool', ...format, ...formatOptions), { stdio: 'pipe' });
   let child: ChildProcess | undefined;
   const address = `127.0.0.1:${port}`;
 

@@ -33,16 +33,16 @@ export async function daskRecording({
   fs.mkdirSync(node, { recursive: true });
   const writer = new DaskWriter(node, { plain: true });
   const begin = START / 1e6;
-  const place = { job: 1, dag: 0 };
+  const jobAndGraph = { job: 1, dag: 0 };
   writer.event({ time: begin, event: 'start', name: 'tasks, total-mem, mem-util, compute-util' });
-  writer.event({ time: begin, event: 'graph', name: 'sum', wanted: 1, tasks: 22, place });
+  writer.event({ time: begin, event: 'graph', name: 'sum', wanted: 1, tasks: 22, place: jobAndGraph });
   const end = begin + 11 * load + 1;
   WORKERS.forEach((worker, w) => {
     let clock = begin;
     const add = (key: string, seconds: number, more: object = {}): void => {
       writer.task(
         { key, worker, start: clock, stop: clock + seconds, outcome: 'ok', thread: 1, bytes: 8, ...more },
-        place,
+        jobAndGraph,
       );
       clock += seconds;
     };
@@ -57,7 +57,7 @@ export async function daskRecording({
           ...(!withoutCpu && { cpuMicroseconds: (time - begin) * 1e6 }),
           ...{ gpus: gpusAt(sample), metrics: [] },
         },
-        place,
+        jobAndGraph,
       );
   });
   await writer.close();

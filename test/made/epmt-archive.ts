@@ -150,8 +150,15 @@ export class PickledMoment {
     const at = new Date(`${this.iso}Z`);
     const { microsecond: us } = this;
     const year = at.getUTCFullYear();
-    const parts = [year >> 8, year & 255, at.getUTCMonth() + 1, at.getUTCDate(), at.getUTCHours(), at.getUTCMinutes()];
-    return Buffer.from([...parts, at.getUTCSeconds(), us >> 16, (us >> 8) & 255, us & 255]);
+    const bytesOfMoment = [
+      year >> 8,
+      year & 255,
+      at.getUTCMonth() + 1,
+      at.getUTCDate(),
+      at.getUTCHours(),
+      at.getUTCMinutes(),
+    ];
+    return Buffer.from([...bytesOfMoment, at.getUTCSeconds(), us >> 16, (us >> 8) & 255, us & 255]);
   }
 }
 

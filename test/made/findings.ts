@@ -9,16 +9,16 @@ import { level, series, table } from './report-statistics.ts';
 
 const GIB = 2 ** 30;
 
-export const ids = (told: Material): string[] => report(told).findings.map((f) => f.id);
+export const ids = (jobMaterial: Material): string[] => report(jobMaterial).findings.map((f) => f.id);
 
-export function finding(told: Material, id: string): Finding {
-  const found = report(told).findings.find((f) => f.id === id);
+export function finding(jobMaterial: Material, id: string): Finding {
+  const found = report(jobMaterial).findings.find((f) => f.id === id);
   assert.ok(found, `no ${id}`);
   return found;
 }
 
-export const outcome = (told: Material, id: string): CheckResult | undefined =>
-  report(told).checks.find((c) => c.id === id);
+export const outcome = (jobMaterial: Material, id: string): CheckResult | undefined =>
+  report(jobMaterial).checks.find((c) => c.id === id);
 
 export type Facts = {
   wall?: number;
@@ -32,11 +32,13 @@ export type Gpu = { busy: number; max?: number; watts?: number; thermal?: number
 /** One node with 16 CPUs and 64 GiB for an hour; only what is told is out of the ordinary. */
 export function single(facts: Facts = {}, about: Parameters<typeof job>[1] = {}): Material {
   const wall = facts.wall ?? 3600;
-  const lived = span(wall);
+  const lifetime = span(wall);
   const tables = [
-    table('loadavg', [series(lived, {}, { load1: level(lived, 15) })]),
-    cgroup(lived, facts.busy ?? 15, (facts.memory ?? 50) * GIB, facts.more),
-    table('process', [series(lived, { pid: '5', start: '0' }, { rss_bytes: level(lived, GIB) }, { name: 'solve' })]),
+    table('loadavg', [series(lifetime, {}, { load1: level(lifetime, 15) })]),
+    cgroup(lifetime, facts.busy ?? 15, (facts.memory ?? 50) * GIB, facts.more),
+    table('process', [
+      series(lifetime, { pid: '5', start: '0' }, { rss_bytes: level(lifetime, GIB) }, { name: 'solve' }),
+    ]),
   ];
   if (facts.gpus !== undefined) {
     tables.push(
@@ -44,12 +46,12 @@ export function single(facts: Facts = {}, about: Parameters<typeof job>[1] = {})
         'gpu',
         facts.gpus.map((g, i) =>
           series(
-            lived,
+            lifetime,
             { gpu: String(i) },
             {
-              utilization_percent: level(lived, g.busy, g.max ?? Math.min(100, g.busy * 1.2)),
-              power_watts: level(lived, g.watts ?? 300),
-              throttled_thermal: level(lived, g.thermal ?? 0),
+              utilization_percent: level(lifetime, g.busy, g.max ?? Math.min(100, g.busy * 1.2)),
+              power_watts: level(lifetime, g.watts ?? 300),
+              throttled_thermal: level(lifetime, g.thermal ?? 0),
             },
             { mine: g.mine ?? 'yes' },
           ),
@@ -63,5 +65,5 @@ export function single(facts: Facts = {}, about: Parameters<typeof job>[1] = {})
     memory_bytes: 64 * GIB,
     ...(facts.gpus === undefined ? {} : { gpus: facts.gpus.length }),
   };
-  return material(job(wall, { asked, ...about }), [node('c1', agent('c1', lived), tables)]);
+  return material(job(wall, { asked, ...about }), [node('c1', agent('c1', lifetime), tables)]);
 }

@@ -60,33 +60,33 @@ const KNOWN: readonly Known[] = [
 
 /** Makes the recordings of these jobs in a folder, and one that is damaged: `job-8`. */
 export async function makeHistoryArchive(archive: string): Promise<void> {
-  for (const known of KNOWN) await makeKnown(archive, known);
+  for (const knownJob of KNOWN) await makeKnown(archive, knownJob);
   fs.mkdirSync(path.join(archive, 'job-8'), { recursive: true });
   fs.writeFileSync(path.join(archive, 'job-8', 'job.json'), '{"format": 99}');
 }
 
 async function makeKnown(archive: string, { id, start: text, hours, busy, node, nodeBusy, gpu, job }: Known) {
   const folder = path.join(archive, `job-${id}`);
-  const place = path.join(folder, `node=${node}`);
+  const nodePath = path.join(folder, `node=${node}`);
   const start = Date.parse(text) * 1000;
   const end = start + hours * 60 * MINUTE;
   const ticks = Array.from({ length: hours * 60 + 1 }, (_, i) => start + i * MINUTE);
   const rows = (row: (seconds: number) => Omit<Row, 'time'>): Row[] =>
     ticks.map((time) => ({ time, ...row((time - start) / 1e6) }));
   await appendRows(
-    place,
+    nodePath,
     cgroupTable,
     rows((t) => ({ cgroup: '.', usage_us: busy * t * 1e6, user_us: busy * t * 1e6, system_us: 0 })),
   );
   await appendRows(
-    place,
+    nodePath,
     cpu.table,
     rows((t) => ({ cpu: 'all', busy_ms: (nodeBusy ?? busy) * t * 1e3, idle_ms: (4 - (nodeBusy ?? busy)) * t * 1e3 })),
   );
   const tables = [cgroupTable, cpu.table];
   if (gpu !== undefined) {
     await appendRows(
-      place,
+      nodePath,
       gpuTable,
       rows(() => ({ gpu: '0', mine: 'yes', utilization_percent: gpu })),
     );
@@ -96,7 +96,7 @@ async function makeKnown(archive: string, { id, start: text, hours, busy, node, 
   const gpus = gpu === undefined ? [] : [{ gpu: '0', vendor: 'nvidia', model: 'A100' }];
   const scope = { members: 'cgroup', cgroup: `/jobs/${id}`, cgroup_shared: false };
   const agent = { start, end, interval_seconds: 60, ticks: ticks.length, facts: { ...facts, gpus }, scope };
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf(node, tables, agent as never)));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf(node, tables, agent as never)));
   const own = { id, start, end, nodes: [node], scheduler: 'file' as const, interval_seconds: 60, ...job };
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf(own)));
 }

@@ -81,19 +81,19 @@ export class TestHub {
   private append(body: Buffer): AppendReply {
     const { pieces, bytes } = unpackAppend(body);
     const reply: AppendReply = { have: [] };
-    for (const [i, [id, table, part, from]] of pieces.entries()) {
+    for (const [i, [id, table, filePart, from]] of pieces.entries()) {
       const filed = [...this.filed.values()].find((each) => each.id === id);
       if (filed === undefined) {
         reply.unknown = [...(reply.unknown ?? []), id];
         continue;
       }
       const have = filed.have.get(table) ?? { part: 1, bytes: 0 };
-      const follows = part === have.part || (part === have.part + 1 && have.bytes > 0 && from === 0);
-      const at = part === have.part ? have.bytes : 0;
+      const follows = filePart === have.part || (filePart === have.part + 1 && have.bytes > 0 && from === 0);
+      const at = filePart === have.part ? have.bytes : 0;
       if (follows && from <= at) {
         const fresh = bytes[i]!.subarray(at - from);
         filed.bytes.set(table, (filed.bytes.get(table) ?? '') + fresh.toString());
-        filed.have.set(table, { part, bytes: at + fresh.length });
+        filed.have.set(table, { part: filePart, bytes: at + fresh.length });
       }
       const now = filed.have.get(table) ?? have;
       reply.have.push([id, table, now.part, now.bytes]);

@@ -54,10 +54,10 @@ export function testJob(changes: Partial<ProcessJob> = {}): ProcessJob {
   };
 }
 
-export function testColumns(told: readonly Told[], jobs: readonly ProcessJob[] = [testJob()]): ProcessColumns {
-  const metrics = new Set(told.flatMap((one) => Object.keys(one.metrics ?? {})));
-  const columns = makeColumns(told.length, metrics, jobs);
-  told.forEach((one, i) => {
+export function testColumns(processRows: readonly Told[], jobs: readonly ProcessJob[] = [testJob()]): ProcessColumns {
+  const metrics = new Set(processRows.flatMap((one) => Object.keys(one.metrics ?? {})));
+  const columns = makeColumns(processRows.length, metrics, jobs);
+  processRows.forEach((one, i) => {
     const seconds = (value: number | undefined): number => BEGAN + (value ?? Number.NaN) * 1e6;
     columns.job[i] = 0;
     columns.node[i] = 'c1';
@@ -78,6 +78,6 @@ export function testColumns(told: readonly Told[], jobs: readonly ProcessJob[] =
   return columns;
 }
 
-export function testSet(told: readonly Told[], jobs?: readonly ProcessJob[]): ProcessSet {
-  return linkProcesses(testColumns(told, jobs));
+export function testSet(processRows: readonly Told[], jobs?: readonly ProcessJob[]): ProcessSet {
+  return linkProcesses(testColumns(processRows, jobs));
 }

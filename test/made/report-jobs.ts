@@ -38,17 +38,17 @@ export function job(wall: number, facts: Partial<Job> = {}): Job {
   };
 }
 
-export function agent(node: string, lived: Span, facts: Partial<AgentRecord> = {}): AgentRecord {
+export function agent(node: string, lifetime: Span, facts: Partial<AgentRecord> = {}): AgentRecord {
   return {
     format: 1,
     tacho: '0.1.0',
     node,
     pid: 77,
     interval_seconds: 1,
-    start: lived.start,
-    first_sample: lived.start,
-    last_sample: lived.end,
-    end: lived.end,
+    start: lifetime.start,
+    first_sample: lifetime.start,
+    last_sample: lifetime.end,
+    end: lifetime.end,
     end_reason: 'stopped',
     facts: {
       hostname: node,
@@ -61,35 +61,40 @@ export function agent(node: string, lived: Span, facts: Partial<AgentRecord> = {
     scope: { members: 'cgroup', cgroup: '/slurm/job_4711', cgroup_shared: false },
     tables: [],
     unmeasured: [],
-    ticks: lived.samples,
+    ticks: lifetime.samples,
     late_ticks: 0,
     missed_ticks: 0,
     cost: {
-      cpu_seconds: ((lived.end - lived.start) / 1e6) * 0.004,
+      cpu_seconds: ((lifetime.end - lifetime.start) / 1e6) * 0.004,
       max_rss_bytes: 52 * MIB,
-      bytes_written: lived.samples * 2100,
+      bytes_written: lifetime.samples * 2100,
     },
     ...facts,
   };
 }
 
 /** The job's cgroup: CPUs busy, memory at most, and no trouble. */
-export function cgroup(lived: Span, busy: number, memory: number, more: Record<string, ReturnType<typeof level>> = {}) {
-  const wall = (lived.end - lived.start) / 1e6;
+export function cgroup(
+  lifetime: Span,
+  busy: number,
+  memory: number,
+  more: Record<string, ReturnType<typeof level>> = {},
+) {
+  const wall = (lifetime.end - lifetime.start) / 1e6;
   return table('cgroup', [
     series(
-      lived,
+      lifetime,
       { cgroup: '.' },
       {
-        usage_us: count(lived, busy * wall * 1e6, busy * 1.2e6),
-        memory_current_bytes: level(lived, memory * 0.8, memory),
-        memory_anon_bytes: level(lived, memory * 0.6, memory * 0.7),
-        memory_file_bytes: level(lived, memory * 0.2, memory * 0.3),
-        swap_current_bytes: level(lived, 0),
-        oom_kills: count(lived, 0),
-        cpu_stalled_us: count(lived, wall * 1e4),
-        memory_stalled_us: count(lived, 0),
-        io_stalled_us: count(lived, wall * 2e4),
+        usage_us: count(lifetime, busy * wall * 1e6, busy * 1.2e6),
+        memory_current_bytes: level(lifetime, memory * 0.8, memory),
+        memory_anon_bytes: level(lifetime, memory * 0.6, memory * 0.7),
+        memory_file_bytes: level(lifetime, memory * 0.2, memory * 0.3),
+        swap_current_bytes: level(lifetime, 0),
+        oom_kills: count(lifetime, 0),
+        cpu_stalled_us: count(lifetime, wall * 1e4),
+        memory_stalled_us: count(lifetime, 0),
+        io_stalled_us: count(lifetime, wall * 2e4),
         ...more,
       },
     ),
@@ -106,8 +111,8 @@ export function material(facts: Job, nodes: NodeMaterial[], more: Partial<Materi
 
 /** `tacho run -- sleep 5` on a laptop. */
 export function sleep(): Material {
-  const lived = span(5.004);
-  const record = agent('laptop', lived, {
+  const lifetime = span(5.004);
+  const record = agent('laptop', lifetime, {
     facts: { hostname: 'laptop', kernel: '6.1.0', architecture: 'x86_64', cpus: 8, memory_bytes: 16 * GIB, gpus: [] },
     scope: { members: 'tree' },
     unmeasured: [
@@ -131,17 +136,17 @@ export function sleep(): Material {
     }),
     [
       node('laptop', record, [
-        table('loadavg', [series(lived, {}, { load1: level(lived, 0.4, 0.6) })]),
-        table('vmstat', [series(lived, {}, { pswpin: count(lived, 0), oom_kill: count(lived, 0) })]),
+        table('loadavg', [series(lifetime, {}, { load1: level(lifetime, 0.4, 0.6) })]),
+        table('vmstat', [series(lifetime, {}, { pswpin: count(lifetime, 0), oom_kill: count(lifetime, 0) })]),
         table('process', [
           series(
-            lived,
+            lifetime,
             { pid: '8812', start: String(START / 1000) },
             {
-              user_ms: count(lived, 0),
-              system_ms: count(lived, 0),
-              rss_bytes: level(lived, 1_736_704),
-              threads: level(lived, 1),
+              user_ms: count(lifetime, 0),
+              system_ms: count(lifetime, 0),
+              rss_bytes: level(lifetime, 1_736_704),
+              threads: level(lifetime, 1),
             },
             { name: 'sleep', command: 'sleep 5', user: 'alice' },
           ),
@@ -168,8 +173,8 @@ export function usage(wall: number, cpu: number, rss: number): NonNullable<Job['
 
 /** A command that had ended before anything but the first and last sample was taken. */
 export function blink(): Material {
-  const lived = span(0.052);
-  const record = agent('laptop', lived, {
+  const lifetime = span(0.052);
+  const record = agent('laptop', lifetime, {
     facts: { hostname: 'laptop', kernel: '6.1.0', architecture: 'x86_64', cpus: 8, memory_bytes: 16 * GIB, gpus: [] },
     scope: { members: 'tree' },
     ticks: 2,
@@ -186,7 +191,11 @@ export function blink(): Material {
       exit_code: 3,
       usage: usage(0.052, 0.047, 18 * MIB),
     }),
-    [node('laptop', record, [table('loadavg', [series({ ...lived, samples: 2 }, {}, { load1: level(lived, 0.4) })])])],
+    [
+      node('laptop', record, [
+        table('loadavg', [series({ ...lifetime, samples: 2 }, {}, { load1: level(lifetime, 0.4) })]),
+      ]),
+    ],
   );
 }
 
@@ -203,7 +212,7 @@ function withCurve(
 /** Two hours of training on 8 × 8 GPUs: c3 is slow, c6 GPU 5 is idle, the time limit is generous. */
 export function training(): Material {
   const wall = 7200;
-  const lived = span(wall);
+  const lifetime = span(wall);
   const names = Array.from({ length: 8 }, (_, i) => `c${i + 1}`);
   const nodes = names.map((name, n) => {
     const slow = name === 'c3';
@@ -212,61 +221,61 @@ export function training(): Material {
       const busy = idle ? 0 : 91 + ((n * 8 + g) % 5) * 0.5;
       const watts = idle ? 90 : slow ? 410 : 620 + ((n + g) % 7) * 4;
       return series(
-        lived,
+        lifetime,
         { gpu: String(g) },
         {
-          utilization_percent: level(lived, busy, idle ? 0 : 100, idle ? 0 : 20),
-          memory_used_bytes: level(lived, idle ? GIB / 2 : 60 * GIB, idle ? GIB / 2 : 65.2 * GIB),
-          memory_total_bytes: level(lived, 80 * GIB),
-          power_watts: level(lived, watts, watts * 1.1),
-          energy_mj: count(lived, watts * wall * 1000),
-          temperature_celsius: level(lived, idle ? 31 : 62, idle ? 33 : 70),
-          clock_mhz: level(lived, idle ? 345 : slow ? 1290 : 1755 + g, 1980),
-          throttled_thermal: level(lived, 0),
-          throttled_power: level(lived, 0),
-          ecc_uncorrected: count(lived, 0),
+          utilization_percent: level(lifetime, busy, idle ? 0 : 100, idle ? 0 : 20),
+          memory_used_bytes: level(lifetime, idle ? GIB / 2 : 60 * GIB, idle ? GIB / 2 : 65.2 * GIB),
+          memory_total_bytes: level(lifetime, 80 * GIB),
+          power_watts: level(lifetime, watts, watts * 1.1),
+          energy_mj: count(lifetime, watts * wall * 1000),
+          temperature_celsius: level(lifetime, idle ? 31 : 62, idle ? 33 : 70),
+          clock_mhz: level(lifetime, idle ? 345 : slow ? 1290 : 1755 + g, 1980),
+          throttled_thermal: level(lifetime, 0),
+          throttled_power: level(lifetime, 0),
+          ecc_uncorrected: count(lifetime, 0),
         },
         { vendor: 'NVIDIA', model: 'NVIDIA H100 80GB HBM3', mine: 'yes' },
       );
     });
     const ranks = Array.from({ length: 8 }, (_, g) =>
       series(
-        lived,
+        lifetime,
         { pid: String(9000 + n * 100 + g), start: String(START / 1000 + 800) },
         {
-          user_ms: count(lived, wall * (1100 + n)),
-          system_ms: count(lived, wall * 200),
-          rss_bytes: level(lived, 14 * GIB, 15.5 * GIB),
-          threads: level(lived, 35),
+          user_ms: count(lifetime, wall * (1100 + n)),
+          system_ms: count(lifetime, wall * 200),
+          rss_bytes: level(lifetime, 14 * GIB, 15.5 * GIB),
+          threads: level(lifetime, 35),
         },
         { name: 'python3', command: 'python3 train.py --config large.yaml', user: 'alice' },
       ),
     );
-    return node(name, agent(name, lived), [
-      table('loadavg', [series(lived, {}, { load1: level(lived, 12 + n / 10, 19) })]),
-      withCurve(cgroup(lived, 11 + n / 10, 180 * GIB), 'memory_current_bytes', (i) => (90 + i) * GIB),
+    return node(name, agent(name, lifetime), [
+      table('loadavg', [series(lifetime, {}, { load1: level(lifetime, 12 + n / 10, 19) })]),
+      withCurve(cgroup(lifetime, 11 + n / 10, 180 * GIB), 'memory_current_bytes', (i) => (90 + i) * GIB),
       // while a checkpoint is written nothing is computed; once nobody looked
       withCurve(table('gpu', gpus), 'utilization_percent', (i) => (i % 10 === 9 ? 20 : i > 40 && i < 47 ? null : 95)),
       table('process', ranks),
       table('network', [
         series(
-          lived,
+          lifetime,
           { interface: 'mlx5_0:1' },
-          { received_bytes: count(lived, 6e12, 21e9), sent_bytes: count(lived, 6e12, 20e9) },
+          { received_bytes: count(lifetime, 6e12, 21e9), sent_bytes: count(lifetime, 6e12, 20e9) },
           { class: 'infiniband' },
         ),
         series(
-          lived,
+          lifetime,
           { interface: 'lo' },
-          { received_bytes: count(lived, 9e12), sent_bytes: count(lived, 9e12) },
+          { received_bytes: count(lifetime, 9e12), sent_bytes: count(lifetime, 9e12) },
           { class: 'loopback' },
         ),
       ]),
       table('lustre', [
         series(
-          lived,
+          lifetime,
           { filesystem: 'work' },
-          { read_bytes: count(lived, 4e11, 3e9), written_bytes: count(lived, 2e11, 2e9) },
+          { read_bytes: count(lifetime, 4e11, 3e9), written_bytes: count(lifetime, 2e11, 2e9) },
         ),
       ]),
     ]);
@@ -307,15 +316,15 @@ export function killedNode(): Material {
   const wall = 3600;
   const names = ['c1', 'c2', 'c3', 'c4'];
   const nodes = names.slice(0, 3).map((name) => {
-    const lived = span(name === 'c2' ? 1210 : wall);
-    const record = agent(name, lived);
+    const lifetime = span(name === 'c2' ? 1210 : wall);
+    const record = agent(name, lifetime);
     if (name === 'c2') {
       delete record.end;
       delete record.end_reason;
     }
     return node(name, record, [
-      table('loadavg', [series(lived, {}, { load1: level(lived, 31.5, 33) })]),
-      cgroup(lived, 31, 100 * GIB),
+      table('loadavg', [series(lifetime, {}, { load1: level(lifetime, 31.5, 33) })]),
+      cgroup(lifetime, 31, 100 * GIB),
     ]);
   });
   return material(
@@ -335,7 +344,7 @@ export function killedNode(): Material {
 /** Three days of a serial program on sixteen CPUs that leaks memory. */
 export function days(): Material {
   const wall = 3 * 86_400 + 4 * 3600 + 600;
-  const lived = span(wall, 10);
+  const lifetime = span(wall, 10);
   return material(
     job(wall, {
       id: '90210',
@@ -347,47 +356,47 @@ export function days(): Material {
       environment: { OMP_NUM_THREADS: '1' },
     }),
     [
-      node('c1', agent('c1', lived, { interval_seconds: 10 }), [
-        table('loadavg', [series(lived, {}, { load1: level(lived, 1.1, 3) })]),
-        cgroup(lived, 0.99, 21 * GIB),
+      node('c1', agent('c1', lifetime, { interval_seconds: 10 }), [
+        table('loadavg', [series(lifetime, {}, { load1: level(lifetime, 1.1, 3) })]),
+        cgroup(lifetime, 0.99, 21 * GIB),
         table('process', [
           series(
-            lived,
+            lifetime,
             { pid: '311', start: String(START / 1000) },
             {
-              user_ms: count(lived, wall * 985),
-              system_ms: count(lived, wall * 4),
-              rss_bytes: line(lived, GIB, 20 * GIB),
-              threads: level(lived, 1),
+              user_ms: count(lifetime, wall * 985),
+              system_ms: count(lifetime, wall * 4),
+              rss_bytes: line(lifetime, GIB, 20 * GIB),
+              threads: level(lifetime, 1),
             },
             { name: 'assemble', command: './assemble --threads 16 reads.fastq', user: 'alice' },
           ),
         ]),
         table('disk', [
           series(
-            lived,
+            lifetime,
             { disk: 'nvme0n1' },
-            { read_bytes: count(lived, 8e11, 2.1e9), written_bytes: count(lived, 3e11, 9e8) },
+            { read_bytes: count(lifetime, 8e11, 2.1e9), written_bytes: count(lifetime, 3e11, 9e8) },
             { class: 'disk' },
           ),
         ]),
         table('power', [
           series(
-            lived,
+            lifetime,
             { domain: 'package-0' },
-            { energy_mj: count(lived, wall * 120_000) },
+            { energy_mj: count(lifetime, wall * 120_000) },
             { meter: 'rapl', within: '' },
           ),
           series(
-            lived,
+            lifetime,
             { domain: 'core-0' },
-            { energy_mj: count(lived, wall * 80_000) },
+            { energy_mj: count(lifetime, wall * 80_000) },
             { meter: 'rapl', within: 'package-0' },
           ),
           series(
-            lived,
+            lifetime,
             { domain: 'dram-0' },
-            { energy_mj: count(lived, wall * 20_000) },
+            { energy_mj: count(lifetime, wall * 20_000) },
             { meter: 'rapl', within: '' },
           ),
         ]),

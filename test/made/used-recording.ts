@@ -99,8 +99,8 @@ const NODE_ROWS: readonly [Table, (t: number) => Omit<Row, 'time'>[]][] = [
 /** Returns the folder of the recording. */
 export async function usedRecording(kind: Kind): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const all = usedUpTo(60);
   const usage = {
     ...{ wall_seconds: 60, user_seconds: all, system_seconds: 0, max_rss_bytes: 2 ** 24, minor_faults: 0 },
@@ -112,7 +112,7 @@ export async function usedRecording(kind: Kind): Promise<string> {
   const write = async (table: Table, rows: Row[]): Promise<void> => {
     tables.push(table);
     await appendRows(
-      place,
+      nodePath,
       table,
       rows.toSorted((a, b) => a.time - b.time),
     );
@@ -176,9 +176,9 @@ export async function usedRecording(kind: Kind): Promise<string> {
   }
   const scope =
     kind.cgroup === undefined ? { members: 'tree' as const } : { members: 'cgroup' as const, cgroup: '/job_17' };
-  const seen = { ticks: TICKS.length, first_sample: at(TICKS[0]!), last_sample: at(TICKS.at(-1)!) };
-  const record = agentOf('c1', tables, { scope, ...seen, ...kind.agent });
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(record));
+  const agentTimes = { ticks: TICKS.length, first_sample: at(TICKS[0]!), last_sample: at(TICKS.at(-1)!) };
+  const record = agentOf('c1', tables, { scope, ...agentTimes, ...kind.agent });
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(record));
   return folder;
 }
 

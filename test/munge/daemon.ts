@@ -24,8 +24,10 @@ export async function startMunge(): Promise<MungeDaemon> {
   const file = (name: string): string => path.join(folder, name);
   const socket = file('socket');
   fs.writeFileSync(file('key'), randomBytes(1024), { mode: 0o600 });
-  const places = ['key', 'pid', 'log', 'seed'].map((name) => `--${name}-file=${file(name)}`);
-  const daemon = spawn('munged', ['--foreground', '--force', `--socket=${socket}`, ...places], { stdio: 'ignore' });
+  const fileOptions = ['key', 'pid', 'log', 'seed'].map((name) => `--${name}-file=${file(name)}`);
+  const daemon = spawn('munged', ['--foreground', '--force', `--socket=${socket}`, ...fileOptions], {
+    stdio: 'ignore',
+  });
   await eventually('the socket of munged', () => {
     if (daemon.exitCode !== null) throw new Error(`munged: ${fs.readFileSync(file('log'), 'utf8')}`);
     return fs.existsSync(socket);

@@ -115,8 +115,8 @@ test('programs made with musl record themselves, too', {
   assert.equal(run('_exit', '4').ends[0]!.exitcode, 4);
   const burnt = run('burn', '100').ends[0]!;
   assert.ok(burnt.usertime + burnt.systemtime >= 100_000 && burnt.usertime + burnt.systemtime < 200_000);
-  const told = recorded(['sh', '-c', `${program} exit 3; :`]).ends[0]!;
-  assert.deepEqual([told.args, told.exitcode, told.told_by], ['exit 3', 3, 'itself'], 'its parent does');
+  const endRow = recorded(['sh', '-c', `${program} exit 3; :`]).ends[0]!;
+  assert.deepEqual([endRow.args, endRow.exitcode, endRow.told_by], ['exit 3', 3, 'itself'], 'its parent does');
   const forked = run('fork_exit');
   assert.equal(forked.ends[0]!.ppid, Number(forked.ends[1]!.pid));
   const many = recorded([program, 'many_threads', '500'], { TACHO_RECORD_THREAD_MS: '5000' }).ends[0]!;

@@ -631,8 +631,8 @@ test('perf events are counted by name; what is not to be had is missing', { skip
   if (Number.isNaN(end!.PERF_COUNT_SW_TASK_CLOCK)) return;
   // nanoseconds; of a virtual machine they go on while the host lets it wait, but are never more than the process lived
   const clock = end!.PERF_COUNT_SW_TASK_CLOCK;
-  const lived = (end!.time - Number(end!.start)) * 1000;
-  assert.ok(clock >= 50e6 && clock <= lived + 20e6, `${clock} ns of ${lived}`);
+  const lifetimeMicroseconds = (end!.time - Number(end!.start)) * 1000;
+  assert.ok(clock >= 50e6 && clock <= lifetimeMicroseconds + 20e6, `${clock} ns of ${lifetimeMicroseconds}`);
   assert.ok(end!.PERF_COUNT_SW_PAGE_FAULTS > 0 && end!.PERF_COUNT_SW_PAGE_FAULTS <= end!.minflt + end!.majflt);
 });
 

@@ -177,7 +177,7 @@ test('perf events of threads add up', { skip }, () => {
   assert.ok(ends[0]![name] >= 200e6, `${ends[0]![name]} ns`);
   // of a virtual machine the clock goes on while the host lets it wait: no thread has more than it lived
   for (const row of threads) {
-    const lived = (row.time - row.thread_start) * 1000;
-    assert.ok(row[name] <= lived + 1e6, `${row[name]} ns of ${lived}`);
+    const lifetimeMicroseconds = (row.time - row.thread_start) * 1000;
+    assert.ok(row[name] <= lifetimeMicroseconds + 1e6, `${row[name]} ns of ${lifetimeMicroseconds}`);
   }
 });

@@ -14,10 +14,10 @@ const HOUR = span(3600);
 
 /** An hour on one node with cards that are busy so much, and what else they say. */
 function cards(busy: readonly number[], more: (card: number) => Record<string, Statistics> = () => ({})): Material {
-  const told = single({ gpus: busy.map((each) => ({ busy: each, max: Math.min(100, each + 5) })) });
-  const { series } = told.nodes[0]!.tables.get('gpu')!;
+  const jobMaterial = single({ gpus: busy.map((each) => ({ busy: each, max: Math.min(100, each + 5) })) });
+  const { series } = jobMaterial.nodes[0]!.tables.get('gpu')!;
   for (const [card, each] of series.entries()) Object.assign(each.columns, more(card));
-  return told;
+  return jobMaterial;
 }
 
 const memory = (used: number) => ({
@@ -58,19 +58,19 @@ test('gpu-link: lanes, generation and links below what they can be', () => {
 });
 
 test('gpu-errors: many corrected errors, and memory that is taken out of use', () => {
-  const told = (corrected: number, retired = 0) =>
+  const gpuMaterial = (corrected: number, retired = 0) =>
     cards([90], () => ({
       ...memory(60),
       ecc_corrected: count(HOUR, corrected),
       retired_pages: { ...level(HOUR, 3), last: 3 + retired },
     }));
-  const many = finding(told(500), 'gpu-errors');
+  const many = finding(gpuMaterial(500), 'gpu-errors');
   assert.equal(many.text, '1 GPU had errors: c1 GPU 0, 500 corrected memory errors');
   assert.equal(many.severity, 'advice');
-  assert.equal(finding(told(0, 2), 'gpu-errors').severity, 'warning');
-  assert.match(finding(told(0, 2), 'gpu-errors').text, /2 more pages of its memory retired$/);
-  assert.equal(outcome(told(60), 'gpu-errors')?.outcome, 'fine');
-  assert.equal(outcome(told(8), 'gpu-errors')?.outcome, 'fine');
+  assert.equal(finding(gpuMaterial(0, 2), 'gpu-errors').severity, 'warning');
+  assert.match(finding(gpuMaterial(0, 2), 'gpu-errors').text, /2 more pages of its memory retired$/);
+  assert.equal(outcome(gpuMaterial(60), 'gpu-errors')?.outcome, 'fine');
+  assert.equal(outcome(gpuMaterial(8), 'gpu-errors')?.outcome, 'fine');
 });
 
 test('gpu-partly-used: a card that is hardly used beside busy ones', () => {
@@ -99,23 +99,23 @@ test('gpu-overpowered: little use and little memory of a large card', () => {
 });
 
 test('gpu-idle-after-use: cards that did nothing in the end', () => {
-  const told = cards([70], () => ({ ...memory(60), utilization_percent: level(HOUR, 70, 100, 0) }));
+  const jobMaterial = cards([70], () => ({ ...memory(60), utilization_percent: level(HOUR, 70, 100, 0) }));
   const step = 18e6;
   const busyFor = (steps: number): ColumnSeries[] => {
     const time = Float64Array.from({ length: 200 }, (_, i) => START + i * step);
     const max = Float64Array.from({ length: 200 }, (_, i) => (i < steps ? 95 : 0));
     return [{ node: 'c1', keys: { gpu: '0' }, step, time, min: max, mean: max, max, count: max } as never];
   };
-  told.series = () => busyFor(150);
-  const { text, evidence, severity } = finding(told, 'gpu-idle-after-use');
+  jobMaterial.series = () => busyFor(150);
+  const { text, evidence, severity } = finding(jobMaterial, 'gpu-idle-after-use');
   assert.equal(text, 'GPU 0 of c1 was no longer used for the last 15 min 00 s of the job');
   assert.equal(severity, 'advice');
   assert.deepEqual(
     evidence.map((e) => e.text),
     ['c1 GPU 0: in use for 45 min 00 s, then idle for 15 min 00 s (25 % of the time)', '0.25 GPU hours unused'],
   );
-  told.series = () => busyFor(180);
-  assert.equal(outcome(told, 'gpu-idle-after-use')?.outcome, 'fine', 'a tenth of the time is no waste');
+  jobMaterial.series = () => busyFor(180);
+  assert.equal(outcome(jobMaterial, 'gpu-idle-after-use')?.outcome, 'fine', 'a tenth of the time is no waste');
   // no samples at hand, or busy all the time: nothing is said
   assert.ok(!ids(cards([70])).includes('gpu-idle-after-use'));
 });

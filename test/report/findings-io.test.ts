@@ -14,9 +14,9 @@ process.env.TZ = 'UTC';
 const MIB = 2 ** 20;
 const HOUR = span(3600);
 
-const add = (told: Material, ...tables: ReturnType<typeof table>[]): Material => {
-  for (const [name, rows] of tables) (told.nodes[0]!.tables as Map<string, unknown>).set(name, rows);
-  return told;
+const add = (jobMaterial: Material, ...tables: ReturnType<typeof table>[]): Material => {
+  for (const [name, rows] of tables) (jobMaterial.nodes[0]!.tables as Map<string, unknown>).set(name, rows);
+  return jobMaterial;
 };
 
 test('small-io: hundreds of thousands of calls for a few bytes each', () => {
@@ -94,7 +94,7 @@ const steps = (column: TableColumn, value: (i: number) => number, keys: Record<s
 test('network-bound: a link that carried all it could', () => {
   const rate = 12.5e9;
   const busy = (share: number, mine = 'infiniband'): Material => {
-    const told = add(
+    const jobMaterial = add(
       single(),
       table('network', [
         series(
@@ -110,10 +110,10 @@ test('network-bound: a link that carried all it could', () => {
         series(HOUR, { interface: 'eth0' }, { received_bytes: count(HOUR, 1e6) }, { class: 'ethernet' }),
       ]),
     );
-    told.series = ((column: TableColumn) => [
+    jobMaterial.series = ((column: TableColumn) => [
       steps(column, (i) => (i < share * 100 ? 0.95 * rate : 0), { interface: 'mlx5_0:1' }),
     ]) as never;
-    return told;
+    return jobMaterial;
   };
   const { text, evidence } = finding(busy(0.6), 'network-bound');
   assert.equal(text, 'The network was full in 60 % of the time on c1: mlx5_0:1 sent as much as its link can carry');
@@ -125,12 +125,12 @@ test('network-bound: a link that carried all it could', () => {
 
 test('checkpoint-share: phases that are named after checkpoints', () => {
   const marked = (seconds: number, name = 'checkpoint'): Material => {
-    const told = single();
-    told.markers = [1, 2, 3].flatMap((i) => [
+    const jobMaterial = single();
+    jobMaterial.markers = [1, 2, 3].flatMap((i) => [
       { node: 'c1', name: `${name} ${i}`, action: 'begin' as const, time: START + i * 600e6 },
       { node: 'c1', name: `${name} ${i}`, action: 'end' as const, time: START + (i * 600 + seconds) * 1e6 },
     ]);
-    return told;
+    return jobMaterial;
   };
   const { text, evidence } = finding(marked(200), 'checkpoint-share');
   assert.equal(text, '17 % of the time went into 3 checkpoints (checkpoint)');
@@ -143,8 +143,10 @@ test('clock-skew: a node that begins and ends at other times than the others', (
   const four = (skew: number, longer = 0): Material => {
     const names = ['c1', 'c2', 'c3', 'c4'];
     const nodes = names.map((name, i) => {
-      const lived = span(3600 + (i === 1 ? longer : 0), 1, START + (i === 1 ? skew * 1e6 : i * 2e5));
-      return node(name, agent(name, lived), [table('loadavg', [series(lived, {}, { load1: level(lived, 15) })])]);
+      const lifetime = span(3600 + (i === 1 ? longer : 0), 1, START + (i === 1 ? skew * 1e6 : i * 2e5));
+      return node(name, agent(name, lifetime), [
+        table('loadavg', [series(lifetime, {}, { load1: level(lifetime, 15) })]),
+      ]);
     });
     return material(job(3600, { nodes: names, asked: { nodes: 4 } }), nodes);
   };
@@ -160,7 +162,7 @@ test('clock-skew: a node that begins and ends at other times than the others', (
 
 test('slow-file-system: requests that take longer and longer', () => {
   const disk = (late: number, size = 4096): Material => {
-    const told = add(
+    const jobMaterial = add(
       single(),
       table('disk', [
         series(
@@ -175,7 +177,7 @@ test('slow-file-system: requests that take longer and longer', () => {
         ),
       ]),
     );
-    told.series = ((column: TableColumn) => {
+    jobMaterial.series = ((column: TableColumn) => {
       const value = (i: number): number => {
         if (column.name === 'writes') return 40;
         if (column.name === 'written_bytes') return 40 * (i < 60 ? 4096 : size);
@@ -183,7 +185,7 @@ test('slow-file-system: requests that take longer and longer', () => {
       };
       return [steps(column, value, { disk: 'sda' })];
     }) as never;
-    return told;
+    return jobMaterial;
   };
   const { text, evidence, severity } = finding(disk(30), 'slow-file-system');
   assert.equal(text, 'The file system became slower on c1: writes to sda took 30 ms instead of 2 ms');
@@ -196,7 +198,7 @@ test('slow-file-system: requests that take longer and longer', () => {
 
 test('slow-file-system: others that keep the disk busy while the job’s own calls stay as they were', () => {
   const disk = (own: number): Material => {
-    const told = add(
+    const jobMaterial = add(
       single(),
       table('disk', [
         series(
@@ -207,7 +209,7 @@ test('slow-file-system: others that keep the disk busy while the job’s own cal
         ),
       ]),
     );
-    told.series = ((column: TableColumn) => {
+    jobMaterial.series = ((column: TableColumn) => {
       const isLate = (i: number): boolean => i >= 60;
       const value = (i: number): number => {
         if (column.table === 'process') return column.name === 'write_calls' ? 40 : isLate(i) ? own : 40 * 4096;
@@ -217,7 +219,7 @@ test('slow-file-system: others that keep the disk busy while the job’s own cal
       };
       return [steps(column, value, column.table === 'disk' ? { disk: 'sda' } : { pid: '6', start: '1' })];
     }) as never;
-    return told;
+    return jobMaterial;
   };
   assert.match(
     finding(disk(40 * 4096), 'slow-file-system').evidence[0]!.text,
@@ -233,11 +235,11 @@ test('slow-file-system: slow all the time, beside earlier jobs of the same folde
       write_ms: count(HOUR, 3600 * 40 * ms),
       written_bytes: count(HOUR, 3600 * 40 * 4096),
     });
-    const told = add(single(), table('disk', [series(HOUR, { disk: 'sda' }, figures(40), { class: 'disk' })]));
-    told.series = () => [];
-    told.past = (name) =>
+    const jobMaterial = add(single(), table('disk', [series(HOUR, { disk: 'sda' }, figures(40), { class: 'disk' })]));
+    jobMaterial.series = () => [];
+    jobMaterial.past = (name) =>
       each.map((ms, i) => ({ job: `${name} ${i}`, node: where, series: series(HOUR, { disk: 'sda' }, figures(ms)) }));
-    return told;
+    return jobMaterial;
   };
   const { text, evidence } = finding(jobs([2, 3, 4]), 'slow-file-system');
   assert.equal(text, 'The file system was slow on c1: writes to sda took 40 ms, in earlier jobs 3 ms');

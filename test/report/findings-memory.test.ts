@@ -13,27 +13,27 @@ const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
 /** A hundred seconds of processes with records, and with limits where samples have them. */
-function withLimits(told: readonly Told[], limits: Record<string, ReturnType<typeof level>>): Material {
-  const lived = span(100);
+function withLimits(processRows: readonly Told[], limits: Record<string, ReturnType<typeof level>>): Material {
+  const lifetime = span(100);
   const sampled = table('process', [
     series(
-      lived,
+      lifetime,
       { pid: '6', start: String(START / 1000) },
-      { rss_bytes: level(lived, GIB), ...limits },
+      { rss_bytes: level(lifetime, GIB), ...limits },
       { name: 'solve' },
     ),
   ]);
   const facts = job(100, { scheduler: 'none', state: 'failed', exit_code: 1 });
-  return material(facts, [node('c1', agent('c1', lived), [cgroup(lived, 1, GIB), sampled])], {
-    processes: testSet(told, [testJob()]),
+  return material(facts, [node('c1', agent('c1', lifetime), [cgroup(lifetime, 1, GIB), sampled])], {
+    processes: testSet(processRows, [testJob()]),
   });
 }
 
 const solve = { pid: 6, from: 0, to: 50, exename: 'solve', args: '-n 4', ended: 'signal', source: 'parent' } as const;
-const lived = span(100);
+const lifetime = span(100);
 
 test('process-limit: SIGXCPU, SIGXFSZ and a kill at the limit of CPU time', () => {
-  const cpu = { cpu_limit_seconds: level(lived, 40) };
+  const cpu = { cpu_limit_seconds: level(lifetime, 40) };
   const spent = withLimits([{ ...solve, cpu: 39.8, exitsignal: 9 }], cpu);
   // samples name it by its birth
   spent.processes!.sampled_birth[0] = START;
@@ -54,8 +54,11 @@ test('process-limit: SIGXCPU, SIGXFSZ and a kill at the limit of CPU time', () =
 
 test('process-limit: a process that failed with its address space used up', () => {
   const failed = { ...solve, ended: 'exit', exitcode: 1, exitsignal: 0 };
-  const near = (bytes: number, told: Told = failed): Material => {
-    const all = withLimits([told], { virtual_limit_bytes: level(lived, GIB), virtual_bytes: level(lived, bytes) });
+  const near = (bytes: number, processRow: Told = failed): Material => {
+    const all = withLimits([processRow], {
+      virtual_limit_bytes: level(lifetime, GIB),
+      virtual_bytes: level(lifetime, bytes),
+    });
     all.processes!.sampled_birth[0] = START;
     return all;
   };
@@ -69,19 +72,19 @@ test('process-limit: a process that failed with its address space used up', () =
 
 test('process-limit: a process that failed far below a limit that its parent does not have', () => {
   const below = (limitOfParent: Record<string, ReturnType<typeof level>>): Material => {
-    const told = withLimits(
+    const jobMaterial = withLimits(
       [
         { pid: 5, from: 0, to: 60, exename: 'bash', exitcode: 0, source: 'record' },
         { ...solve, ppid: 5, from: 1, to: 50, ended: 'exit', exitcode: 1, exitsignal: 0 },
       ],
-      { virtual_limit_bytes: level(lived, GIB), virtual_bytes: level(lived, 20 * MIB) },
+      { virtual_limit_bytes: level(lifetime, GIB), virtual_bytes: level(lifetime, 20 * MIB) },
     );
     const start = String(START / 1000);
-    told.nodes[0]!.tables.get('process')!.series.push(
-      series(lived, { pid: '5', start }, { virtual_bytes: level(lived, MIB), ...limitOfParent }),
+    jobMaterial.nodes[0]!.tables.get('process')!.series.push(
+      series(lifetime, { pid: '5', start }, { virtual_bytes: level(lifetime, MIB), ...limitOfParent }),
     );
-    told.processes!.sampled_birth.fill(START);
-    return told;
+    jobMaterial.processes!.sampled_birth.fill(START);
+    return jobMaterial;
   };
   const { text, severity, confidence } = finding(below({}), 'process-limit');
   assert.deepEqual([severity, confidence], ['info', 'low']);
@@ -90,15 +93,15 @@ test('process-limit: a process that failed far below a limit that its parent doe
     'solve -n 4 (pid 6) on c1 failed under a limit of 1.0 GiB of address space: an allocation may have been refused',
   );
   // what the whole job inherited tells nothing
-  assert.ok(!ids(below({ virtual_limit_bytes: level(lived, GIB) })).includes('process-limit'));
+  assert.ok(!ids(below({ virtual_limit_bytes: level(lifetime, GIB) })).includes('process-limit'));
 });
 
 test('memory-figures: resident sets that count shared memory several times', () => {
-  const told = single({ memory: 4 });
-  const { columns } = told.nodes[0]!.tables.get('cgroup')!.series[0]!;
-  columns.memory_anon_bytes = level(lived, GIB);
-  columns.memory_file_bytes = level(lived, 3 * GIB);
-  const { text, severity, evidence, advice } = finding(told, 'memory-figures');
+  const jobMaterial = single({ memory: 4 });
+  const { columns } = jobMaterial.nodes[0]!.tables.get('cgroup')!.series[0]!;
+  columns.memory_anon_bytes = level(lifetime, GIB);
+  columns.memory_file_bytes = level(lifetime, 3 * GIB);
+  const { text, severity, evidence, advice } = finding(jobMaterial, 'memory-figures');
   assert.equal(text, 'Figures of the job’s memory on c1 differ (1.0 GiB to 4.0 GiB): 4.0 GiB count against the limit');
   assert.equal(severity, 'info');
   assert.deepEqual(
@@ -107,8 +110,8 @@ test('memory-figures: resident sets that count shared memory several times', () 
   );
   assert.match(advice, /Programs need 1.0 GiB of it/);
   // as Slurm has it
-  told.job.steps = [{ id: '0', max_rss_bytes: 300 * MIB }];
-  const slurm = finding(told, 'memory-figures');
+  jobMaterial.job.steps = [{ id: '0', max_rss_bytes: 300 * MIB }];
+  const slurm = finding(jobMaterial, 'memory-figures');
   assert.match(slurm.text, /\(300 MiB to 4.0 GiB\)/);
   assert.ok(slurm.evidence.some((e) => e.text === 'MaxRSS of Slurm, the largest of all steps: 300 MiB'));
   assert.ok(!ids(single({ memory: 50 })).includes('memory-figures'));
@@ -141,9 +144,9 @@ test('memory-growing: a short job is told when it would soon reach its limit', (
 });
 
 test('out-of-memory: the process that was killed, and how large it was', () => {
-  const told = withLimits([{ ...solve, exitsignal: 9, metrics: { rssmax: 900 * 1024 } }], {});
-  told.nodes[0]!.tables.get('cgroup')!.series[0]!.columns.oom_kills = count(lived, 1);
-  const { text, evidence } = finding(told, 'out-of-memory');
+  const jobMaterial = withLimits([{ ...solve, exitsignal: 9, metrics: { rssmax: 900 * 1024 } }], {});
+  jobMaterial.nodes[0]!.tables.get('cgroup')!.series[0]!.columns.oom_kills = count(lifetime, 1);
+  const { text, evidence } = finding(jobMaterial, 'out-of-memory');
   assert.equal(text, 'Memory ran out: 1 process killed on c1, solve -n 4 with 900 MiB');
   assert.ok(evidence.some((e) => e.text === 'c1: solve -n 4 with 900 MiB (pid 6) was ended by signal 9'));
 });
@@ -161,12 +164,12 @@ test('out-of-memory: signal 9 with the limit reached, after the agent gave way',
   delete record.end;
   delete record.end_reason;
   record.facts.memory_limit_bytes = 700 * MIB;
-  const told = material(facts, [
+  const jobMaterial = material(facts, [
     node('c1', record, [table('vmstat', [series(seen, {}, { oom_kill: count(seen, 0) })])]),
   ]);
-  const { text, confidence } = finding(told, 'out-of-memory');
+  const { text, confidence } = finding(jobMaterial, 'out-of-memory');
   assert.equal(text, 'Memory ran out: the job was killed with 699 MiB of 700 MiB in use on c1');
   assert.equal(confidence, 'medium');
-  const less = { ...told, job: { ...told.job, usage: usage(5, 2, 300 * MIB) } };
+  const less = { ...jobMaterial, job: { ...jobMaterial.job, usage: usage(5, 2, 300 * MIB) } };
   assert.ok(!report(less).findings.some(({ id }) => id === 'out-of-memory'));
 });
