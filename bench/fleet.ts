@@ -161,12 +161,12 @@ function sealedRows(recording: string, seconds: number, { values }: Recorded): R
     const lines = fs.readFileSync(file, 'latin1').split('\n');
     fs.writeFileSync(file, `${lines.slice(0, Math.ceil(lines.length / 2)).join('\n')}\n`, 'latin1');
   }
-  const [whole, part] = [sealedBytes(recording), sealedBytes(half)];
-  const second = ((whole - part) / (seconds / 2)) * (VALUES / values);
+  const [whole, halfBytes] = [sealedBytes(recording), sealedBytes(half)];
+  const second = ((whole - halfBytes) / (seconds / 2)) * (VALUES / values);
   const what = `archive: bytes a node and further second, sealed (of ${Math.round(seconds)} s)`;
   return [
     row(what, '≤ 300', second, 'B', `${LDMS} CSV: 1380 B`, 1380),
-    row('  once a recording and node', '', (2 * part - whole) / 1000, 'kB', '', Number.NaN),
+    row('  once a recording and node', '', (2 * halfBytes - whole) / 1000, 'kB', '', Number.NaN),
   ];
 }
 

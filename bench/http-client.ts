@@ -22,13 +22,20 @@ export async function bench(): Promise<Row[]> {
       ['one after the other', 4000, 0],
       ['50 a second', 300, 20],
     ] as const) {
-      const seen = new Map<Kind, number[]>(KINDS.map((kind) => [kind, []]));
+      const secondsByKind = new Map<Kind, number[]>(KINDS.map((kind) => [kind, []]));
       for (let run = 0; run < RUNS; run++)
         for (const kind of KINDS) {
-          const words = [import.meta.filename, 'client', kind, String(port).trim(), String(count), String(pause)];
-          seen.get(kind)!.push(Number(execFileSync(process.execPath, words, { encoding: 'utf8' })));
+          const clientCommand = [
+            import.meta.filename,
+            'client',
+            kind,
+            String(port).trim(),
+            String(count),
+            String(pause),
+          ];
+          secondsByKind.get(kind)!.push(Number(execFileSync(process.execPath, clientCommand, { encoding: 'utf8' })));
         }
-      const [own, node, fetched] = KINDS.map((kind) => seen.get(kind)!.sort((a, b) => a - b)[RUNS >> 1]!);
+      const [own, node, fetched] = KINDS.map((kind) => secondsByKind.get(kind)!.sort((a, b) => a - b)[RUNS >> 1]!);
       rows.push({
         what: `CPU time of a request, ${what}`,
         must: '≤ 0.7 ×',
@@ -56,10 +63,10 @@ function posting(kind: Kind, url: URL): () => Promise<unknown> {
   return () =>
     new Promise((resolve, reject) => {
       const request = http.request(url, { method: 'POST', agent, timeout: 20_000, headers }, (response) => {
-        const pieces: Buffer[] = [];
-        response.on('data', (piece: Buffer) => pieces.push(piece));
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
-        response.on('end', () => resolve(Buffer.concat(pieces).toString('utf8')));
+        response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
       });
       request.on('error', reject);
       request.on('timeout', () => request.destroy(new Error('no answer')));

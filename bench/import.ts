@@ -144,7 +144,7 @@ export async function ofSize(archive: string, target: string, processes: number)
     // commas in texts have a backslash before them
     const cells = lines[i % lines.length]!.split(/(?<!\\),/);
     const round = Math.floor(i / lines.length);
-    for (const place of ids) cells[place] = String(Number(cells[place]) + round * 1e6);
+    for (const cellIndex of ids) cells[cellIndex] = String(Number(cells[cellIndex]) + round * 1e6);
     return cells.join(',');
   });
   const text = Buffer.from(`${[header, ...shifted].join('\n')}\n`, 'latin1');

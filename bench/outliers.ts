@@ -64,8 +64,8 @@ export async function bench(options: OutliersBenchOptions = {}): Promise<Row[]> 
 
 /** A job of many short processes of a dozen programs, and a few that take a hundred times as long. */
 export async function makeJob(folder: string, processes: number): Promise<string> {
-  const place = path.join(folder, nodeFolder('c1'));
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, nodeFolder('c1'));
+  fs.mkdirSync(nodePath, { recursive: true });
   const job: Job = {
     format: FORMAT,
     tacho: VERSION,
@@ -84,7 +84,7 @@ export async function makeJob(folder: string, processes: number): Promise<string
     environment: {},
   };
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
-  const writer = new TableWriter(place, processEndTable, {});
+  const writer = new TableWriter(nodePath, processEndTable, {});
   const frame = new Frame(processEndTable);
   const next = random(17);
   const numbers = processEndTable.columns

@@ -99,9 +99,9 @@ async function firstLoad(browser: Browser, url: string): Promise<number> {
 }
 
 async function demoRows(browser: Browser, folder: string, seconds: number, runs: number): Promise<Row[]> {
-  const place = path.join(folder, 'demo');
-  await writeDemo({ folder: path.join(place, 'one'), seconds });
-  const { page, origin, close, url } = await serve(browser, place);
+  const targetFolder = path.join(folder, 'demo');
+  await writeDemo({ folder: path.join(targetFolder, 'one'), seconds });
+  const { page, origin, close, url } = await serve(browser, targetFolder);
   const id = await idOf(page, '48213');
   const shell = await firstLoad(browser, url);
   const times: number[] = [];
@@ -143,11 +143,11 @@ async function demoRows(browser: Browser, folder: string, seconds: number, runs:
 }
 
 async function tableRows(browser: Browser, folder: string, number: number, runs: number): Promise<Row[]> {
-  const place = path.join(folder, 'many');
+  const targetFolder = path.join(folder, 'many');
   const start = Date.UTC(2026, 2, 2, 8) * 1000;
   for (let i = 0; i < number; i++)
     await makeRecording({
-      folder: path.join(place, `job-${i}`),
+      folder: path.join(targetFolder, `job-${i}`),
       seconds: 1,
       job: {
         id: String(i),
@@ -157,7 +157,7 @@ async function tableRows(browser: Browser, folder: string, number: number, runs:
         end: start + i * 1e6 + 60e6,
       },
     });
-  const { page, origin, close } = await serve(browser, place);
+  const { page, origin, close } = await serve(browser, targetFolder);
   // rows of recordings without an index are worked out once
   await page.locator(`[role=table][aria-rowcount="${number}"]`).waitFor({ timeout: 600_000 });
   const times: number[] = [];
@@ -188,11 +188,11 @@ async function tableRows(browser: Browser, folder: string, number: number, runs:
 async function processRows(browser: Browser, folder: string, number: number, runs: number): Promise<Row[]> {
   const rows: Row[] = [];
   for (const isSealed of [true, false]) {
-    const place = path.join(folder, isSealed ? 'processes' : 'unsealed-processes');
-    const recording = path.join(place, 'one');
+    const targetFolder = path.join(folder, isSealed ? 'processes' : 'unsealed-processes');
+    const recording = path.join(targetFolder, 'one');
     await manyProcesses(recording, number);
     if (isSealed) execFileSync(path.join(HERE, 'tacho'), ['seal', recording], { stdio: 'ignore' });
-    const { page, origin, close } = await serve(browser, place);
+    const { page, origin, close } = await serve(browser, targetFolder);
     const id = await idOf(page, '35');
     const times: number[] = [];
     for (let i = 0; i < runs; i++) {

@@ -7,7 +7,7 @@ test('a steady extra is found, whatever drifts and whatever bursts', () => {
   const withIt: number[] = [];
   // every measurement is 1 % slower than the one before
   for (let four = 0; four < 5; four++) {
-    const at = (place: number): number => 100 + four * 4 + place;
+    const at = (index: number): number => 100 + four * 4 + index;
     without.push(at(0), at(3));
     withIt.push(at(1) * 1.02, at(2) * 1.02);
   }

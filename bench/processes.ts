@@ -64,15 +64,15 @@ const median = (times: readonly number[]): number => [...times].sort((a, b) => a
 
 /** A sealed recording of a long script: steps that call tools, tags that name the steps, pids that are used again. */
 async function makeJob(folder: string, id: string, processes: number, slowness: number): Promise<string> {
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const ends = new Frame(processEndTable);
   const threads = new Frame(threadEndTable);
   const set = (frame: Frame, row: number, name: string, value: number | string): void => {
     if (typeof value === 'string') frame.texts[row * frame.textWidth + frame.text(name)] = value;
     else frame.numbers[row * frame.numberWidth + frame.number(name)] = value;
   };
-  const writers = [new TableWriter(place, processEndTable), new TableWriter(place, threadEndTable)];
+  const writers = [new TableWriter(nodePath, processEndTable), new TableWriter(nodePath, threadEndTable)];
   let time = START;
   const life = (i: number): number => Math.round(((i * 7919) % 5000) * 200 * slowness) + 1000;
   for (let i = 0; i < processes; i++) {
@@ -151,7 +151,7 @@ async function makeJob(folder: string, id: string, processes: number, slowness: 
     missed_ticks: 0,
     cost: { cpu_seconds: 0, max_rss_bytes: 0, bytes_written: 0 },
   };
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agent));
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agent));
   sealRecording(openRecording(folder));
   return folder;
 }

@@ -51,12 +51,12 @@ export async function liveRow(folder: string): Promise<Row> {
   const chart = `${address}/api/jobs/${jobs[0]!.id}/charts/loadavg.load1?as=band`;
   const delays: number[] = [];
   let taken = 0;
-  const told = new Set<number>();
-  const request = http.get(`${address}/api/jobs/${jobs[0]!.id}/live`, { headers }, (answer) => {
-    answer.setEncoding('utf8').on('data', async (text: string) => {
+  const seenTicks = new Set<number>();
+  const request = http.get(`${address}/api/jobs/${jobs[0]!.id}/live`, { headers }, (response) => {
+    response.setEncoding('utf8').on('data', async (text: string) => {
       const last = Number(/"last":(\d+)/.exec(text)?.[1] ?? 0);
-      if (last < taken || taken === 0 || told.has(taken)) return;
-      told.add(taken);
+      if (last < taken || taken === 0 || seenTicks.has(taken)) return;
+      seenTicks.add(taken);
       const from = taken;
       // what the page does then
       await (await fetch(chart, { headers })).json();

@@ -170,9 +170,9 @@ async function answers(folder: string, what: string, rounds: number): Promise<Ro
     const headers = { authorization: `Bearer ${url.searchParams.get('token')}` };
     const ask = async (address: string): Promise<number> => {
       const begin = performance.now();
-      const answer = await fetch(new URL(address, url), { headers });
-      const body = await answer.text();
-      if (!answer.ok) throw new Error(`${address}: ${answer.status} ${body.slice(0, 200)}`);
+      const response = await fetch(new URL(address, url), { headers });
+      const body = await response.text();
+      if (!response.ok) throw new Error(`${address}: ${response.status} ${body.slice(0, 200)}`);
       return (performance.now() - begin) / 1e3;
     };
     const timed = async (address: string, name: string): Promise<Row> => {
@@ -221,16 +221,16 @@ async function answers(folder: string, what: string, rounds: number): Promise<Ro
 
 /** The same series, asked of us and of VictoriaMetrics on the same data: 64 GPUs for 12 hours. */
 async function besideVictoria(folder: string, rounds: number): Promise<Row> {
-  const place = path.join(folder, 'small/tacho-2');
-  writeLarge(place, 8, 8, 12 * 3600, 1);
-  const recording = openRecording(place);
+  const storedFolder = path.join(folder, 'small/tacho-2');
+  writeLarge(storedFolder, 8, 8, 12 * 3600, 1);
+  const recording = openRecording(storedFolder);
   const [column] = gpuTable.columns.filter(({ type }) => type !== 'text');
   const ours: number[] = [];
   for (let i = 0; i < rounds; i++) {
     const begin = performance.now();
-    const { nodes } = openRecording(place);
-    const found = series(nodes, gpuTable.col[column!.name as 'utilization_percent'], { points: 600 });
-    if (found.length !== 64) throw new Error(`${found.length} series`);
+    const { nodes } = openRecording(storedFolder);
+    const nodeSeries = series(nodes, gpuTable.col[column!.name as 'utilization_percent'], { points: 600 });
+    if (nodeSeries.length !== 64) throw new Error(`${nodeSeries.length} series`);
     ours.push((performance.now() - begin) / 1e3);
   }
   const measured = ours.sort((a, b) => a - b)[rounds >> 1]!;

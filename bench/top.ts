@@ -30,12 +30,12 @@ export async function bench({ nodes = 64, seconds = 30 }: TopOptions = {}): Prom
   fs.mkdirSync(recording);
   fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(job));
   for (const name of names) {
-    const place = path.join(recording, `node=${name}`);
-    fs.mkdirSync(place);
+    const nodePath = path.join(recording, `node=${name}`);
+    fs.mkdirSync(nodePath);
     const { end: _end, end_reason: _reason, ...agent } = agentOf(name, [gpuTable, processTable], { start });
-    fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify({ ...agent, scope: { members: 'tree' } }));
+    fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify({ ...agent, scope: { members: 'tree' } }));
     for (const table of [gpuTable, processTable])
-      fs.writeFileSync(path.join(place, `${table.name}.csv`), `${headOf(table).join(',')}\n`);
+      fs.writeFileSync(path.join(nodePath, `${table.name}.csv`), `${headOf(table).join(',')}\n`);
   }
   let second = 0;
   const tick = (): void => {

@@ -72,8 +72,8 @@ async function timed(question: string): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const begin = performance.now();
-    const answer = await fetch(question);
-    const { data } = (await answer.json()) as { data: { result: unknown[] } };
+    const response = await fetch(question);
+    const { data } = (await response.json()) as { data: { result: unknown[] } };
     if (data.result.length === 0) throw new Error('VictoriaMetrics does not have the values');
     times.push((performance.now() - begin) / 1e3);
   }

@@ -44,8 +44,8 @@ export async function buildWeb(folder = path.join(HERE, 'web/dist')): Promise<vo
     logLevel: 'warning',
   });
   // a job page needs it at once: the browser gets it while it reads app.js
-  const parts = fs.globSync('part-*.js', { cwd: folder }).sort();
-  const preloads = parts.map((name) => `<link rel="modulepreload" href="/${name}" />`).join('\n    ');
+  const partFiles = fs.globSync('part-*.js', { cwd: folder }).sort();
+  const preloads = partFiles.map((name) => `<link rel="modulepreload" href="/${name}" />`).join('\n    ');
   const page = fs.readFileSync(path.join(HERE, 'web/index.html'), 'utf8');
   fs.writeFileSync(path.join(folder, 'index.html'), page.replace('<link rel="stylesheet"', `${preloads}\n    $&`));
 }

@@ -145,7 +145,7 @@ const DIFFERENT = ['main', 'program', 'verbs', 'stop', 'serve', 'mcp', 'plot'];
 const cli = (name: string): string => path.join(HERE, 'src/cli', `${name}.ts`);
 
 /** `part:job` and the others are main.ts with what this part needs; the modules that they share are read once for all. */
-const parts: Plugin = {
+const partsPlugin: Plugin = {
   name: 'parts of the program',
   setup(bundler) {
     bundler.onResolve({ filter: /^part:/ }, ({ path: namespace }) => ({ path: cli('main'), namespace }));
@@ -225,7 +225,7 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
       external: isWhole ? [] : ['echarts/*'],
       banner: { js: HEAD },
       footer: { js: '})' },
-      plugins: [parts, nativeModules],
+      plugins: [partsPlugin, nativeModules],
       absWorkingDir: HERE,
       metafile: true,
     }),

@@ -23,7 +23,7 @@ export function causesReference(ruleIds: readonly string[]): string {
   const { machine, shortest_seconds, totals, left, rules, cases } = JSON.parse(
     fs.readFileSync(FILE, 'utf8'),
   ) as PublishedCauses;
-  const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;
+  const percent = (amount: number, whole: number): string => `${((100 * amount) / whole).toFixed(1)} %`;
   const row = (...cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
   const counted = new Map(rules.map((each) => [each.rule, each]));
   const shown = ruleIds.flatMap((id) => counted.get(id) ?? []);
@@ -200,6 +200,6 @@ ${jobTable(fourth)}
 
 function verdict({ findings, missed, false: wrong, broken }: CaseResult): string {
   if (broken !== undefined) return 'could not be recorded';
-  const found = findings.map(({ id }) => (wrong.includes(id) ? `*${id}*` : id));
-  return [...found, ...missed.map((id) => `(${id})`)].join(', ') || 'nothing';
+  const findingIds = findings.map(({ id }) => (wrong.includes(id) ? `*${id}*` : id));
+  return [...findingIds, ...missed.map((id) => `(${id})`)].join(', ') || 'nothing';
 }

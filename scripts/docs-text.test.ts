@@ -75,11 +75,11 @@ const GENERATED = ['cli', 'findings', 'metrics', 'history-tables'].map((name) =>
 const MOST_WORDS_OF_ALL = 39_000;
 
 test('what users have to read stays short: README and pages written by hand, with their examples', () => {
-  const words = ['README.md', ...documentation.filter((page) => !GENERATED.includes(page))].map((page) => {
+  const wordCounts = ['README.md', ...documentation.filter((page) => !GENERATED.includes(page))].map((page) => {
     const byHand = text(page).replace(/<!-- made by npm run docs -->[\s\S]*?<!-- end -->/g, '');
     return byHand.split(/\s+/).filter(Boolean).length;
   });
-  const sum = words.reduce((all, one) => all + one, 0);
+  const sum = wordCounts.reduce((all, one) => all + one, 0);
   assert.ok(sum > 0 && sum < MOST_WORDS_OF_ALL, `${sum} words: say something shorter, or once instead of twice`);
 });
 

@@ -16,7 +16,7 @@ for (const [file, text] of generated()) {
 const OWN_NAMES = /^(process\.(read|written)_chars|(process|thread)_(start|end)\..*)$/;
 
 test('every column says its unit in its name, has a sentence of help and a Prometheus name of its own', () => {
-  const seen = new Map<string, string>();
+  const unitsByName = new Map<string, string>();
   const wrong: string[] = [];
   for (const { table } of tables) {
     for (const column of table.columns) {
@@ -28,8 +28,9 @@ test('every column says its unit in its name, has a sentence of help and a Prome
       if (!/^\S.*\.$/.test(column.help)) wrong.push(`${here}: "${column.help}" is no sentence`);
       const name = prometheusName(table, column);
       if (!/^[a-z_][a-zA-Z0-9_]*$/.test(name)) wrong.push(`${here} would be ${name}`);
-      if (column.type !== 'text' && seen.has(name)) wrong.push(`${here} and ${seen.get(name)} are both ${name}`);
-      seen.set(name, here);
+      if (column.type !== 'text' && unitsByName.has(name))
+        wrong.push(`${here} and ${unitsByName.get(name)} are both ${name}`);
+      unitsByName.set(name, here);
     }
   }
   assert.deepEqual(wrong, []);

@@ -121,8 +121,8 @@ function rpm(): void {
     tacho_arch: process.arch,
     ...(isQuick ? { _binary_payload: 'w0.gzdio' } : {}),
   };
-  const words = Object.entries(defines).flatMap(([name, value]) => ['--define', `${name} ${value}`]);
-  execFileSync('rpmbuild', ['-bb', '--quiet', ...words, path.join(HERE, 'packaging/rpm/tacho.spec')], {
+  const defineOptions = Object.entries(defines).flatMap(([name, value]) => ['--define', `${name} ${value}`]);
+  execFileSync('rpmbuild', ['-bb', '--quiet', ...defineOptions, path.join(HERE, 'packaging/rpm/tacho.spec')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   for (const made of fs.globSync(path.join(top, '*/*.rpm'))) {

@@ -68,18 +68,18 @@ function replyTo(type: string, body: Buffer, asked: string): Buffer {
 }
 
 function described(text: string, none: Buffer = Buffer.alloc(0)): Buffer {
-  const found = ANSWERS.find(([part]) => text.includes(part));
-  if (found === undefined) return none;
-  const [, column, type] = found;
+  const cannedAnswer = ANSWERS.find(([queryText]) => text.includes(queryText));
+  if (cannedAnswer === undefined) return none;
+  const [, column, type] = cannedAnswer;
   const rest = [int32(0), int16(0), int32(type), int16(-1), int32(-1), int16(0)];
   return message('T', Buffer.concat([int16(1), Buffer.from(`${column}\0`), ...rest]));
 }
 
 function answered(text: string): Buffer {
-  const found = ANSWERS.find(([part]) => text.includes(part));
+  const cannedAnswer = ANSWERS.find(([queryText]) => text.includes(queryText));
   const done = message('C', Buffer.from('SELECT 0\0'));
-  if (found === undefined) return done;
-  const value = Buffer.from(found[3]);
+  if (cannedAnswer === undefined) return done;
+  const value = Buffer.from(cannedAnswer[3]);
   return Buffer.concat([message('D', Buffer.concat([int16(1), int32(value.length), value])), done]);
 }
 

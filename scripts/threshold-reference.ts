@@ -10,16 +10,16 @@ const THRESHOLD = /^\s*([a-z]\w*): [^{]/;
 
 /** The comment above each name; one comment may stand above several. */
 function commentsIn(file: string): Map<string, string> {
-  const found = new Map<string, string>();
+  const commentsByName = new Map<string, string>();
   let comment: string | undefined;
   for (const line of fs.readFileSync(file, 'utf8').split('\n')) {
     const said = COMMENT.exec(line)?.[1];
     const name = THRESHOLD.exec(line)?.[1];
     if (said !== undefined) comment = said;
     else if (name === undefined) comment = undefined;
-    else if (comment !== undefined && !found.has(name)) found.set(name, comment);
+    else if (comment !== undefined && !commentsByName.has(name)) commentsByName.set(name, comment);
   }
-  return found;
+  return commentsByName;
 }
 
 export function thresholdReference(): string {

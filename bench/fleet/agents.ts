@@ -127,21 +127,21 @@ class SimulatedAgent {
 
   /** What was collected; nothing while the last is not answered. */
   send(): void {
-    const pieces: TableBytes[] = [];
+    const tableRuns: TableBytes[] = [];
     const bytes: Buffer[] = [];
     for (const table of this.tables) {
       const head = table.bytes === 0 ? `${table.header}\n` : '';
       const lines = Buffer.from(`${head}${table.waiting}`, 'latin1');
       table.waiting = '';
       if (lines.length === 0) continue;
-      pieces.push([this.stream, table.name, 1, table.bytes, lines.length]);
+      tableRuns.push([this.stream, table.name, 1, table.bytes, lines.length]);
       bytes.push(lines);
       this.sent += lines.length;
     }
-    if (pieces.length === 0) return;
+    if (tableRuns.length === 0) return;
     const since = performance.now();
     this.requests++;
-    void this.ask('/v1/append', packAppend(pieces, bytes)).then((text) => {
+    void this.ask('/v1/append', packAppend(tableRuns, bytes)).then((text) => {
       this.latencies.push(performance.now() - since);
       const reply = JSON.parse(text) as AppendReply;
       this.batch = reply.batch ?? 0;

@@ -20,8 +20,8 @@ export async function startHubProcess(folder: string, args: readonly string[] = 
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const address = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => {
-      const found = /http:[^ ,]+/.exec(chunk.toString());
-      if (found !== null) resolve(found[0]);
+      const addressMatch = /http:[^ ,]+/.exec(chunk.toString());
+      if (addressMatch !== null) resolve(addressMatch[0]);
     });
     child.once('exit', () => reject(new Error('the hub did not start')));
   });

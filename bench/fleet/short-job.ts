@@ -21,8 +21,8 @@ export async function measureShortJob(folder: string, hub: HubProcess, seconds: 
   const spool = path.join(folder, 'job-spool');
   const jobs = path.join(folder, 'job-files');
   const env = { ...process.env, TACHO_SERVICE_JOBS: jobs };
-  const place = ['--spool', spool, '--jobs', jobs, '--hooks-only', '--node', 'c1', '--hub', hub.address];
-  const agent = spawn(path.join(ROOT, 'tacho'), ['agent', ...place], { env, stdio: 'ignore' });
+  const agentOptions = ['--spool', spool, '--jobs', jobs, '--hooks-only', '--node', 'c1', '--hub', hub.address];
+  const agent = spawn(path.join(ROOT, 'tacho'), ['agent', ...agentOptions], { env, stdio: 'ignore' });
   try {
     for (let i = 0; i < 200 && !fs.existsSync(path.join(spool, '.agent.json')); i++) await pause(50);
     await pause(1000);

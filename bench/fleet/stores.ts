@@ -64,8 +64,8 @@ export async function measureVictoria(
     const rows = async (): Promise<number> => {
       await server.flush();
       const query = encodeURIComponent('sum(count_over_time(tacho_meminfo_MemFree_bytes[1h]))');
-      const answer = await fetch(`${server.url}/api/v1/query?nocache=1&query=${query}`);
-      const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
+      const response = await fetch(`${server.url}/api/v1/query?nocache=1&query=${query}`);
+      const { data } = (await response.json()) as { data: { result: { value: [number, string] }[] } };
       return Number(data.result[0]?.value[1] ?? 0);
     };
     const store = { args: ['--victoria', server.url], pid: childOf('victoria-metrics'), rows };
@@ -105,7 +105,7 @@ export async function measureKafka(
 /** The process that this one has started whose command line has this in it. */
 function childOf(word: string): number {
   const children = fs.readFileSync(`/proc/self/task/${process.pid}/children`, 'latin1').trim().split(' ');
-  const found = children.find((pid) => fs.readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(word));
-  if (found === undefined) throw new Error(`no process ${word}`);
-  return Number(found);
+  const childPid = children.find((pid) => fs.readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(word));
+  if (childPid === undefined) throw new Error(`no process ${word}`);
+  return Number(childPid);
 }

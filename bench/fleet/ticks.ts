@@ -35,8 +35,8 @@ export interface Recorder {
 export async function startRecorder(folder: string): Promise<Recorder> {
   const tacho = path.join(import.meta.dirname, '../../tacho');
   const spool = path.join(folder, 'spool');
-  const place = ['--spool', spool, '--jobs', path.join(folder, 'jobs'), '--hooks-only', '--node', 'c1'];
-  const child = spawn(tacho, ['agent', ...place, '--idle-interval', '1s', '--only', TABLES.join(',')], {
+  const agentOptions = ['--spool', spool, '--jobs', path.join(folder, 'jobs'), '--hooks-only', '--node', 'c1'];
+  const child = spawn(tacho, ['agent', ...agentOptions, '--idle-interval', '1s', '--only', TABLES.join(',')], {
     stdio: 'ignore',
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));

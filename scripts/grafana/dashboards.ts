@@ -41,8 +41,8 @@ function choice(name: string, label: string, query: string, all: boolean): objec
  * choice is called, and the regular expression by which it is found.
  */
 function one(name: string, of: string, series: string, missing: readonly [name: string, expression: string]): object {
-  const found = `count by (${of}) (last_over_time(${series}[$__range]))`;
-  const nameless = `label_replace(${found}, "choice", "${missing.join(' = ')}", "${of}", "")`;
+  const countQuery = `count by (${of}) (last_over_time(${series}[$__range]))`;
+  const nameless = `label_replace(${countQuery}, "choice", "${missing.join(' = ')}", "${of}", "")`;
   const query = `query_result(label_replace(${nameless}, "choice", "$1 = $1", "${of}", "(.+)"))`;
   return {
     ...choice(name, name, query, false),

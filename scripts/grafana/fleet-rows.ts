@@ -8,7 +8,7 @@ const JOBS = 'job!="",cluster=~"$clusters",user=~"$user",recorded_by=""';
 function once(name: string, more = ''): string {
   const { table } = columnOf(name);
   const keys = ['cluster', 'node', ...table.keys.map((key) => key.name)].join(', ');
-  const conditions = [NODE, more].filter((part) => part !== '').join(',');
+  const conditions = [NODE, more].filter((condition) => condition !== '').join(',');
   return `max by (${keys}) (${expressionOf(name, conditions)})`;
 }
 
@@ -17,13 +17,13 @@ function both(name: string, how: 'sum' | 'avg' | 'max', more = ''): Panel[] {
   const { column, table } = columnOf(name);
   const what = `${table.name}: ${wordsOf(name)}${column.kind === 'counter' ? ' per second' : ''}`;
   const shared = { type: 'timeseries' as const, unit: unitOf(name), width: 12, height: 8 };
-  const words = { sum: 'all nodes together', avg: 'mean of all nodes', max: 'highest of all nodes' }[how];
+  const meaning = { sum: 'all nodes together', avg: 'mean of all nodes', max: 'highest of all nodes' }[how];
   return [
     {
       ...shared,
-      title: `${what}, ${words}`,
+      title: `${what}, ${meaning}`,
       description: column.help,
-      targets: [{ expr: `${how}(${once(name, more)})`, legend: words }],
+      targets: [{ expr: `${how}(${once(name, more)})`, legend: meaning }],
     },
     {
       ...shared,

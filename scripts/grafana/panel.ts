@@ -35,10 +35,10 @@ const tables: readonly Table[] = [...sources.map(({ table }) => table), agentTab
 export function columnOf(name: string): { table: Table; column: Column; metric: string } {
   const [of, which] = name.split('.');
   const table = tables.find((each) => each.name === of);
-  const place = table?.columns.findIndex((each) => each.name === which) ?? -1;
-  const metric = table === undefined ? undefined : metricsOf(table)[place]?.name;
+  const columnIndex = table?.columns.findIndex((each) => each.name === which) ?? -1;
+  const metric = table === undefined ? undefined : metricsOf(table)[columnIndex]?.name;
   if (table === undefined || metric === undefined) throw new Error(`there is no number column ${name}`);
-  return { table, column: table.columns[place]!, metric };
+  return { table, column: table.columns[columnIndex]!, metric };
 }
 
 /** Units of the base: as a level, and as growth per second. */
@@ -72,6 +72,6 @@ export function expressionOf(name: string, conditions: string): string {
 /** What a column is called where people read it: `memory_used_bytes` is "memory used". */
 export function wordsOf(name: string): string {
   const { column } = columnOf(name);
-  const words = column.name.replace(/_(bytes|percent|watts|celsius|mhz|ms|us|mj|rpm)$/, '').split('_');
-  return words.join(' ');
+  const nameWords = column.name.replace(/_(bytes|percent|watts|celsius|mhz|ms|us|mj|rpm)$/, '').split('_');
+  return nameWords.join(' ');
 }

@@ -14,10 +14,10 @@ export const here = (): Address =>
     ? { path: '', query: new URLSearchParams(location.hash.startsWith('#?') ? location.hash.slice(2) : '') }
     : { path: location.pathname.slice(BASE.length), query: new URLSearchParams(location.search) };
 const listeners = new Set<() => void>();
-const tell = (): void => {
+const notify = (): void => {
   for (const listener of listeners) listener();
 };
-addEventListener('popstate', tell);
+addEventListener('popstate', notify);
 
 export function useAddress(): Address {
   const [address, set] = useState(here);
@@ -31,7 +31,7 @@ export function useAddress(): Address {
 
 export function go(to: string): void {
   history.pushState(null, '', BASE + to);
-  tell();
+  notify();
   scrollTo(0, 0);
 }
 
@@ -45,7 +45,7 @@ export function setQuery(changes: Readonly<Record<string, string | undefined>>, 
   const text = query.toString();
   const address = isJobFile ? `#?${text}` : BASE + (text === '' ? path : `${path}?${text}`);
   history[isNew ? 'pushState' : 'replaceState'](null, '', address);
-  tell();
+  notify();
 }
 
 /** A link inside the page. */

@@ -40,20 +40,20 @@ export type Asked<T> =
 
 export async function ask<T>(path: string, signal?: AbortSignal, body?: object): Promise<T> {
   if (isJobFile) return fromFile(path) as T;
-  let answer: Response;
+  let response: Response;
   const post =
     body === undefined
       ? {}
       : { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
   try {
-    answer = await fetch(BASE + path, { signal: signal ?? null, headers: { accept: 'application/json' }, ...post });
+    response = await fetch(BASE + path, { signal: signal ?? null, headers: { accept: 'application/json' }, ...post });
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new Error('the server does not answer: is tacho serve still running?');
   }
-  if (answer.ok) return (await answer.json()) as T;
-  const problem = (await answer.json().catch(() => ({}))) as { title?: string; detail?: string };
-  throw new Error([problem.title ?? `status ${answer.status}`, problem.detail].filter(Boolean).join(': '));
+  if (response.ok) return (await response.json()) as T;
+  const problem = (await response.json().catch(() => ({}))) as { title?: string; detail?: string };
+  throw new Error([problem.title ?? `status ${response.status}`, problem.detail].filter(Boolean).join(': '));
 }
 
 /**
@@ -77,10 +77,10 @@ export function useAnswer<T>(path: string | undefined, again: unknown = 0): Aske
           (value): Asked<T> => ({ state: 'here', value }),
           (error: Error): Asked<T> => ({ state: 'failed', why: error.message }),
         )
-        .then((answer) => {
+        .then((reply) => {
           isUnderWay = false;
           if (stop.signal.aborted) return;
-          set((before) => (answer.state === 'here' ? answer : { ...answer, ...lastOf(before) }));
+          set((before) => (reply.state === 'here' ? reply : { ...reply, ...lastOf(before) }));
           if (isDue) next();
         });
     };

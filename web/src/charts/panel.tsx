@@ -149,11 +149,11 @@ function useSeen(element: { current: HTMLElement | null }): boolean {
     );
     watch.observe(element.current!);
     // on paper everything is seen
-    const seen = (): void => set(true);
-    addEventListener('beforeprint', seen);
+    const show = (): void => set(true);
+    addEventListener('beforeprint', show);
     return () => {
       watch.disconnect();
-      removeEventListener('beforeprint', seen);
+      removeEventListener('beforeprint', show);
     };
   }, []);
   return isSeen;
@@ -198,9 +198,9 @@ const Name = ({ colour, text }: { colour: string; text: string }) => (
 );
 
 function summary({ band, unit, count, scope, limit }: ChartData, { adds, key }: ChartFacts): string {
-  const known = (band?.max ?? []).filter((value) => value !== null);
-  if (known.length === 0) return '';
-  const most = Math.max(...known);
+  const maxima = (band?.max ?? []).filter((value) => value !== null);
+  if (maxima.length === 0) return '';
+  const most = Math.max(...maxima);
   const what = key === undefined ? (count === 1 ? '' : `${count} nodes, `) : `${count} series, `;
   const whose = scope === 'node' ? ' (all on the node)' : '';
   const held = limit === undefined ? '' : `, limit ${withUnit(limit, unit)}${count > 1 ? ' each' : ''}`;

@@ -26,11 +26,11 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
   const asked = useAnswer<Comparison>(
     ids.length < 2 ? undefined : `/api/compare?jobs=${encodeURIComponent(ids.join(','))}`,
   );
-  const found = latest(asked);
+  const comparison = latest(asked);
   useEffect(() => {
     document.title = 'Compare · Tacho';
   }, []);
-  if (found === undefined)
+  if (comparison === undefined)
     return asked.state === 'failed' || ids.length < 2 ? (
       <div class="empty">
         <h1>{ids.length < 2 ? 'No jobs to compare' : 'These jobs cannot be compared'}</h1>
@@ -50,16 +50,16 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
         <h1>Compare</h1>
         <CopyLink />
       </header>
-      <Jobs ids={ids} found={found} />
-      {found.notes.map((note) => (
+      <Jobs ids={ids} found={comparison} />
+      {comparison.notes.map((note) => (
         <p key={note} class="faint">
           {note}
         </p>
       ))}
-      <Parts found={found} />
-      <Prefixes found={found} />
-      <Overlays ids={ids} found={found} align={query.get('align') ?? 'start'} />
-      <Figures found={found} />
+      <Parts found={comparison} />
+      <Prefixes found={comparison} />
+      <Overlays ids={ids} found={comparison} align={query.get('align') ?? 'start'} />
+      <Figures found={comparison} />
     </article>
   );
 }
@@ -142,12 +142,12 @@ function Parts({ found: { parts, by, jobs } }: { found: Comparison }) {
             </tr>
           </thead>
           <tbody>
-            {parts.slice(0, MOST_PARTS).map((part) => (
-              <tr key={part.name}>
-                <th scope="row">{part.name}</th>
-                <td class="number">{signed(part.difference)}</td>
-                <td class="number">{explained(part.explains)}</td>
-                {part.jobs.map((use, i) => (
+            {parts.slice(0, MOST_PARTS).map((partRow) => (
+              <tr key={partRow.name}>
+                <th scope="row">{partRow.name}</th>
+                <td class="number">{signed(partRow.difference)}</td>
+                <td class="number">{explained(partRow.explains)}</td>
+                {partRow.jobs.map((use, i) => (
                   <td key={jobs[i]!.recording} class="number">
                     {use ? duration(use.time / 1e6) : ''}
                   </td>
@@ -330,8 +330,8 @@ function overlaid(
     return { node: names[i]!, mean };
   });
   const most = Array.from({ length: steps }, (_, j) => {
-    const known = series.flatMap(({ mean }) => mean[j] ?? []);
-    return known.length === 0 ? null : Math.max(...known);
+    const means = series.flatMap(({ mean }) => mean[j] ?? []);
+    return means.length === 0 ? null : Math.max(...means);
   });
   const { id, title, unit } = facts;
   const band = { min: most, mean: most, max: most, sum: most };

@@ -26,20 +26,20 @@ export function ExperimentPage({ query }: { query: URLSearchParams }) {
     document.title = 'Experiment · Tacho';
   }, []);
   const names = useAnswer<ExperimentNames>('/api/experiments');
-  const known = latest(names);
-  const name = query.get('name') ?? known?.experiments[0]?.name;
+  const experimentNames = latest(names);
+  const name = query.get('name') ?? experimentNames?.experiments[0]?.name;
   const metric = query.get('metric') ?? 'duration';
   const asked = useAnswer<Exploration>(
     name === undefined ? undefined : `/api/experiment?${new URLSearchParams({ name, metric })}`,
   );
-  const found = latest(asked);
-  if (known !== undefined && known.experiments.length === 0)
+  const exploration = latest(asked);
+  if (experimentNames !== undefined && experimentNames.experiments.length === 0)
     return (
       <div class="empty">
         <h1>No experiments here yet</h1>
         <p>
-          Jobs belong to one by their tags: <code>{known.tag}</code> names it, <code>exp_component</code> the component
-          and <code>exp_time</code> the time segment.
+          Jobs belong to one by their tags: <code>{experimentNames.tag}</code> names it, <code>exp_component</code> the
+          component and <code>exp_time</code> the time segment.
         </p>
       </div>
     );
@@ -47,7 +47,7 @@ export function ExperimentPage({ query }: { query: URLSearchParams }) {
     <article class="experiment">
       <header class="page">
         <h1>
-          Experiment <small>{found === undefined ? '' : count(found.jobs, 'job')}</small>
+          Experiment <small>{exploration === undefined ? '' : count(exploration.jobs, 'job')}</small>
         </h1>
         <CopyLink />
       </header>
@@ -55,7 +55,7 @@ export function ExperimentPage({ query }: { query: URLSearchParams }) {
         <label>
           Experiment{' '}
           <select value={name ?? ''} onChange={({ currentTarget }) => setQuery({ name: currentTarget.value }, true)}>
-            {known?.experiments.map((each) => (
+            {experimentNames?.experiments.map((each) => (
               <option key={each.name} value={each.name}>
                 {each.name} ({count(each.jobs, 'job')})
               </option>
@@ -65,7 +65,7 @@ export function ExperimentPage({ query }: { query: URLSearchParams }) {
         <label>
           Compared by{' '}
           <select value={metric} onChange={({ currentTarget }) => setQuery({ metric: currentTarget.value })}>
-            {(known?.metrics ?? [metric]).map((each) => (
+            {(experimentNames?.metrics ?? [metric]).map((each) => (
               <option key={each} value={each}>
                 {METRICS[each] ?? each}
               </option>
@@ -78,7 +78,7 @@ export function ExperimentPage({ query }: { query: URLSearchParams }) {
           {asked.state === 'failed' ? asked.why : names.state === 'failed' ? names.why : ''}
         </p>
       )}
-      {found !== undefined && <Matrix found={found} />}
+      {exploration !== undefined && <Matrix found={exploration} />}
     </article>
   );
 }

@@ -58,8 +58,8 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
       ),
     [list, query.get('period')],
   );
-  const parts = useMemo(() => partsOf(list?.jobs ?? [], amount, period, now), [list, amount, period]);
-  const ranking = useMemo(() => rankingOf(parts, group), [parts, group]);
+  const jobSpans = useMemo(() => partsOf(list?.jobs ?? [], amount, period, now), [list, amount, period]);
+  const ranking = useMemo(() => rankingOf(jobSpans, group), [jobSpans, group]);
   const data = useMemo(() => heatOf(ranking, amount, period), [ranking, amount, period]);
   const picture = useRef<() => string>(undefined);
   const height = Math.max(150, data.count * 20 + 80);
@@ -97,7 +97,7 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
         <Choice name="amount" label="Amount" value={amount} all={AMOUNTS} />
         <Choice name="by" label="By" value={group} all={GROUPS} />
       </p>
-      {parts.length === 0 ? (
+      {jobSpans.length === 0 ? (
         <p class="missing">No job that is open here used any in this time.</p>
       ) : (
         <>
@@ -122,7 +122,7 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
             <HeatLegend data={data} />
           </section>
           <Ranking {...{ ranking, group, title, all }} />
-          <Week parts={parts} unit={unit} title={title} />
+          <Week parts={jobSpans} unit={unit} title={title} />
         </>
       )}
     </article>
@@ -192,11 +192,11 @@ function namesOf({ user, account, partition, program, state, findings }: ListedJ
 
 function rankingOf(parts: readonly Part[], group: Group): Ranked[] {
   const groups = new Map<string, Part[]>();
-  for (const part of parts)
-    for (const name of namesOf(part.job, group)) {
+  for (const jobSpan of parts)
+    for (const name of namesOf(jobSpan.job, group)) {
       const own = groups.get(name);
-      if (own === undefined) groups.set(name, [part]);
-      else own.push(part);
+      if (own === undefined) groups.set(name, [jobSpan]);
+      else own.push(jobSpan);
     }
   return [...groups]
     .map(([name, own]) => ({ name, parts: own, used: own.reduce((sum, { used }) => sum + used, 0) }))
@@ -208,7 +208,7 @@ function heatOf(ranking: readonly Ranked[], amount: Amount, { from, to }: { from
   const steps = Math.max(1, Math.ceil((to - from) / step));
   const series = ranking.slice(0, MOST_ROWS).map(({ name, parts }) => {
     const mean: (number | null)[] = Array.from({ length: steps }, () => null);
-    for (const part of parts) spread(part, from, step, (i, used) => (mean[i] = (mean[i] ?? 0) + used));
+    for (const jobSpan of parts) spread(jobSpan, from, step, (i, used) => (mean[i] = (mean[i] ?? 0) + used));
     return { node: name, mean };
   });
   const means = Array.from({ length: steps }, (_, i) => {
@@ -239,8 +239,8 @@ function spread({ from, to, used }: Part, begin: number, step: number, add: (i: 
     return;
   }
   for (let i = Math.floor((from - begin) / step); begin + i * step < to; i++) {
-    const part = Math.min(to, begin + (i + 1) * step) - Math.max(from, begin + i * step);
-    add(i, used * (part / (to - from)));
+    const overlap = Math.min(to, begin + (i + 1) * step) - Math.max(from, begin + i * step);
+    add(i, used * (overlap / (to - from)));
   }
 }
 
@@ -330,12 +330,12 @@ const Use = ({ value }: { value: number | undefined }) => (
 
 /** Mean use, weighed by what was reserved. */
 function weighed(
-  parts: readonly Part[],
+  jobSpans: readonly Part[],
   use: 'cpu_use' | 'gpu_use',
   by: 'core_hours' | 'gpu_hours',
 ): number | undefined {
   let [sum, weight] = [0, 0];
-  for (const { job } of parts) {
+  for (const { job } of jobSpans) {
     const [value, hours] = [job[use], job[by]];
     if (value === undefined || hours === undefined) continue;
     sum += value * hours;
@@ -348,9 +348,9 @@ function weighed(
 function Week({ parts, unit, title }: { parts: readonly Part[]; unit: string; title: string }) {
   const cells = useMemo(() => {
     const week = Array.from({ length: 7 }, () => new Float64Array(24));
-    for (const part of parts)
-      spread(part, Math.floor(part.from / HOUR) * HOUR, HOUR, (i, used) => {
-        const at = new Date((Math.floor(part.from / HOUR) + i) * 3600e3);
+    for (const jobSpan of parts)
+      spread(jobSpan, Math.floor(jobSpan.from / HOUR) * HOUR, HOUR, (i, used) => {
+        const at = new Date((Math.floor(jobSpan.from / HOUR) + i) * 3600e3);
         const day = week[(at.getDay() + 6) % 7]!;
         day[at.getHours()] = day[at.getHours()]! + used;
       });

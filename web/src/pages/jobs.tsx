@@ -294,13 +294,13 @@ const ColourLegend = () => (
 
 /** What is asked for in the search box and above the columns. */
 function matching(query: URLSearchParams): (job: ListedJob) => boolean {
-  const words = (query.get('q') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+  const searchWords = (query.get('q') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   const filters = COLUMNS.flatMap((column) => {
     const wanted = query.get(column.name)?.trim().toLowerCase();
     return wanted === undefined || wanted === '' ? [] : [{ column, wanted }];
   });
   return (job) =>
-    words.every((word) => allText(job).includes(word)) &&
+    searchWords.every((word) => allText(job).includes(word)) &&
     filters.every(({ column, wanted }) => isWanted(column, job, wanted));
 }
 
@@ -373,7 +373,7 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
   }, []);
   useEffect(() => void performance.mark('jobs drawn'), [jobs]);
   const first = Math.max(0, Math.floor(top / ROW) - 8);
-  const seen = jobs.slice(first, first + Math.ceil(height / ROW) + 16);
+  const visibleJobs = jobs.slice(first, first + Math.ceil(height / ROW) + 16);
   const longest = useMemo(() => jobs.reduce((most, { job }) => Math.max(most, job.length), 0), [jobs]);
   const isNarrow = width < NARROW;
   const letters = isNarrow ? NARROW_LETTERS : MOST_LETTERS;
@@ -413,7 +413,7 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
         })}
       </div>
       <div style={{ height: `${jobs.length * ROW}px`, position: 'relative' }} role="rowgroup">
-        {seen.map((job, i) => (
+        {visibleJobs.map((job, i) => (
           <div
             key={job.id}
             class="row"
@@ -446,8 +446,8 @@ const FIRST_COLUMNS = ['job', 'name', 'cpu', 'memory', 'findings', 'state', 'dur
 const NARROW_LETTERS = 8;
 
 const placeOf = ({ name }: Column): number => {
-  const place = FIRST_COLUMNS.indexOf(name);
-  return place < 0 ? FIRST_COLUMNS.length : place;
+  const columnIndex = FIRST_COLUMNS.indexOf(name);
+  return columnIndex < 0 ? FIRST_COLUMNS.length : columnIndex;
 };
 
 /** Ids of local jobs begin alike: as much as is shown of them must tell them apart. */

@@ -13,21 +13,23 @@ export function MetricsPage({ query }: { query: URLSearchParams }) {
   }, []);
   if (tables === undefined)
     return asked.state === 'failed' ? <p class="trouble">{asked.why}</p> : <div class="empty" aria-busy="true" />;
-  const words = (query.get('q') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+  const searchWords = (query.get('q') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   const shown = tables
     .map((table) => ({
       ...table,
       columns: table.columns.filter(({ name, help, unit, prometheus }) =>
-        words.every((word) => `${table.table}.${name} ${help} ${unit} ${prometheus}`.toLowerCase().includes(word)),
+        searchWords.every((word) =>
+          `${table.table}.${name} ${help} ${unit} ${prometheus}`.toLowerCase().includes(word),
+        ),
       ),
     }))
     .filter(({ columns }) => columns.length > 0);
-  const found = shown.reduce((sum, { columns }) => sum + columns.length, 0);
+  const columnCount = shown.reduce((sum, { columns }) => sum + columns.length, 0);
   return (
     <article class="metrics">
       <header class="page">
         <h1>
-          Metrics <small>{count(found, 'column')}</small>
+          Metrics <small>{count(columnCount, 'column')}</small>
         </h1>
         <input
           type="search"
@@ -86,4 +88,5 @@ export function MetricsPage({ query }: { query: URLSearchParams }) {
 }
 
 /** Definitions put names between backticks. */
-const withCode = (text: string) => text.split('`').map((part, i) => (i % 2 === 0 ? part : <code>{part}</code>));
+const withCode = (text: string) =>
+  text.split('`').map((fragment, i) => (i % 2 === 0 ? fragment : <code>{fragment}</code>));

@@ -189,9 +189,9 @@ function heatOf(
       const [begin, end] = [Math.max(from, job.from), Math.min(to, job.to ?? list.time)];
       if (value === undefined || end <= begin) continue;
       for (let i = Math.floor((begin - from) / step); i < steps && from + i * step < end; i++) {
-        const part = Math.min(end, from + (i + 1) * step) - Math.max(begin, from + i * step);
+        const overlap = Math.min(end, from + (i + 1) * step) - Math.max(begin, from + i * step);
         // GPU use is a share already: of jobs one after the other it is weighed by their time
-        mean[i] = (mean[i] ?? 0) + value * (part / step);
+        mean[i] = (mean[i] ?? 0) + value * (overlap / step);
       }
     }
     return { node, mean };

@@ -30,8 +30,8 @@ const MOST_NAMES = 8;
 /** The tasks of a Dask cluster above the charts: a lane for each thread of each worker, one cursor with all charts. */
 export function Dask({ job, start, end, range, again, cursor, onRange }: Props) {
   const theme = useTheme();
-  const part = range === undefined ? '' : `?from=${Math.round(range.from)}&to=${Math.round(range.to)}`;
-  const stream = latest(useAnswer<DaskStreamData>(`/api/jobs/${job}/dask${part}`, again))?.stream;
+  const rangeQuery = range === undefined ? '' : `?from=${Math.round(range.from)}&to=${Math.round(range.to)}`;
+  const stream = latest(useAnswer<DaskStreamData>(`/api/jobs/${job}/dask${rangeQuery}`, again))?.stream;
   if (stream === undefined || stream === null) return null;
   const { prefixes, graph_count, failed, together_below: below } = stream;
   return (

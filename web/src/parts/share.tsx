@@ -29,8 +29,8 @@ export function Share({ job }: { job: string }) {
     doing(async () => setMade(await ask<MadeShare>(`/api/jobs/${job}/shares`, undefined, { days: Number(days) })));
   const revoke = (id: string) =>
     doing(async () => {
-      const answer = await fetch(`${BASE}/api/shares/${encodeURIComponent(id)}`, { method: 'DELETE' });
-      if (!answer.ok) throw new Error('the link could not be revoked: try again');
+      const response = await fetch(`${BASE}/api/shares/${encodeURIComponent(id)}`, { method: 'DELETE' });
+      if (!response.ok) throw new Error('the link could not be revoked: try again');
       if (made?.id === id) setMade(undefined);
     });
   return (

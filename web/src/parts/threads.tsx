@@ -84,9 +84,9 @@ function Table({ threads, data, start, isOfOne }: TableProps) {
         </thead>
         <tbody>
           {rows.slice(0, MOST).map((i) => {
-            const [lived, cpu, process] = [life(i), threads.cpu[i], threads.process[i]!];
+            const [lifetime, cpu, process] = [life(i), threads.cpu[i], threads.process[i]!];
             const use =
-              lived === undefined || cpu === null || cpu === undefined ? undefined : cpu / Math.max(lived, 1e-3);
+              lifetime === undefined || cpu === null || cpu === undefined ? undefined : cpu / Math.max(lifetime, 1e-3);
             return (
               <tr key={`${process} ${threads.tid[i]} ${threads.start[i]}`}>
                 <th scope="row">
@@ -99,7 +99,7 @@ function Table({ threads, data, start, isOfOne }: TableProps) {
                   </td>
                 )}
                 <td class="number">{threads.start[i] === null ? '' : sinceStart(threads.start[i]! - start)}</td>
-                <td class="number">{lived === undefined ? '' : duration(lived)}</td>
+                <td class="number">{lifetime === undefined ? '' : duration(lifetime)}</td>
                 <td class="number">{cpu === null || cpu === undefined ? '' : duration(cpu)}</td>
                 <td
                   class="number"
@@ -110,7 +110,7 @@ function Table({ threads, data, start, isOfOne }: TableProps) {
                 </td>
                 <td class="number">{(threads.waiting[i] ?? null) === null ? '' : duration(threads.waiting[i]!)}</td>
                 <td class="graph" aria-hidden="true">
-                  {lived !== undefined && (
+                  {lifetime !== undefined && (
                     <span
                       style={{
                         marginLeft: `${at(threads.start[i]!)}%`,
