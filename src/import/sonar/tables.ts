@@ -32,19 +32,21 @@ export const sonarTable = defineTable({
   ],
 });
 
+type ColumnName<T extends Table> = T['columns'][number]['name'];
+
 /** Samples of a column in the making. */
-class Columns {
+class Columns<T extends Table> {
   private readonly all = new Map<
     string,
     { keys: Record<string, string>; column: string; times: number[]; values: number[] }
   >();
   private readonly rows: TableRows;
 
-  constructor(table: Table) {
+  constructor(table: T) {
     this.rows = new TableRows(table);
   }
 
-  add(keys: Record<string, string>, column: string, time: number, value: number | undefined): void {
+  add(keys: Record<string, string>, column: ColumnName<T>, time: number, value: number | undefined): void {
     if (value === undefined || Number.isNaN(value)) return;
     const id = `${column} ${Object.values(keys).join(' ')}`;
     let own = this.all.get(id);
@@ -115,7 +117,7 @@ export function jobTables(streams: readonly SonarStream[]): Batch[] {
   });
   for (const time of times) {
     const total = totals.get(time)!;
-    for (const [name, value] of Object.entries(total)) {
+    for (const [name, value] of Object.entries(total) as [keyof typeof total, number | undefined][]) {
       if (name.startsWith('gpu') && cards.size === 0) continue;
       sums.add({}, name, time, value);
     }
@@ -155,9 +157,8 @@ export function nodeTables(
   busy: ReadonlyMap<number, number>,
   node?: SonarNode,
 ): Batch[] {
-  const [cpus, memory, load, gpus] = [cpuTable, meminfoTable, loadavgTable, gpuTable].map(
-    (table) => new Columns(table),
-  ) as [Columns, Columns, Columns, Columns];
+  const [cpus, memory] = [new Columns(cpuTable), new Columns(meminfoTable)];
+  const [load, gpus] = [new Columns(loadavgTable), new Columns(gpuTable)];
   const isOwn = samples.every(({ cpu_seconds }) => cpu_seconds !== undefined);
   for (const sample of samples) {
     const { time } = sample;
@@ -171,7 +172,8 @@ export function nodeTables(
       memory.add({}, 'MemTotal_bytes', time, total * KIB);
       memory.add({}, 'MemAvailable_bytes', time, Math.max(0, total - sample.used_memory_kib) * KIB);
     }
-    for (const [i, name] of ['load1', 'load5', 'load15'].entries()) load.add({}, name, time, sample.load?.[i]);
+    for (const [i, name] of (['load1', 'load5', 'load15'] as const).entries())
+      load.add({}, name, time, sample.load?.[i]);
     load.add({}, 'runnable', time, sample.runnable);
     load.add({}, 'threads', time, sample.threads);
     addCards(gpus, sample, node);
@@ -179,7 +181,7 @@ export function nodeTables(
   return [...cpus.batches(), ...memory.batches(), ...load.batches(), ...gpus.batches()];
 }
 
-function addCards(gpus: Columns, sample: SonarSample, node: SonarNode | undefined): void {
+function addCards(gpus: Columns<typeof gpuTable>, sample: SonarSample, node: SonarNode | undefined): void {
   const { time, cards, processes, failing } = sample;
   if (cards.length > 0) {
     for (const { gpu, ...card } of cards) {

@@ -6,6 +6,7 @@ import { liveName } from '../../recording/folder/part-name.ts';
 import { listParts } from '../../recording/live/file-parts.ts';
 import type { Position } from '../../recording/live/position.ts';
 import { Tail } from '../../recording/live/tail.ts';
+import { grown } from '../../recording/read/edges.ts';
 import { cgroupTable, cpuTable, gpuTable, meminfoTable, processTable } from '../../sources/tables.ts';
 import type { KeyName, Table, TableColumn } from '../../table/table.ts';
 
@@ -190,7 +191,7 @@ class TableTail {
 function rate(kept: Kept | undefined, { name }: TableColumn): number | undefined {
   const [now, then] = [kept?.cells.get(name), kept?.before?.cells.get(name)];
   if (now === undefined || then === undefined || !(kept!.time > kept!.before!.time)) return undefined;
-  return (Math.max(0, now - then) / (kept!.time - kept!.before!.time)) * 1e6;
+  return (grown(then, now) / (kept!.time - kept!.before!.time)) * 1e6;
 }
 
 const sumKnown = (values: readonly (number | undefined)[]): number | undefined => {
