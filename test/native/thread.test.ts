@@ -174,7 +174,8 @@ test('perf events of threads add up', { skip }, () => {
   // seccomp or perf_event_paranoid may forbid it
   if (Number.isNaN(ends[0]![name])) return;
   assert.equal(sum(threads, name), ends[0]![name]);
-  assert.ok(ends[0]![name] >= 200e6, `${ends[0]![name]} ns`);
+  // the threads count 200 ms by their own clock, and the kernel keeps the two apart: once this one had 0.15 % less
+  assert.ok(ends[0]![name] >= 0.99 * 200e6, `${ends[0]![name]} ns`);
   // of a virtual machine the clock goes on while the host lets it wait: no thread has more than it lived
   for (const row of threads) {
     const lifetimeMicroseconds = (row.time - row.thread_start) * 1000;
