@@ -34,19 +34,9 @@ struct column {
     uint32_t last_code;
 };
 
-static int32_t hash_of(const unsigned char *at, const unsigned char *to)
+static int32_t pool_hash(const unsigned char *at, const unsigned char *to)
 {
-    if (to - at > LONG_TEXT)
-        return (int32_t)crc32(0, at, (unsigned int)(to - at));
-    uint32_t hash = 0x811c9dc5;
-    for (; to - at >= 4; at += 4) {
-        uint32_t word = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-        hash = (hash ^ word) * 0x9e3779b1;
-        hash ^= hash >> 15;
-    }
-    for (; at < to; at++)
-        hash = (hash ^ *at) * 0x01000193;
-    return (int32_t)hash;
+    return to - at > LONG_TEXT ? (int32_t)crc32(0, at, (unsigned int)(to - at)) : text_hash(at, to);
 }
 
 /* The code of a text, which is added if it is new; false: there is no room for it. */
@@ -56,7 +46,7 @@ static bool take_text(struct column *column, const unsigned char *from, const un
     /* many are the same as in the row before */
     if (column->last != NULL && length == column->last_length && memcmp(column->last, from, length) == 0)
         return true;
-    int32_t hash = hash_of(from, to), found;
+    int32_t hash = pool_hash(from, to), found;
     uint32_t slot = ((uint32_t)hash ^ ((uint32_t)hash >> 15)) & column->mask;
     for (; (found = column->slots[slot]) >= 0; slot = (slot + 1) & column->mask) {
         uint32_t start = column->ends[found];

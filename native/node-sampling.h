@@ -92,4 +92,18 @@ void add_cells(napi_env env, napi_value exports);
 void add_processes(napi_env env, napi_value exports);
 void add_ticks(napi_env env, napi_value exports);
 
+/* As hashOf of text-pool.ts, of texts of up to 64 bytes. */
+static inline int32_t text_hash(const unsigned char *at, const unsigned char *to)
+{
+    uint32_t hash = 0x811c9dc5;
+    for (; to - at >= 4; at += 4) {
+        uint32_t word = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+        hash = (hash ^ word) * 0x9e3779b1;
+        hash ^= hash >> 15;
+    }
+    for (; at < to; at++)
+        hash = (hash ^ *at) * 0x01000193;
+    return (int32_t)hash;
+}
+
 #endif

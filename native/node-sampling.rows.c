@@ -27,25 +27,11 @@ struct column {
     uint32_t mask;
 };
 
-/* As hashOf of text-pool.ts. */
-static int32_t hash_of(const unsigned char *at, const unsigned char *to)
-{
-    uint32_t hash = 0x811c9dc5;
-    for (; to - at >= 4; at += 4) {
-        uint32_t word = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-        hash = (hash ^ word) * 0x9e3779b1;
-        hash ^= hash >> 15;
-    }
-    for (; at < to; at++)
-        hash = (hash ^ *at) * 0x01000193;
-    return (int32_t)hash;
-}
-
 /* The code of a text that is known; -1: it is not. */
 static int64_t code_of(const struct column *column, const unsigned char *from, const unsigned char *to)
 {
     size_t length = (size_t)(to - from);
-    int32_t hash = hash_of(from, to);
+    int32_t hash = text_hash(from, to);
     uint32_t slot = ((uint32_t)hash ^ ((uint32_t)hash >> 15)) & column->mask;
     for (;; slot = (slot + 1) & column->mask) {
         int32_t found = column->slots[slot];
