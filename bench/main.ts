@@ -9,7 +9,7 @@ import { verdict } from './verdict.ts';
 /** `npm run bench [-- WORD…]`: every benchmark (whose path has one of the words in it), as one table with pass or miss. */
 
 const HERE = import.meta.dirname;
-const words = process.argv.slice(2);
+const args = process.argv.slice(2);
 const files = fs
   .globSync('{*,*/*}.ts', { cwd: HERE })
   .filter(
@@ -17,7 +17,7 @@ const files = fs
       !file.endsWith('.test.ts') &&
       fs.readFileSync(path.join(HERE, file), 'utf8').includes('export async function bench('),
   )
-  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+  .filter((file) => args.length === 0 || args.some((word) => file.includes(word)))
   .sort();
 
 console.log(
@@ -36,11 +36,11 @@ for (const file of files) {
   process.stderr.write(`${file} …\n`);
   const { bench } = (await import(path.join(HERE, file))) as typeof import('./start.ts');
   for (const row of await rowsOf(bench)) {
-    const said = verdict(row);
-    if (said === 'miss') missed++;
+    const outcome = verdict(row);
+    if (outcome === 'miss') missed++;
     const measured = Number.isNaN(row.measured) ? row.unit : `${Number(row.measured.toPrecision(3))} ${row.unit}`;
     const ratio = Number.isFinite(row.ratio) ? `${Number(row.ratio.toPrecision(3))} ×` : '';
-    console.log(line(row.what, row.must, measured, row.peer, ratio, said));
+    console.log(line(row.what, row.must, measured, row.peer, ratio, outcome));
   }
 }
 process.exitCode = missed > 0 ? 1 : 0;

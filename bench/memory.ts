@@ -31,7 +31,7 @@ interface Case {
   cold?: string;
   /** What V8 keeps of a checkout, in files with these names, is taken away before: as after its installation. */
   first?: string;
-  seen: Peaks[];
+  peaks: Peaks[];
 }
 
 /**
@@ -47,7 +47,7 @@ export async function bench(options: MemoryOptions = {}): Promise<Row[]> {
     const [name] = fs.readdirSync(path.join(folder, 'release')).filter((each) => !each.endsWith('.gz'));
     const release = path.join(folder, 'release', name!);
     const node = path.join(release, 'bin/node');
-    const bare = { name: 'bare Node', script: `'${node}' -e 'setTimeout(() => {}, 1000)'`, seen: [] as Peaks[] };
+    const bare = { name: 'bare Node', script: `'${node}' -e 'setTimeout(() => {}, 1000)'`, peaks: [] as Peaks[] };
     const checkout = path.join(HERE, 'tacho');
     const both = (of: string, tacho: string, cold?: string): Case[] =>
       [
@@ -56,11 +56,11 @@ export async function bench(options: MemoryOptions = {}): Promise<Row[]> {
           name: `tacho start, mark, stop, ${of}`,
           script: `'${tacho}' start && '${tacho}' mark begin a && sleep 2 && '${tacho}' stop`,
         },
-      ].map((each) => ({ ...each, seen: [], ...(cold === undefined ? {} : { cold }) }));
+      ].map((each) => ({ ...each, peaks: [], ...(cold === undefined ? {} : { cold }) }));
     const first = ['tacho.run.compiled', '{job,agent,stop}.*.compiled'];
     const cases: Case[] = [
       bare,
-      { ...bare, name: 'bare Node, cold', cold: release, seen: [] },
+      { ...bare, name: 'bare Node, cold', cold: release, peaks: [] },
       ...both('release', path.join(release, 'tacho')),
       ...both('release, cold', path.join(release, 'tacho'), release),
       ...both('checkout, first start', checkout).map((each, i) => ({ ...each, first: first[i]! })),
@@ -68,7 +68,8 @@ export async function bench(options: MemoryOptions = {}): Promise<Row[]> {
     ];
     // a checkout bundles its sources, and V8 keeps what it compiled of them: the first time is not measured
     for (const each of cases) await peaksOf(each, release, folder);
-    for (let run = 0; run < runs; run++) for (const each of cases) each.seen.push(await peaksOf(each, release, folder));
+    for (let run = 0; run < runs; run++)
+      for (const each of cases) each.peaks.push(await peaksOf(each, release, folder));
     const [warmNode, coldNode, ...measured] = cases;
     return measured.flatMap((each) => {
       const floor = each.cold === undefined ? warmNode! : coldNode!;
@@ -97,8 +98,8 @@ function row(what: string, must: string, of: Case, floor: Case, kind: keyof Peak
   };
 }
 
-function median({ seen }: Case, kind: keyof Peaks): number {
-  const sorted = seen.map((peaks) => peaks[kind]).sort((a, b) => a - b);
+function median({ peaks: peaksOfRuns }: Case, kind: keyof Peaks): number {
+  const sorted = peaksOfRuns.map((peaks) => peaks[kind]).sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)]!;
 }
 
@@ -114,9 +115,9 @@ async function peaksOf({ name, script, cold, first }: Case, release: string, fol
     const [file, ...args] = cgroup.command('sh', '-c', script);
     const env = { ...process.env, HOME: folder, XDG_RUNTIME_DIR: folder };
     const child = spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
-    let said = '';
+    let output = '';
     child.stderr.on('data', (bytes: Buffer) => {
-      said += bytes;
+      output += bytes;
     });
     let code: number | null | undefined;
     child.once('close', (status) => {
@@ -131,7 +132,7 @@ async function peaksOf({ name, script, cold, first }: Case, release: string, fol
       );
       await sleep(LOOK_MS);
     }
-    if (code !== 0) throw new Error(`${name} failed:\n${said}`);
+    if (code !== 0) throw new Error(`${name} failed:\n${output}`);
     return { charged: cgroup.peak(), anonymous, resident };
   } finally {
     await cgroup.remove();

@@ -3,14 +3,13 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { random } from '../src/base/random.ts';
-import { VERSION } from '../src/base/version.ts';
-import { FORMAT, type Job } from '../src/recording/folder/job.ts';
 import { nodeFolder } from '../src/recording/folder/node-folder.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { TableWriter } from '../src/recording/live/append.ts';
 import { sealRecording } from '../src/recording/sealed/seal.ts';
 import { processEndTable } from '../src/sources/records/tables.ts';
 import { Frame } from '../src/table/frame.ts';
+import { jobOf } from '../test/make-recording.ts';
 import type { Row } from './row.ts';
 
 export interface OutliersBenchOptions {
@@ -66,23 +65,7 @@ export async function bench(options: OutliersBenchOptions = {}): Promise<Row[]> 
 export async function makeJob(folder: string, processes: number): Promise<string> {
   const nodePath = path.join(folder, nodeFolder('c1'));
   fs.mkdirSync(nodePath, { recursive: true });
-  const job: Job = {
-    format: FORMAT,
-    tacho: VERSION,
-    id: 'large',
-    scheduler: 'none',
-    name: 'large',
-    user: 'ada',
-    uid: 1000,
-    asked: {},
-    nodes: ['c1'],
-    interval_seconds: 1,
-    start: START,
-    end: START + processes * 1e4,
-    state: 'completed',
-    tags: {},
-    environment: {},
-  };
+  const job = jobOf({ id: 'large', scheduler: 'none', name: 'large', end: START + processes * 1e4 });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
   const writer = new TableWriter(nodePath, processEndTable, {});
   const frame = new Frame(processEndTable);

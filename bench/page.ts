@@ -241,7 +241,7 @@ async function manyProcesses(recording: string, number: number): Promise<void> {
         frame.texts[at * frame.textWidth + k] = String(values[name]);
       });
       table.columns.forEach(({ name }, k) => {
-        const to = frame.place[k]!;
+        const to = frame.indexes[k]!;
         if (to < 0) frame.texts[at * frame.textWidth - 1 - to] = String(values[name] ?? '');
         else frame.numbers[at * frame.numberWidth + to] = Number(values[name] ?? Number.NaN);
       });

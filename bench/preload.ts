@@ -76,8 +76,8 @@ interface Measured {
 const empty = (): Measured => ({ cpu: [], wall: [] });
 
 function add(to: Measured, command: readonly string[], env: Record<string, string>): void {
-  const said = execFileSync(command[0]!, command.slice(1), { env: { ...process.env, ...env }, encoding: 'utf8' });
-  const [cpu, wall] = said.trim().split(' ').map(Number);
+  const output = execFileSync(command[0]!, command.slice(1), { env: { ...process.env, ...env }, encoding: 'utf8' });
+  const [cpu, wall] = output.trim().split(' ').map(Number);
   to.cpu.push(cpu!);
   to.wall.push(wall!);
 }

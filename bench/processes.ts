@@ -2,13 +2,12 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
-import type { Job } from '../src/recording/folder/job.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { TableWriter } from '../src/recording/live/append.ts';
 import { sealRecording } from '../src/recording/sealed/seal.ts';
 import { processEndTable, threadEndTable } from '../src/sources/records/tables.ts';
 import { Frame } from '../src/table/frame.ts';
+import { agentOf, jobOf } from '../test/make-recording.ts';
 import type { Row } from './row.ts';
 
 export interface ProcessesOptions {
@@ -114,43 +113,9 @@ async function makeJob(folder: string, id: string, processes: number, slowness: 
     }
   }
   for (const writer of writers) await writer.close();
-  const job: Job = {
-    format: 1,
-    tacho: '0.1.0',
-    id,
-    scheduler: 'none',
-    name: 'steps',
-    user: 'ada',
-    uid: 1000,
-    asked: {},
-    nodes: ['c1'],
-    interval_seconds: 1,
-    start: START,
-    end: time,
-    state: 'completed',
-    tags: {},
-    environment: {},
-  };
+  const job = jobOf({ id, scheduler: 'none', name: 'steps', end: time });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
-  const agent: AgentRecord = {
-    format: 1,
-    tacho: '0.1.0',
-    node: 'c1',
-    pid: 1,
-    interval_seconds: 1,
-    start: START,
-    last_sample: time,
-    end: time,
-    end_reason: 'stopped',
-    facts: { hostname: 'c1', kernel: '6.1', architecture: 'x64', cpus: 4, memory_bytes: 2 ** 34, gpus: [] },
-    scope: { members: 'tree' },
-    tables: [processEndTable, threadEndTable],
-    unmeasured: [],
-    ticks: 1,
-    late_ticks: 0,
-    missed_ticks: 0,
-    cost: { cpu_seconds: 0, max_rss_bytes: 0, bytes_written: 0 },
-  };
+  const agent = agentOf('c1', [processEndTable, threadEndTable], { last_sample: time, end: time });
   fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agent));
   sealRecording(openRecording(folder));
   return folder;

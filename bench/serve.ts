@@ -160,10 +160,10 @@ async function answers(folder: string, what: string, rounds: number): Promise<Ro
   });
   try {
     const url = await new Promise<URL>((resolve, reject) => {
-      let said = '';
+      let output = '';
       server.stdout.setEncoding('utf8').on('data', (text: string) => {
-        said += text;
-        if (said.includes('\n')) resolve(new URL(said.trim()));
+        output += text;
+        if (output.includes('\n')) resolve(new URL(output.trim()));
       });
       server.once('exit', () => reject(new Error('tacho serve has ended')));
     });

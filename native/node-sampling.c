@@ -358,6 +358,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
     add(env, exports, "lookAtSchedules", look_at_schedules);
     add_rows(env, exports);
     add_cells(env, exports);
+    add_memory(env, exports);
     add_processes(env, exports);
     add_ticks(env, exports);
     return exports;

@@ -89,6 +89,7 @@ void set_process_output(int out);
 
 void add_rows(napi_env env, napi_value exports);
 void add_cells(napi_env env, napi_value exports);
+void add_memory(napi_env env, napi_value exports);
 void add_processes(napi_env env, napi_value exports);
 void add_ticks(napi_env env, napi_value exports);
 

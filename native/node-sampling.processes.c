@@ -14,6 +14,8 @@
 enum { TEXT_BYTES = 192, PROC_BYTES = 8192, BYTES = 1 << 18 };
 /* What is known of each process. */
 enum fact { START, NAME, STATUS_DUE, STATUS_RSS, STATE, ALLOWED, FACTS };
+/* What src/sources/process/process.ts goes by, too. */
+enum limit { LEAP_BYTES, LEAP_PART, LARGE_BYTES, STATUS_US, LIMITS };
 enum readable { STAT, IO, STATUS, READABLE };
 /* Where among its numbers each one goes, as JavaScript gives them. */
 enum place {
@@ -67,14 +69,13 @@ enum field {
 };
 /* Linux tells user space about 100 ticks a second. */
 static const double TICK_MS = 10;
-/* As LEAP_BYTES, LEAP_PART and STATUS_MICROSECONDS of src/sources/process/process.ts, LARGE_BYTES of pss-rounds.ts. */
-static const double LEAP_BYTES = 1 << 20, LEAP_PART = 1.0 / 32, STATUS_US = 10e6, LARGE_BYTES = 16 << 20;
 
 static struct {
     struct shared files, counts, results, readable, facts, numbers, texts;
     /* the file whose last number is the newest process id of this node; below 0: nobody is looked at */
     int newest;
     int places[PLACES];
+    double limits[LIMITS];
     uint8_t *decimals;
     size_t width;
     int out;
@@ -186,6 +187,7 @@ static bool read_process(size_t i, double now, double page, double *found)
     const int32_t *files = (const int32_t *)processes.readable.data + READABLE * i;
     const double *known = (const double *)processes.facts.data + FACTS * i;
     const int *at = processes.places;
+    const double *limits = processes.limits;
     if (files[STAT] < 0 || files[IO] < 0 || files[STATUS] < 0)
         return false;
     ssize_t length = read_at(files[STAT], bytes, sizeof bytes, 0);
@@ -196,9 +198,9 @@ static bool read_process(size_t i, double now, double page, double *found)
     if (stat.name != (int32_t)known[NAME] || fields[STAT_START] != known[START] || fields[STAT_THREADS] != 1 ||
         fields[STAT_VIRTUAL] == 0 || stat.state == 'Z' || stat.state == 'X')
         return false;
-    bool leapt = fabs(rss - known[STATUS_RSS]) > fmax(LEAP_BYTES, rss * LEAP_PART);
+    bool leapt = fabs(rss - known[STATUS_RSS]) > fmax(limits[LEAP_BYTES], rss * limits[LEAP_PART]);
     /* what large ones share may have to be read now */
-    if (leapt && fmax(rss, known[STATUS_RSS]) >= LARGE_BYTES)
+    if (leapt && fmax(rss, known[STATUS_RSS]) >= limits[LARGE_BYTES])
         return false;
     found[at[PPID]] = fields[STAT_PARENT];
     found[at[THREADS]] = fields[STAT_THREADS];
@@ -223,7 +225,7 @@ static bool read_process(size_t i, double now, double page, double *found)
     if (p == end)
         return false;
 
-    processes.has_status[i] = leapt || now >= known[STATUS_DUE] || known[STATUS_DUE] - now > STATUS_US;
+    processes.has_status[i] = leapt || now >= known[STATUS_DUE] || known[STATUS_DUE] - now > limits[STATUS_US];
     if (processes.has_status[i] && !read_status(files[STATUS], known, found))
         return false;
     if (!(found[at[RSS_PEAK]] >= rss))
@@ -299,7 +301,7 @@ bool sample_processes(double time, double page, double *written, double *rows)
         double *known = (double *)processes.facts.data + FACTS * i;
         known[STATE] = processes.states[i];
         if (processes.has_status[i]) {
-            known[STATUS_DUE] = time + STATUS_US;
+            known[STATUS_DUE] = time + processes.limits[STATUS_US];
             known[STATUS_RSS] = numbers[width * i + (size_t)processes.places[RSS]];
         }
         results[i] = SCHEDULE_DONE;
@@ -322,18 +324,19 @@ static napi_value set_processes(napi_env env, napi_callback_info info)
     return number_of(env, call.failed || !fits ? -EINVAL : 0);
 }
 
-/* setProcessRows(readable, facts, numbers, texts, places, decimals): how those that ran are read and written. */
+/* setProcessRows(readable, facts, numbers, texts, places, decimals, limits): how those that ran are read and written. */
 static napi_value set_process_rows(napi_env env, napi_callback_info info)
 {
     struct call call = call_of(env, info);
-    size_t count = processes.files.length, place_count = 0, width = 0;
+    size_t count = processes.files.length, place_count = 0, width = 0, limit_count = 0;
     share(&call, 0, &processes.readable);
     share(&call, 1, &processes.facts);
     share(&call, 2, &processes.numbers);
     share(&call, 3, &processes.texts);
     const int32_t *places = array(&call, 4, &place_count);
     const uint8_t *decimals = array(&call, 5, &width);
-    if (call.failed || place_count != PLACES || processes.readable.length < READABLE * count ||
+    const double *limits = array(&call, 6, &limit_count);
+    if (call.failed || place_count != PLACES || limit_count != LIMITS || processes.readable.length < READABLE * count ||
         processes.facts.length < FACTS * count || processes.numbers.length < width * count ||
         processes.texts.length < TEXT_BYTES * count)
         return number_of(env, -EINVAL);
@@ -357,6 +360,7 @@ static napi_value set_process_rows(napi_env env, napi_callback_info info)
         processes.has_status == NULL)
         return number_of(env, -ENOMEM);
     memcpy(processes.decimals, decimals, width);
+    memcpy(processes.limits, limits, sizeof processes.limits);
     processes.width = width;
     processes.room = count;
     return number_of(env, 0);

@@ -25,6 +25,8 @@ const nativeModules: Plugin = {
     bundler.onResolve({ filter: /^@platformatic\/kafka$/ }, () => ({ path: './kafka.cjs', external: true }));
     // only who asks the history needs it: the bundle of its JavaScript and its library lie beside the program
     bundler.onResolve({ filter: /^@duckdb\/node-api$/ }, () => ({ path: DUCKDB, namespace: 'another part' }));
+    // a recording is not drawn when a command ends: charts are 40 % of what `run` and `report` would load otherwise
+    if (isWhole()) bundler.onResolve({ filter: /^echarts\// }, () => ({ path: ECHARTS, namespace: 'another part' }));
     bundler.onLoad({ filter: /.*/, namespace: 'another part' }, ({ path: name }) => ({
       contents: `module.exports = tachoPart('${name}');`,
     }));
@@ -87,6 +89,28 @@ async function bundleKafka(outfile: string): Promise<void> {
   });
 }
 
+/** What src/charts imports of ECharts, and nothing else of it. */
+function ofECharts(): string {
+  const files = fs.globSync(path.join(HERE, 'src/charts/**/*.ts')).filter((file) => !file.endsWith('.test.ts'));
+  const texts = files.map((file) => fs.readFileSync(file, 'utf8')).join('');
+  const names = new Map<string, string>();
+  for (const [, list, module] of texts.matchAll(/^import \{([^}]+)\} from '(echarts\/\w+)';/gm))
+    for (const name of list!.split(',').map((each) => each.trim())) if (name !== '') names.set(name, module!);
+  return [...names].map(([name, module]) => `export { ${name} } from '${module}';`).join('\n');
+}
+
+async function bundleECharts(outfile: string): Promise<void> {
+  await build({
+    stdin: { contents: ofECharts(), resolveDir: HERE },
+    outfile,
+    ...SHARED,
+    charset: 'ascii',
+    banner: { js: HEAD },
+    footer: { js: '})' },
+  });
+  sign(outfile);
+}
+
 /** DuckDB looks for its library where npm put it; in a release that lies beside the bundle. `library`: the way there. */
 async function bundleDuckDb(outfile: string, library: string): Promise<void> {
   const beside: Plugin = {
@@ -132,6 +156,12 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   serve: ['serve', 'mcp', 'plot'],
   history: ['jobs', 'history', 'waste', 'hogs', 'load', 'uptime', 'sql'],
 };
+
+/** Whether everything is installed: a checkout that only records has no need of what pages, assistants and the history are made of. */
+const isWhole = (): boolean => fs.existsSync(path.join(HERE, 'node_modules/fastify'));
+
+/** ECharts, which whoever draws loads. */
+export const ECHARTS = 'echarts';
 
 /** The JavaScript of DuckDB, which whoever asks the history loads. */
 export const DUCKDB = 'duckdb';
@@ -199,9 +229,7 @@ export interface BundleOptions {
  */
 export async function bundle({ folder, version, home, duckdb }: BundleOptions): Promise<void> {
   const at = (name: string): string => path.join(folder, name);
-  // a checkout that only records has no need of what pages, assistants and the history are made of
-  const isWhole = fs.existsSync(path.join(HERE, 'node_modules/fastify'));
-  const names = Object.keys(PARTS).filter((name) => isWhole || name !== 'serve');
+  const names = Object.keys(PARTS).filter((name) => isWhole() || name !== 'serve');
   const [{ metafile }] = await Promise.all([
     build({
       entryPoints: {
@@ -222,7 +250,7 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
       },
       charset: 'ascii',
       // charts of a PDF: start-checkout installs it for them, and then there is another bundle
-      external: isWhole ? [] : ['echarts/*'],
+      external: isWhole() ? [] : ['echarts/*'],
       banner: { js: HEAD },
       footer: { js: '})' },
       plugins: [partsPlugin, nativeModules],
@@ -230,7 +258,7 @@ export async function bundle({ folder, version, home, duckdb }: BundleOptions): 
       metafile: true,
     }),
     bundleKafka(at('kafka.cjs')),
-    ...(isWhole ? [bundleDuckDb(at(`${DUCKDB}.cjs`), duckdb)] : []),
+    ...(isWhole() ? [bundleECharts(at(`${ECHARTS}.cjs`)), bundleDuckDb(at(`${DUCKDB}.cjs`), duckdb)] : []),
   ]);
   for (const [file, { inputs }] of Object.entries(metafile.outputs)) {
     const name = path.basename(file, '.cjs');

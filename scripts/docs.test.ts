@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { prometheusName } from '../src/table/names.ts';
 import { units } from '../src/table/unit.ts';
 import { generated, tables } from './docs.ts';
+import { thresholdReference } from './threshold-reference.ts';
 
 for (const [file, text] of generated()) {
   test(`${path.basename(file)} is what the definitions say (npm run docs renews it)`, () => {
@@ -34,6 +35,19 @@ test('every column says its unit in its name, has a sentence of help and a Prome
     }
   }
   assert.deepEqual(wrong, []);
+});
+
+test('every threshold of a rule has help of its own, which says what it measures', () => {
+  const rows = thresholdReference().split('\n').slice(7);
+  const wrong = rows.filter((row) => !/\| [A-Z][^|]*\. \|$/.test(row) || /\bso (many|much|long|often)\b|…/i.test(row));
+  assert.deepEqual(wrong, []);
+  // each of these has one that others define
+  const helpOf = (rule: string, name: string): string | undefined =>
+    rows.find((row) => row.startsWith(`| \`${rule}\` | \`${name}\` |`))?.split(' | ')[3];
+  assert.match(helpOf('slow-end', 'rest')!, /in the rest of the time/);
+  assert.match(helpOf('rank-binding', 'wanted')!, /ranks/);
+  assert.match(helpOf('cpu-throttled', 'throttled')!, /quota/);
+  assert.match(helpOf('dask-transfers', 'seconds')!, /transfers/);
 });
 
 test('docs/README.md leads to every page', () => {

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { formatBytes } from '../src/base/size.ts';
 import { VERSION } from '../src/base/version.ts';
 import { PNG_FILES } from '../src/charts/png.ts';
@@ -12,17 +14,18 @@ import { REPORT_FILE } from '../src/judge/kept-report.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../test/made/epmt-archive.ts';
 import { buildWeb } from './build-web.ts';
-import { bundle, DUCKDB, DUCKDB_PACKAGE, FINISH, PARTS } from './bundle.ts';
+import { bundle, DUCKDB, DUCKDB_PACKAGE, ECHARTS, FINISH, PARTS } from './bundle.ts';
 
 /**
  * Makes tacho-<version>-linux-<architecture>.tar.gz in dist/, or in the folder given; with --quick, which is enough for
- * tests, one that is larger and takes a third of the time to pack:
+ * tests, one that is not compressed:
  *
  *     tacho scripts/          the launcher
  *     bin/node                the run time
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
  *     lib/job.cjs …           parts of it that run inside jobs or are quick, with their compiled code
  *     web/                    the page of tacho serve
+ *     lib/echarts.cjs         ECharts, which only who draws loads
  *     lib/duckdb/             the library of DuckDB, which only who asks the history loads (docs/decisions/duckdb.md)
  *     lib/png/                what draws pictures: a WebAssembly module and two fonts, loaded by tacho plot
  *     native/build/           the small C programs
@@ -76,8 +79,12 @@ licences();
 await compile();
 
 const archive = path.join(DIST, `${NAME}.tar.gz`);
-const packed = ['-I', isQuick ? 'gzip -1' : 'gzip', '-cf', archive, NAME];
-execFileSync('tar', ['-C', DIST, '--owner=0', '--group=0', '--sort=name', ...packed]);
+const tar = spawn('tar', ['-C', DIST, '--owner=0', '--group=0', '--sort=name', '-c', NAME], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const tarEnd = once(tar, 'exit');
+await pipeline(tar.stdout, createGzip({ level: isQuick ? 0 : 6 }), fs.createWriteStream(archive));
+if ((await tarEnd)[0] !== 0) throw new Error('tar failed');
 console.log(`${path.relative(process.cwd(), archive)}: ${formatBytes(fs.statSync(archive).size)}`);
 if (!isQuick) console.log(`start-up (tacho list --help, median of ${STARTS}): ${startUp()} ms`);
 
@@ -88,7 +95,8 @@ async function compile(): Promise<void> {
   writeArchive(archive);
   const started = path.join(scratch, 'started');
   const recording = path.join(scratch, 'recording');
-  const demo = await writeDemo({ folder: path.join(scratch, 'demo'), nodes: 4, gpus: 4, seconds: 3600, interval: 5 });
+  const seconds = isQuick ? 900 : 3600;
+  const demo = await writeDemo({ folder: path.join(scratch, 'demo'), nodes: 4, gpus: 4, seconds, interval: 5 });
   // of one that another version has sealed the report is worked out
   const older = path.join(scratch, 'older');
   fs.cpSync(demo, older, { recursive: true });
@@ -108,6 +116,7 @@ async function compile(): Promise<void> {
     ['report', demo],
     ['report', older],
     ['report', '--phases', older],
+    ['report', older, '--format', 'pdf', '-o', path.join(scratch, 'older.pdf')],
     ['export', recording, ...columns, '--to', path.join(scratch, 'columns')],
     ['export', recording, '--layout', 'wide', '--to', path.join(scratch, 'wide')],
     ['import', 'epmt', archive, '-o', scratch],
@@ -132,7 +141,7 @@ async function compile(): Promise<void> {
   }
   stub.kill();
   fs.rmSync(scratch, { recursive: true });
-  for (const name of ['tacho', FINISH, DUCKDB, ...Object.keys(PARTS)])
+  for (const name of ['tacho', FINISH, DUCKDB, ECHARTS, ...Object.keys(PARTS)])
     if (!fs.existsSync(at(`lib/${name}.compiled`))) throw new Error('V8 left no compiled code');
 }
 

@@ -2,6 +2,9 @@
 // little has to be compiled at the start; where it does not fit (another Node), the program is compiled as usual.
 const fs = require('node:fs');
 const path = require('node:path');
+const isCheckout = fs.existsSync(path.join(__dirname, 'sources'));
+// an agent is small from the beginning: what Node's own start needed of its file goes first (src/agent/loop/give-back.ts)
+if (process.argv[2] === 'agent') dropProgram();
 const vm = require('node:vm');
 
 // for what runs inside jobs, two at a time, or is quick, parts of the program are enough (scripts/bundle.ts); once `stop` has
@@ -33,7 +36,6 @@ const PARTS = {
 // a second thread is of the part that has begun it (src/cli/thread.ts)
 const verb = process.argv[2] === '--thread' && process.argv[3] !== 'list' ? 'report' : process.argv[2];
 // in a checkout, whose bundles change, each verb keeps what it needed
-const isCheckout = fs.existsSync(path.join(__dirname, 'sources'));
 const ofVerb = isCheckout ? `.${verb?.replaceAll(/[^a-z-]/g, '')}` : '';
 const isAsked = process.env.TACHO_WRITE_COMPILED !== undefined;
 delete process.env.TACHO_WRITE_COMPILED;
@@ -62,6 +64,17 @@ function part(name) {
   return own.exports;
 }
 
+function dropProgram() {
+  const home = path.join(__dirname, isCheckout ? '../..' : '..');
+  try {
+    const made = { exports: {} };
+    process.dlopen(made, path.join(home, 'native/build/sampling.node'));
+    made.exports.dropProgram();
+  } catch {
+    // there was no C compiler: it is only a saving
+  }
+}
+
 function compiledCode(compiled, hash) {
   try {
     const code = fs.readFileSync(compiled);
@@ -86,7 +99,8 @@ function write() {
   if (unwritten.length === 0) return;
   const v8 = require('node:v8');
   // the code belongs to the usual options
-  for (const usual of ['--flush-bytecode', '--turbofan', '--incremental-marking']) v8.setFlagsFromString(usual);
+  for (const usual of ['--flush-bytecode', '--turbofan', '--maglev', '--incremental-marking'])
+    v8.setFlagsFromString(usual);
   for (const { script, compiled, hash } of unwritten.splice(0)) {
     const own = `${compiled}.${process.pid}-${Date.now()}`;
     try {

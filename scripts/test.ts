@@ -83,6 +83,7 @@ process.chdir(HERE);
 const empty = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-test-'));
 process.on('exit', () => fs.rmSync(empty, { recursive: true, force: true }));
 process.env.XDG_CONFIG_HOME = empty;
+process.env.TEST_MEMORY_FOLDER = memoryFolder();
 // what Node has compiled is kept also where a test has a home of its own: that is two thirds of a start
 process.env.XDG_CACHE_HOME = path.join(HERE, 'node_modules/.cache');
 fs.mkdirSync(process.env.XDG_CACHE_HOME, { recursive: true });
@@ -94,7 +95,7 @@ const parent = process.ppid;
 if (process.env.npm_lifecycle_event !== undefined)
   setInterval(() => process.ppid !== parent && !isAborted && void abort('SIGTERM'), 500).unref();
 
-const words = process.argv.slice(2);
+const commandArgs = process.argv.slice(2);
 const started = Date.now();
 const { execPath: node } = process;
 /** The folder that it was made in; undefined: there is none. Unit tests do not wait for it. */
@@ -102,14 +103,14 @@ let release: string | undefined;
 let isReleased = true;
 /** Forks the release for what asks it (test/forked); undefined: there is no compiler, or no release. */
 let forking: Forking | undefined;
-const tasks: Task[] = shareProcesses(testFiles(words)).map((files) => ({
+const tasks: Task[] = shareProcesses(testFiles(commandArgs)).map((files) => ({
   run: () => runFiles(files),
   isReady: () => isReleased || !files[0]!.startsWith('test/'),
 }));
-if (words.length === 0) {
+if (commandArgs.length === 0) {
   const checks: [name: string, command: readonly string[]][] = [
-    ['type check', [node, 'node_modules/typescript/bin/tsc', '--noEmit', '-p', '.']],
-    ['type check of the page', [node, 'node_modules/typescript/bin/tsc', '--noEmit', '-p', 'web']],
+    ['type check', typeCheck('.')],
+    ['type check of the page', typeCheck('web')],
     ['lint', [node, 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.']],
   ];
   tasks.unshift(...checks.map((each) => ({ run: () => check(...each), isReady: () => true })));
@@ -136,6 +137,29 @@ function testFiles(wanted: readonly string[]): string[] {
     .filter((file) => (wanted.length === 0 && !SECOND.test(file)) || wanted.some((word) => file.includes(word)))
     .sort((a, b) => rank(a) - rank(b))
     .concat(wanted.filter((word) => path.isAbsolute(word)));
+}
+
+/** For test/made/in-memory.ts; others may read what is made there, and PostgreSQL runs as somebody else. */
+function memoryFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-memory-'));
+  const isMounted = spawnSync('mount', ['-t', 'tmpfs', 'tacho-test', folder]).status === 0;
+  fs.chmodSync(folder, 0o755);
+  process.on('exit', () => {
+    if (isMounted) spawnSync('umount', ['--lazy', folder]);
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/**
+ * What the last check saw is kept, and only what has changed since is checked. Other tests use the other processors:
+ * several threads would check the same types, each for itself.
+ */
+function typeCheck(project: string): string[] {
+  const seen = path.join('node_modules/.cache', `tsc-${project === '.' ? 'all' : project}`);
+  const options = ['--noEmit', '--singleThreaded', '--incremental', '--tsBuildInfoFile', seen];
+  // Go collects garbage half as often
+  return ['env', 'GOGC=400', node, 'node_modules/typescript/bin/tsc', ...options, '-p', project];
 }
 
 /** The files of each process, in the order in which they are to be started: tests of whole programs first. */

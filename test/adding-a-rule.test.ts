@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import type { Report } from '../src/judge/report-schema.ts';
 import { networkTable } from '../src/sources/tables.ts';
+import { IN_MEMORY } from './made/in-memory.ts';
 import { agentOf, appendRows, jobOf, START, temporary } from './make-recording.ts';
 
 const HOME = path.join(import.meta.dirname, '..');
@@ -38,7 +39,7 @@ async function recorded(): Promise<string> {
 }
 
 test('a rule that is added as CONTRIBUTING.md says is in the report and in the reference', async () => {
-  const copy = path.join(temporary(), 'tacho');
+  const copy = path.join(temporary(IN_MEMORY), 'tacho');
   for (const name of ['src', 'scripts', 'docs', 'packaging', 'package.json'])
     fs.cpSync(path.join(HOME, name), path.join(copy, name), { recursive: true });
   fs.symlinkSync(path.join(HOME, 'node_modules'), path.join(copy, 'node_modules'));

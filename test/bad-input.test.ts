@@ -97,6 +97,11 @@ const cases: Case[] = [
     says: ['--tracking', '"gpu" cannot be tracked', 'compute-util'],
   },
   { args: 'dask attach tcp://x:1 --interval 1ms', code: 2, says: ['--interval', 'too short'] },
+  {
+    args: 'dask attach tcp://127.0.0.1:1 --custom metrics.txt',
+    code: 2,
+    says: ['metrics.txt is neither Python nor TypeScript', 'FILE.py or FILE.ts'],
+  },
   { args: 'dask attach tls://127.0.0.1:1 --tls-ca missing', code: 1, says: ['cannot read missing: no such file'] },
   { args: 'dask status', code: 1, says: ['no monitor is attached in a recording here', 'tacho dask attach'] },
   { args: 'dask stop torn', code: 1, says: ['no monitor is attached in torn'] },
@@ -231,16 +236,16 @@ const cases: Case[] = [
 
 for (const { args, code, says } of cases) {
   test(`tacho ${args}`, () => {
-    const answer = tacho(args.split(' '), { cwd: folder, input: '' });
-    const shown = `exit ${answer.code}\n${answer.out}${answer.err}`;
-    assert.equal(answer.code, code, shown);
-    for (const words of says) {
-      if (typeof words === 'string') assert.ok(answer.err.includes(words), `lacks ${words}: ${shown}`);
-      else assert.match(answer.err, words);
+    const result = tacho(args.split(' '), { cwd: folder, input: '' });
+    const shown = `exit ${result.code}\n${result.out}${result.err}`;
+    assert.equal(result.code, code, shown);
+    for (const text of says) {
+      if (typeof text === 'string') assert.ok(result.err.includes(text), `lacks ${text}: ${shown}`);
+      else assert.match(result.err, text);
     }
-    assert.match(answer.err, /^tacho: /);
-    assert.doesNotMatch(answer.err, /\n\s+at |internal error|node:internal/, 'a stack trace is not for users');
-    assert.equal(answer.out, '');
+    assert.match(result.err, /^tacho: /);
+    assert.doesNotMatch(result.err, /\n\s+at |internal error|node:internal/, 'a stack trace is not for users');
+    assert.equal(result.out, '');
   });
 }
 
@@ -270,46 +275,46 @@ test('what failed has left nothing behind', () => {
 });
 
 test('a wrong variable in the environment is named', () => {
-  const answer = tacho(['run', '--strict', '--', 'true'], {
+  const result = tacho(['run', '--strict', '--', 'true'], {
     cwd: folder,
     env: { ...process.env, TACHO_INTERVAL: 'soon' },
   });
-  assert.equal(answer.code, 2);
-  assert.match(answer.err, /^tacho: TACHO_INTERVAL in the environment: "soon" is not a duration/);
+  assert.equal(result.code, 2);
+  assert.match(result.err, /^tacho: TACHO_INTERVAL in the environment: "soon" is not a duration/);
 });
 
 test('a scheduler that does not answer is said, and the command runs all the same', () => {
   const environment = { ...process.env, PATH: `${path.join(folder, 'slow')}:${process.env.PATH}` };
   const job = { SLURM_JOB_ID: '17', SLURM_JOB_NODELIST: os.hostname(), SLURM_NNODES: '1' };
-  const answer = tacho(['run', '-o', 'hung', '--', 'echo', 'done'], { cwd: folder, env: { ...environment, ...job } });
+  const result = tacho(['run', '-o', 'hung', '--', 'echo', 'done'], { cwd: folder, env: { ...environment, ...job } });
   fs.rmSync(path.join(folder, 'hung'), { recursive: true, force: true });
-  assert.equal(answer.code, 0, answer.err);
-  assert.equal(answer.out, 'done\n');
-  assert.match(answer.err, /gave no answer within/);
+  assert.equal(result.code, 0, result.err);
+  assert.equal(result.out, 'done\n');
+  assert.match(result.err, /gave no answer within/);
 });
 
 test('a reader that stops reading is no error', () => {
   const line = `"$TACHO" demo --nodes 1 --gpus 1 --hours 0.01 -o demo >/dev/null && "$TACHO" export demo --to - --table loadavg 2>err | head -n 1 >/dev/null; echo "\${PIPESTATUS[0]}"`;
-  const answer = tacho(['run', '-o', 'piped', '--no-report', '--', 'bash', '-c', line], {
+  const result = tacho(['run', '-o', 'piped', '--no-report', '--', 'bash', '-c', line], {
     cwd: folder,
     env: { ...process.env, TACHO },
   });
-  const said = fs.existsSync(path.join(folder, 'err')) ? fs.readFileSync(path.join(folder, 'err'), 'utf8') : '';
+  const output = fs.existsSync(path.join(folder, 'err')) ? fs.readFileSync(path.join(folder, 'err'), 'utf8') : '';
   for (const name of ['demo', 'err', 'piped']) fs.rmSync(path.join(folder, name), { recursive: true, force: true });
-  assert.equal(answer.out, '0\n', answer.err + said);
+  assert.equal(result.out, '0\n', result.err + output);
 });
 
 test('TACHO_DEBUG shows where it happened', () => {
-  const answer = tacho(['report', 'nowhere'], { cwd: folder, env: { ...process.env, TACHO_DEBUG: '1' } });
-  assert.match(answer.err, /\n\s+at .*\.(ts|cjs):\d+/);
+  const result = tacho(['report', 'nowhere'], { cwd: folder, env: { ...process.env, TACHO_DEBUG: '1' } });
+  assert.match(result.err, /\n\s+at .*\.(ts|cjs):\d+/);
 });
 
 test("every verb's help has an example", () => {
   for (const { name, hidden } of verbs) {
     if (hidden) continue;
-    const answer = tacho([name, '--help'], { cwd: folder });
-    assert.equal(answer.code, 0);
-    assert.match(answer.out, /\nExamples?:\n {2}\S/, name);
+    const result = tacho([name, '--help'], { cwd: folder });
+    assert.equal(result.code, 0);
+    assert.match(result.out, /\nExamples?:\n {2}\S/, name);
   }
 });
 

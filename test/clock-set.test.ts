@@ -43,14 +43,14 @@ test('a clock that is set forward and back by an hour loses no sample of a runni
     ].concat(['--hub', hub.address, '--trust', 'none']),
     { env: { ...process.env, LD_PRELOAD: library, TEST_CLOCK: at('clock') }, stdio: ['ignore', 'ignore', 'pipe'] },
   );
-  let said = '';
+  let output = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
   t.after(() => {
     child.kill('SIGKILL');
   });
-  await eventually('the agent records', () => said.includes('records c1'));
+  await eventually('the agent records', () => output.includes('records c1'));
   const write = (name: string, text: string): void => {
     fs.writeFileSync(at(`jobs/.${name}`), text);
     fs.renameSync(at(`jobs/.${name}`), at(`jobs/${name}`));
@@ -69,7 +69,7 @@ test('a clock that is set forward and back by an hour loses no sample of a runni
     set(seconds);
     // long enough for several looks at what may go from the spool
     await eventually(`samples come after the clock was set to ${seconds} s`, () => samples() >= before + 6);
-    assert.ok(fs.existsSync(at('spool/job-17/node=c1')), said);
+    assert.ok(fs.existsSync(at('spool/job-17/node=c1')), output);
   }
   const end = Date.now() / 1000;
   set(-3600);

@@ -23,8 +23,8 @@ test('tacho.toml decides where, how often and what is recorded; the environment 
     'interval = "5s"\nrecordings = "kept"\nredact = true\nkeep_environment = ["FLAVOUR"]\n[sources]\nenable = ["meminfo", "cpu"]\n';
   fs.writeFileSync(path.join(cwd, 'tacho.toml'), toml);
   const env = { ...process.env, FLAVOUR: 'vanilla', SECRET: 'hidden', TACHO_INTERVAL: '2s' };
-  const answer = tacho(['run', '--no-report', '--without', 'cpu', '--', 'sh', '-c', 'true'], { cwd, env });
-  assert.equal(answer.code, 0, answer.err);
+  const result = tacho(['run', '--no-report', '--without', 'cpu', '--', 'sh', '-c', 'true'], { cwd, env });
+  assert.equal(result.code, 0, result.err);
   const { job, tables } = recorded(path.join(cwd, 'kept'));
   assert.equal(job.interval_seconds, 2);
   assert.deepEqual(job.command, ['sh']);
@@ -36,9 +36,9 @@ test('tacho.toml decides where, how often and what is recorded; the environment 
 test("the command's environment is the user's own: nothing of the launcher is in it", (t) => {
   const cwd = temporaryFolder(t);
   const env = { PATH: process.env.PATH, HOME: cwd, NODE_OPTIONS: '--max-old-space-size=123' };
-  const answer = tacho(['run', '--no-report', '-o', 'x', '--', 'env'], { cwd, env });
-  assert.equal(answer.code, 0, answer.err);
-  const names = answer.out
+  const result = tacho(['run', '--no-report', '-o', 'x', '--', 'env'], { cwd, env });
+  assert.equal(result.code, 0, result.err);
+  const names = result.out
     .split('\n')
     .filter((line) => /NODE|TACHO|MALLOC/.test(line) && !/^TACHO_(RECORD|RECORDING|MARKS)=/.test(line));
   assert.deepEqual(names, ['NODE_OPTIONS=--max-old-space-size=123']);

@@ -42,29 +42,26 @@ function stagedArchive(folder: string): string {
 
 /** Waits until a program has said these words. */
 const saying =
-  (child: ChildProcess, said: () => string) =>
-  async (words: string): Promise<void> => {
+  (child: ChildProcess, outputText: () => string) =>
+  async (text: string): Promise<void> => {
     await eventually(
-      () => `${words} in:\n${said()}`,
+      () => `${text} in:\n${outputText()}`,
       () => {
-        assert.equal(child.exitCode, null, said());
-        return said().includes(words);
+        assert.equal(child.exitCode, null, outputText());
+        return outputText().includes(text);
       },
     );
   };
 
 /** A fault as users see it: one sentence, perhaps what to do, no stack trace, no password. */
-function assertFault(answer: Answer, exit: number, ...says: (string | RegExp)[]): void {
-  const shown = `exit ${answer.code}\n${answer.out}${answer.err}`;
-  assert.equal(answer.code, exit, shown);
-  for (const words of says) {
-    assert.ok(
-      typeof words === 'string' ? answer.err.includes(words) : words.test(answer.err),
-      `lacks ${words}: ${shown}`,
-    );
+function assertFault(result: Answer, exit: number, ...says: (string | RegExp)[]): void {
+  const shown = `exit ${result.code}\n${result.out}${result.err}`;
+  assert.equal(result.code, exit, shown);
+  for (const text of says) {
+    assert.ok(typeof text === 'string' ? result.err.includes(text) : text.test(result.err), `lacks ${text}: ${shown}`);
   }
-  assert.match(answer.err, /^tacho: /);
-  assert.doesNotMatch(answer.err, /\n\s+at |internal error|node:internal/, 'a stack trace is not for users');
+  assert.match(result.err, /^tacho: /);
+  assert.doesNotMatch(result.err, /\n\s+at |internal error|node:internal/, 'a stack trace is not for users');
   assert.doesNotMatch(shown, /s3cret/, 'a password is never printed');
 }
 
@@ -140,8 +137,8 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     const line = fs.readFileSync(started, 'utf8').split('\n')[1]!;
     fs.appendFileSync(started, `${line.replace(/^\d+/, String(Date.now() * 1000))}\n`);
     await make('3', {}, path.join(folder, 'tacho-3'));
-    const answer = tacho(['submit', folder, '--db', url]);
-    assertFault(answer, 1, 'job 2 still runs', 'tacho watch');
+    const result = tacho(['submit', folder, '--db', url]);
+    assertFault(result, 1, 'job 2 still runs', 'tacho watch');
     assert.equal(jobsIn(url), '1,3');
   });
 
@@ -232,8 +229,8 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
 
   test('the right password is used, from the address, PGPASSWORD or a file', () => {
     server.sql('postgres', 'create database guarded owner guarded');
-    const answer = tacho(['db', 'migrate', '--db', server.address('guarded', 'guarded', 'right')]);
-    assert.equal(answer.code, 0, answer.err);
+    const result = tacho(['db', 'migrate', '--db', server.address('guarded', 'guarded', 'right')]);
+    assert.equal(result.code, 0, result.err);
     const without = server.address('guarded', 'guarded');
     assert.equal(tacho(['db', 'status', '--db', without], { env: { ...process.env, PGPASSWORD: 'right' } }).code, 0);
     const file = path.join(temporary(), 'pgpass');
@@ -461,12 +458,15 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     );
   });
 
-  test('retire says what would go, then takes it away', async () => {
+  test('retire says what would be removed, then removes it', async () => {
     const url = fresh();
     const old = await make('old', { start: START - 400 * 86_400e6, end: START - 399 * 86_400e6 });
     const now = await make('new', { start: Date.now() * 1000 - 5e6, end: Date.now() * 1000 });
     tacho(['submit', old, now, '--db', url]);
-    assert.match(tacho(['db', 'retire', '--older-than', '90d', '--dry-run', '--db', url]).out, /^would go: 1 job /);
+    assert.match(
+      tacho(['db', 'retire', '--older-than', '90d', '--dry-run', '--db', url]).out,
+      /^would be removed: 1 job /,
+    );
     assert.equal(jobsIn(url), 'new,old');
     assert.match(tacho(['db', 'retire', '--older-than', '90d', '--db', url]).out, /^removed: 1 job /);
     assert.equal(jobsIn(url), 'new');
@@ -490,7 +490,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       [['b'], ['b'], []],
     );
     assert.deepEqual(ids('--at', new Date(START / 1000 + 3_610_000).toISOString()), ['b']);
-    assert.match(ask('delete', 'a', 'c', '--dry-run').out, /^would go: a \(#1\), c \(#3\): 2 processes, /);
+    assert.match(ask('delete', 'a', 'c', '--dry-run').out, /^would be removed: a \(#1\), c \(#3\): 2 processes, /);
     assert.equal(jobsIn(url), 'a,b,c');
     assert.match(ask('delete', 'a', '#3').out, /^removed: a /);
     assert.equal(jobsIn(url), 'b');
@@ -531,9 +531,9 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
   test('annotate a recording, a job in the database, and nothing', async () => {
     const url = fresh();
     const folder = await make('note', { tags: { case: 'a' } });
-    const said = tacho(['annotate', folder, 'note=slow = bad', 'reviewed=yes']);
-    assert.equal(said.code, 0, said.err);
-    assert.equal(said.out, 'job note\n  note=slow = bad\n  reviewed=yes\n  case:a\n');
+    const result = tacho(['annotate', folder, 'note=slow = bad', 'reviewed=yes']);
+    assert.equal(result.code, 0, result.err);
+    assert.equal(result.out, 'job note\n  note=slow = bad\n  reviewed=yes\n  case:a\n');
     const job = (): Job => JSON.parse(fs.readFileSync(path.join(folder, 'job.json'), 'utf8'));
     assert.deepEqual(job().annotations, { note: 'slow = bad', reviewed: 'yes' });
     tacho(['annotate', folder, '--remove', 'reviewed', '--tag', 'kind:test']);
@@ -567,8 +567,8 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
 
   test('annotate a job from inside while it runs: it is still there at the end', () => {
     const folder = path.join(temporary(), 'run');
-    const answer = tacho(['run', '--no-report', '-o', folder, '--', TACHO, 'annotate', 'phase=warm up']);
-    assert.equal(answer.code, 0, answer.err);
+    const result = tacho(['run', '--no-report', '-o', folder, '--', TACHO, 'annotate', 'phase=warm up']);
+    assert.equal(result.code, 0, result.err);
     const job = JSON.parse(fs.readFileSync(path.join(folder, 'job.json'), 'utf8')) as Job;
     assert.deepEqual([job.annotations, job.state], [{ phase: 'warm up' }, 'completed']);
   });
@@ -588,15 +588,15 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       fs.writeFileSync(path.join(folder, 'tacho-2/job.json'), '{"format');
       await make('3', {}, path.join(folder, 'tacho-3'));
       fs.writeFileSync(path.join(folder, 'tacho-3/job.json'), JSON.stringify({ format: 99, id: '3' }));
-      const answer = tacho(['watch', folder, '--once', '--settle', '0', '--db', url]);
+      const result = tacho(['watch', folder, '--once', '--settle', '0', '--db', url]);
       assertFault(
-        answer,
+        result,
         1,
         'job.json: it is damaged',
         'newer Tacho (format 99',
         `moved to ${path.join(folder, 'failed/tacho-2')}`,
       );
-      assert.match(answer.out, /job 1 stored/);
+      assert.match(result.out, /job 1 stored/);
       assert.deepEqual(fs.readdirSync(path.join(folder, 'failed')).sort(), [
         'tacho-2',
         'tacho-2.reason.txt',
@@ -616,8 +616,8 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       const url = fresh();
       const folder = temporary();
       await make('1', {}, path.join(folder, 'tacho-1'));
-      const answer = tacho(['watch', folder, '--once', '--settle', '1h', '--db', url]);
-      assert.deepEqual([answer.code, answer.out, answer.err], [0, '', '']);
+      const result = tacho(['watch', folder, '--once', '--settle', '1h', '--db', url]);
+      assert.deepEqual([result.code, result.out, result.err], [0, '', '']);
       assert.equal(jobsIn(url), '');
     });
 

@@ -307,8 +307,8 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const recording = openRecording(folders.get('17')!);
     const changed = { ...recording, job: { ...recording.job, name: 'renamed' } };
     assert.equal((await submitRecording(database, changed, { replace: true })).outcome, 'replaced');
-    const found = await findJobs(database, { name: 'renamed' });
-    assert.deepEqual([found.length, found[0]!.cluster], [1, 'alpha']);
+    const storedJobs = await findJobs(database, { name: 'renamed' });
+    assert.deepEqual([storedJobs.length, storedJobs[0]!.cluster], [1, 'alpha']);
     assert.equal((await findJobs(database)).length, 4);
   });
 
@@ -400,7 +400,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
   test('any text survives: colons, percents, quotes, newlines, backslashes, binary, 100 kB', async () => {
     const job = (await findJobs(database))[0]!.job;
     let next = 1_000_000;
-    const piece = fc.oneof(
+    const anyChunk = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }),
       fc.string({ unit: 'grapheme', maxLength: 20 }),
       fc.constantFrom(
@@ -423,7 +423,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
       ),
     );
     const texts = fc.array(
-      fc.array(piece, { maxLength: 12 }).map((fragments) => fragments.join('')),
+      fc.array(anyChunk, { maxLength: 12 }).map((fragments) => fragments.join('')),
       { minLength: 1, maxLength: 8 },
     );
     await fc.assert(

@@ -42,8 +42,8 @@ function listening(pid: number): string[] {
       .readFileSync(`/proc/net/${name}`, 'latin1')
       .split('\n')
       .map((line) => line.trim().split(/\s+/))
-      .filter((words) => words[3] === '0A' && sockets.has(words[9] ?? ''))
-      .map((words) => words[1]!),
+      .filter((args) => args[3] === '0A' && sockets.has(args[9] ?? ''))
+      .map((args) => args[1]!),
   );
 }
 
@@ -122,8 +122,8 @@ test('SIGUSR1 opens no debugger in a hub', async (t) => {
     env: { PATH: process.env.PATH, HOME: archive, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME },
   });
   t.after(() => child.kill('SIGKILL'));
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let output = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
   await eventually('the hub listens', () => listening(child.pid!).length === 1);
   const before = listening(child.pid!);
   for (const signal of ['SIGUSR1', ...APPLICATION_SIGNALS] as const) {
@@ -131,7 +131,7 @@ test('SIGUSR1 opens no debugger in a hub', async (t) => {
     await pause(20);
   }
   assert.deepEqual(listening(child.pid!), before);
-  assert.doesNotMatch(said, /Debugger/);
+  assert.doesNotMatch(output, /Debugger/);
   child.kill('SIGTERM');
   await new Promise((resolve) => child.on('exit', resolve));
 });
@@ -176,9 +176,9 @@ test('the environment makes the job’s Node trust anybody, and Tacho nobody but
   const authority = makeAuthority(cwd, 'own');
   const { key, certificate } = issue(cwd, 'own', 'IP:127.0.0.1');
   let requests = 0;
-  const server = createServer({ key: fs.readFileSync(key), cert: fs.readFileSync(certificate) }, (_, answer) => {
+  const server = createServer({ key: fs.readFileSync(key), cert: fs.readFileSync(certificate) }, (_, response) => {
     requests++;
-    answer.end('{"status":"success","data":[]}');
+    response.end('{"status":"success","data":[]}');
   });
   t.after(() => server.close());
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens));
@@ -190,22 +190,22 @@ test('the environment makes the job’s Node trust anybody, and Tacho nobody but
       env: { PATH: process.env.PATH, HOME: cwd, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, ...env },
       timeout: 60_000,
     });
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
     await new Promise((resolve) => child.on('close', resolve));
-    return [requests, said.replaceAll(/\s+/g, ' ')];
+    return [requests, output.replaceAll(/\s+/g, ' ')];
   }
-  for (const [count, said] of [await ask({}), await ask({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })]) {
+  for (const [count, output] of [await ask({}), await ask({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })]) {
     assert.equal(count, 0);
-    assert.match(said, /cannot reach the store .*certificate/);
+    assert.match(output, /cannot reach the store .*certificate/);
   }
   const env = { NODE_EXTRA_CA_CERTS: authority };
   assert.equal((await ask(env))[0], 1);
   if (process.getuid!() !== 0) return;
   fs.chownSync(authority, 65534, 65534);
-  const [count, said] = await ask(env);
+  const [count, output] = await ask(env);
   assert.equal(count, 0);
-  assert.match(said, /NODE_EXTRA_CA_CERTS is not used: .* is not root's alone/);
+  assert.match(output, /NODE_EXTRA_CA_CERTS is not used: .* is not root's alone/);
 });
 
 test('the launcher puts aside what src/base/own-node.ts names', () => {

@@ -18,14 +18,14 @@ const KERNEL_BUILDS = ['190245', '191138', '194024'].map((time) => `kern-6656-20
 const SLOW_BUILD = 'kern-6656-20190614-192044-outlier';
 
 let folder: string;
-let answer: ReturnType<typeof tacho>;
+let result: ReturnType<typeof tacho>;
 
 before(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-epmt-'));
   if (skip !== false) return;
   const archives = fs.readdirSync(DATA).filter((name) => name.endsWith('.tgz'));
   const inputs = archives.map((name) => path.join(DATA, name));
-  answer = tacho(['import', 'epmt', ...inputs, '-o', folder, '--format', 'json'], {
+  result = tacho(['import', 'epmt', ...inputs, '-o', folder, '--format', 'json'], {
     env: { ...process.env, TZ: 'UTC', EPMT_TZ: '' },
   });
 });
@@ -45,8 +45,8 @@ const duration = (job: string): number => recording(job).job.end! - recording(jo
 const starts = (batch: Batch): number[] => texts(batch, 'start').map(Number);
 
 test('all but the corrupted one are imported, which is named with its line and leaves nothing', { skip }, () => {
-  assert.equal(answer.code, 1);
-  const { imported, refused } = JSON.parse(answer.out);
+  assert.equal(result.code, 1);
+  const { imported, refused } = JSON.parse(result.out);
   assert.deepEqual(
     imported.map(({ job, processes: p, threads: t }: { job: string; processes: number; threads: number }) => [
       job,
@@ -65,7 +65,7 @@ test('all but the corrupted one are imported, which is named with its line and l
   );
   assert.equal(refused.length, 1);
   assert.match(refused[0].error, /corrupted-csv\.tgz .*perftools\.org-papiex-6477-0\.csv, line 2: find \(pid 6477\)/);
-  assert.match(answer.err, /line 2: find/);
+  assert.match(result.err, /line 2: find/);
   assert.equal(fs.readdirSync(folder).length, 7);
 });
 
@@ -192,6 +192,7 @@ test('the same job from a folder, collated or one file a process; a second time 
   const [collated] = fs.readdirSync(unpacked).filter((name) => name.endsWith('.csv'));
   const [header, ...lines] = fs.readFileSync(path.join(unpacked, collated!), 'utf8').trimEnd().split('\n');
   const one = tacho(['import', 'epmt', unpacked, '-o', path.join(folder, 'whole')]);
+  assert.match(one.out, /it was UTC-04:00/);
   assert.equal(one.out.split('\n')[0], `${folder}/whole/tacho-685000: 3,480 processes, 3,668 threads, pp208`);
   fs.rmSync(path.join(unpacked, collated!));
   let file = 0;

@@ -69,14 +69,14 @@ test('a signal ends the script, as scancel and a time limit do: bash still stops
   const { folder, env, write } = scriptFolder(t);
   const script = write(`${START}\n${TRAP}\ntouch ready\nwhile :; do sleep 0.05; done\n`);
   const child = spawn('bash', [script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] });
-  let said = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
-    said += text;
+    output += text;
   });
   await eventually('the start of the script', () => fs.existsSync(path.join(folder, 'ready')));
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'close'), [null, 'SIGTERM']);
-  assert.match(said, /^Quality [A-D]/m);
+  assert.match(output, /^Quality [A-D]/m);
 });
 
 /** Blocks of text that stand in as examples: indented, or between backquotes. */

@@ -281,10 +281,10 @@ test('the command line: one table to standard output, several need a folder, and
     [[temporary()], 1, /no recording in/],
   ];
   for (const [args, code, message] of expectations) {
-    const answer = tacho(['export', ...args]);
-    assert.match(answer.err, message);
-    assert.equal(answer.code, code, args.join(' '));
-    assert.doesNotMatch(answer.err, /\n\s+at /);
+    const result = tacho(['export', ...args]);
+    assert.match(result.err, message);
+    assert.equal(result.code, code, args.join(' '));
+    assert.doesNotMatch(result.err, /\n\s+at /);
   }
   const folder = temporary();
   const both = tacho(['export', recording, '--to', folder, '--from', '@1794775753', '--to', '@1794775753']);
@@ -322,10 +322,10 @@ test('a recording of a newer version among others is left out, said, and told by
     [['seal', parent], /a: /],
     [['seal', ...each], /a: /],
   ] as const) {
-    const answer = tacho(args);
-    assert.match(answer.out, shown, args.join(' '));
-    assert.match(answer.err, /^tacho: left out: .*b\/job.json was written by a newer Tacho[^\n]*\n$/, args.join(' '));
-    assert.equal(answer.code, 1, args.join(' '));
+    const result = tacho(args);
+    assert.match(result.out, shown, args.join(' '));
+    assert.match(result.err, /^tacho: left out: .*b\/job.json was written by a newer Tacho[^\n]*\n$/, args.join(' '));
+    assert.equal(result.code, 1, args.join(' '));
   }
   for (const names of [each, each.toReversed()]) {
     const compared = tacho(['compare', ...names]);

@@ -34,7 +34,7 @@ const env = {
   TACHO_HUB_ARCHIVE: archive,
   XDG_DATA_HOME: path.join(top, 'data'),
 };
-const ask = (words: string, more: object = {}) => tacho(words.split(' '), { cwd, env: { ...env, ...more } });
+const ask = (text: string, more: object = {}) => tacho(text.split(' '), { cwd, env: { ...env, ...more } });
 
 before(async () => {
   await make(path.join(cwd, 'runs', 'first'), '4711');
@@ -48,13 +48,30 @@ before(async () => {
 
 describe('by its name', () => {
   const [cwd, recordings] = ['here', 'scratch'].map((name) => path.join(top, 'named', name)) as [string, string];
-  const ask = (words: string) => tacho(words.split(' '), { cwd, env: { ...env, TACHO_RECORDINGS: recordings } });
+  const ask = (text: string) => tacho(text.split(' '), { cwd, env: { ...env, TACHO_RECORDINGS: recordings } });
   before(async () => {
     await make(path.join(cwd, 'runs', 'a'), '8001', { name: 'slow' });
     await make(path.join(recordings, 'b'), '8002', { name: 'fast' });
     await make(path.join(cwd, 'runs', 'c'), '8003', { name: 'twin' });
     await make(path.join(recordings, 'd'), '8004', { name: 'twin', start: START + 60e6, end: START + 80e6 });
     await make(path.join(cwd, 'runs', 'e'), '8005', { name: '8001' });
+  });
+
+  test('though the script that it is called after is a file here', () => {
+    fs.writeFileSync(path.join(cwd, 'slow'), '#!/bin/sh\n');
+    fs.writeFileSync(path.join(cwd, 'notes.txt'), '');
+    try {
+      assert.match(ask('report slow').out, /^slow +COMPLETED|^8001 slow/);
+      assert.equal(ask('processes slow').code, 0);
+      assert.match(ask('annotate slow why=disk').out, /why=disk/);
+      assert.match(
+        ask('report notes.txt').err,
+        /^tacho: cannot open notes\.txt: not a folder, and no job with this id/,
+      );
+    } finally {
+      for (const file of ['slow', 'notes.txt']) fs.rmSync(path.join(cwd, file));
+      ask('annotate slow --remove why');
+    }
   });
 
   test('when one job is called so', () => {
@@ -187,9 +204,9 @@ describe('by its id', () => {
   });
 
   test('an array means all of its tasks', () => {
-    const found = JSON.parse(ask('report 50 --format json').out) as { job: { id: string } }[];
+    const reports = JSON.parse(ask('report 50 --format json').out) as { job: { id: string } }[];
     assert.deepEqual(
-      found.map(({ job }) => job.id),
+      reports.map(({ job }) => job.id),
       ['50_1', '50_2'],
     );
   });
@@ -220,8 +237,8 @@ describe('by its id', () => {
 });
 
 describe('without a name', () => {
-  const listed = (words: string, more: object = {}, where = cwd): string[] => {
-    const { out } = tacho(words.split(' '), { cwd: where, env: { ...env, ...more } });
+  const listed = (text: string, more: object = {}, where = cwd): string[] => {
+    const { out } = tacho(text.split(' '), { cwd: where, env: { ...env, ...more } });
     return (JSON.parse(out) as { job: string | { id: string } }[]).map(({ job }) =>
       typeof job === 'string' ? job : job.id,
     );
@@ -312,7 +329,7 @@ describe('told apart', () => {
     const folder = temporary();
     for (const name of ['r4', 'r5', 'r6', 'r7', 'r8'])
       await make(path.join(folder, name), 'nightly', { tags: { exp_name: 'x', exp_component: name, exp_time: '1' } });
-    const own = (words: string): string => tacho(words.split(' '), { cwd: folder, env }).out;
+    const own = (text: string): string => tacho(text.split(' '), { cwd: folder, env }).out;
     assert.match(own('processes r4 r5'), /nightly \(r4\)/);
     assert.match(own('operations r4 r5'), /nightly \(r5\)/);
     assert.match(own('timeline r4 r5'), /job nightly \(r5\)/);
@@ -326,8 +343,8 @@ describe('told apart', () => {
 
 describe('what is listed', () => {
   const folder = temporary();
-  const list = (words: string): string[] => {
-    const { out, err } = tacho(['list', ...words.split(' '), '--format', 'json'], { cwd: folder, env });
+  const list = (text: string): string[] => {
+    const { out, err } = tacho(['list', ...text.split(' '), '--format', 'json'], { cwd: folder, env });
     assert.equal(err, '');
     return (JSON.parse(out) as { job: string }[]).map(({ job }) => job);
   };
@@ -379,9 +396,9 @@ describe('what is listed', () => {
         /^tacho: there is no finding "cpu-serail"; did you mean "cpu-serial"\?\n {7}docs\/findings\.md lists them\n/,
       );
     }
-    for (const words of ['--state damaged', '--finding cpu-serial', '--finding xyz*', '--state time*'])
+    for (const text of ['--state damaged', '--finding cpu-serial', '--finding xyz*', '--state time*'])
       assert.match(
-        tacho(['list', '.', ...words.split(' ')], { cwd: folder, env }).err,
+        tacho(['list', '.', ...text.split(' ')], { cwd: folder, env }).err,
         /^none of 3 recordings matches$/m,
       );
   });
@@ -402,7 +419,7 @@ describe('what is listed', () => {
     );
     assert.match(
       tacho(['list', '.', '--format', 'csv'], { cwd: folder, env }).out,
-      /,a,python3 my train.py,case:baseline;size:7b,note=slow disk,\n/,
+      /,a,python3 'my train.py',case:baseline;size:7b,note=slow disk,\n/,
     );
     assert.equal(tacho(['index', '.'], { cwd: folder, env }).code, 0);
     assert.match(text()[0]!, /tags +findings +recording$/);

@@ -101,7 +101,7 @@ function changed(text: string, values: Iterator<number>): string {
 test('a text is told from another by what is no digit; how far apart its numbers are says nothing', { skip }, () => {
   const numbers = new Float64Array(2);
   const form = formOf('a 1\nb2 3\n', ({ line, index, count }) =>
-    index === count - 1 ? { place: line.startsWith('a') ? 0 : 1, factor: 10 } : undefined,
+    index === count - 1 ? { column: line.startsWith('a') ? 0 : 1, factor: 10 } : undefined,
   );
   const take = (text: string): number => native!.takeNumbers(form, Buffer.from(text), text.length, numbers);
   assert.equal(take('a    17\nb2 4\n'), 1);

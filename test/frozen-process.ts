@@ -27,6 +27,17 @@ export interface FrozenProcess {
   allowedCpus?: string;
 }
 
+/** One that works. */
+export const WORKING: Omit<FrozenProcess, 'pid'> = {
+  parent: 7,
+  state: 'R',
+  user: 250,
+  system: 30,
+  rssPages: 1000,
+  minorFaults: 4321,
+  io: [1000, 2000, 4096, 8192],
+};
+
 /** The files of /proc that such a process has. */
 export function processFiles(p: FrozenProcess): Record<string, string> {
   const { pid, parent = 1, group = pid, session = pid, start = 5000, name = 'work', state = 'S', threads = 1 } = p;

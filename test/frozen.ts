@@ -56,7 +56,7 @@ export function sample(
     frame.table.keys.forEach((key, k) => {
       row[key.name] = frame.texts[r * frame.textWidth + k]!;
     });
-    frame.place.forEach((at, c) => {
+    frame.indexes.forEach((at, c) => {
       const value = at < 0 ? frame.texts[r * frame.textWidth - 1 - at]! : frame.numbers[r * frame.numberWidth + at]!;
       if (value !== '' && !Number.isNaN(value)) row[frame.table.columns[c]!.name] = value;
     });

@@ -14,7 +14,7 @@ test('a full archive is told, in the same words for all tables', (t) => {
   const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
   const messages: string[] = [];
   const filing = new Filing(
-    { places: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} },
+    { folders: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} },
     { tell: (text) => messages.push(text) },
   );
   const job = jobOf('7', ['c1']);

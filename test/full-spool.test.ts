@@ -7,6 +7,7 @@ import { Service } from '../src/agent/service/service.ts';
 import { sampling } from '../src/base/sampling.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
+import { serviceOptions } from './made/service-options.ts';
 import { temporaryFolder } from './tacho.ts';
 
 /** No write succeeds, in JavaScript or in C, until the function it returns is called. */
@@ -28,6 +29,9 @@ function refuseWrites(t: TestContext, code: string, message: string): () => void
   return end;
 }
 
+/** The mocked one. */
+const CLOCK = { now: () => Date.now() * 1000, jumps: [], ahead: () => 0, settle: () => {} };
+
 /** The disk takes nothing that belongs to a table until the function it returns is called. */
 const fillDisk = (t: TestContext): (() => void) => refuseWrites(t, 'ENOSPC', 'no space left on device');
 
@@ -36,21 +40,7 @@ test('a full spool is told once by the agent, and its end', async (t) => {
   const log: string[] = [];
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: 1_800_000_000_000 });
   const spool = path.join(folder, 'spool');
-  const service = new Service({
-    spool,
-    jobs: path.join(folder, 'jobs'),
-    node: 'c1',
-    intervalSeconds: 1,
-    idleIntervalSeconds: 1,
-    only: ['loadavg', 'memory'],
-    without: [],
-    custom: [],
-    writer: {},
-    redact: false,
-    watchCgroups: false,
-    say: (line) => void log.push(line),
-    clock: { now: () => Date.now() * 1000, jumps: [], ahead: () => 0, settle: () => {} },
-  });
+  const service = new Service(serviceOptions(folder, log, { only: ['loadavg', 'memory'], clock: CLOCK }));
   const pass = (seconds: number): void => {
     for (let i = 0; i < seconds * 10; i++) t.mock.timers.tick(100);
   };
@@ -102,22 +92,8 @@ for (const code of ['ENOSPC', 'EROFS']) {
       'SLURM_JOB_ID=17\nSLURM_JOB_UID=1001\nSLURM_JOB_USER=ada\nBEGIN=1799999999\n',
     );
     const again = refuseAll(t, spool, code);
-    const service = new Service({
-      spool,
-      jobs,
-      node: 'c1',
-      intervalSeconds: 1,
-      idleIntervalSeconds: 1,
-      only: ['loadavg'],
-      without: [],
-      custom: [],
-      writer: {},
-      redact: false,
-      watchCgroups: false,
-      run: async () => ({ stdout: '', trouble: 'no' }),
-      say: (line) => void log.push(line),
-      clock: { now: () => Date.now() * 1000, jumps: [], ahead: () => 0, settle: () => {} },
-    });
+    const run = async () => ({ stdout: '', trouble: 'no' });
+    const service = new Service(serviceOptions(folder, log, { run, clock: CLOCK }));
     const pass = (seconds: number): void => {
       for (let i = 0; i < seconds * 10; i++) t.mock.timers.tick(100);
     };
@@ -147,22 +123,7 @@ test('what was lost with an agent on a read-only disk is counted by the next one
   const folder = temporaryFolder(t);
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: 1_800_000_000_000 });
   const spool = path.join(folder, 'spool');
-  const start = () =>
-    new Service({
-      spool,
-      jobs: path.join(folder, 'jobs'),
-      node: 'c1',
-      intervalSeconds: 1,
-      idleIntervalSeconds: 1,
-      only: ['loadavg'],
-      without: [],
-      custom: [],
-      writer: {},
-      redact: false,
-      watchCgroups: false,
-      say: () => {},
-      clock: { now: () => Date.now() * 1000, jumps: [], ahead: () => 0, settle: () => {} },
-    });
+  const start = () => new Service(serviceOptions(folder, [], { clock: CLOCK }));
   const pass = (seconds: number): void => {
     for (let i = 0; i < seconds * 10; i++) t.mock.timers.tick(100);
   };

@@ -25,7 +25,7 @@ function rows(frame: Frame): string[] {
   for (let r = 0; r < frame.rows; r++) {
     const cells = [String(frame.time)];
     for (let k = 0; k < frame.table.keys.length; k++) cells.push(field(frame.texts[r * frame.textWidth + k]!));
-    for (const [c, at] of frame.place.entries()) {
+    for (const [c, at] of frame.indexes.entries()) {
       const { type, decimals } = frame.table.columns[c]!;
       const value = frame.numbers[r * frame.numberWidth + at]!;
       if (at < 0) cells.push(field(frame.texts[r * frame.textWidth - 1 - at]!));

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { START, temporary } from './make-recording.ts';
-import { type GivenProcess, makeProcessRecording } from './process-recording.ts';
+import { compilersOf, makeBuilds } from './made/builds.ts';
+import { temporary } from './make-recording.ts';
+import type { GivenProcess } from './process-recording.ts';
 import { tacho } from './tacho.ts';
 
 // What the verbs print of recordings, as people see it. After a wanted change: UPDATE_GOLDEN=1 sh scripts/test test/golden-verbs
@@ -35,42 +36,15 @@ const COMMANDS = [
 
 /** A build: compilers one after the other, then a linker with threads. */
 function build(seed: number, slow: number): GivenProcess[] {
-  const compilers = Array.from({ length: 8 }, (_, i) => ({
-    pid: 100 + i,
-    start: i,
-    end: i + slow * (2 + ((i * 7 + seed) % 5) / 10),
-    exename: 'cc1',
-    args: `-O2 part${i}.c`,
-    tags: 'op:compile',
-    cpu: slow * (1.5 + ((i * 3 + seed) % 7) / 20),
-    metrics: { rchar: 5000 + ((i * 11 + seed * 5) % 40), rssmax: 20000 + i * 10 + seed },
-  }));
+  const compilers = compilersOf(8, seed, slow).map((each, i) => ({ ...each, args: `-O2 part${i}.c` }));
   const threads = [0.2, 0.21, 0.22, 1.9, 0.2, 0.23, 0.21, 0.22];
   const linker = { pid: 900, start: 20, end: 24, exename: 'ld', args: '-o a.out', tags: 'op:link', cpu: 3.4, threads };
   return [...compilers, linker];
 }
 
-async function makeBuilds(): Promise<string> {
-  const folder = path.join(temporary(), 'runs');
-  for (let i = 0; i < 6; i++) {
-    const slow = i === 3 ? 4 : 1;
-    const job = {
-      id: `b${i}`,
-      end: START + (25 + i / 10 + (slow - 1) * 8) * 1e6,
-      tags: {
-        exp_name: 'builds',
-        exp_component: i % 2 === 0 ? 'even' : 'odd',
-        exp_time: `20${10 + i}0101`,
-        kind: slow > 1 ? 'slow' : 'usual',
-      },
-    };
-    await makeProcessRecording({ c1: build(i, slow) }, job, path.join(folder, `tacho-b${i}`));
-  }
-  return folder;
-}
-
 test('the tables that the verbs print are what they were', async () => {
-  const cwd = await makeBuilds();
+  const cwd = path.join(temporary(), 'runs');
+  await makeBuilds(cwd, { count: 6, slow: 3, processes: build, seconds: 25, slowSeconds: 24 });
   const { PATH, XDG_CACHE_HOME } = process.env;
   const env = {
     PATH,

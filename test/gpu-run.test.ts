@@ -37,8 +37,8 @@ test('a card that hangs or falls off the bus stops neither the command nor the o
     gpus.map((g) => g.gpu),
     ['0', '1', '2'],
   );
-  const said = unmeasured.map((u) => `${u.what}: ${u.why}`).join('\n');
-  assert.match(said, /1.*(hung|answer)/i);
-  assert.match(said, /2.*(lost|bus)/i);
-  assert.match(said, /fan/i);
+  const output = unmeasured.map((u) => `${u.what}: ${u.why}`).join('\n');
+  assert.match(output, /1.*(hung|answer)/i);
+  assert.match(output, /2.*(lost|bus)/i);
+  assert.match(output, /fan/i);
 });

@@ -80,10 +80,10 @@ test('every query of job.json answers with a Prometheus that scrapes', { skip: l
 
   const ask = async (query: string): Promise<Found[]> => {
     const body = new URLSearchParams({ query });
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query`, { method: 'POST', body }).catch(
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/query`, { method: 'POST', body }).catch(
       () => undefined,
     );
-    const said: unknown = await answer?.json().catch(() => undefined);
+    const said: unknown = await response?.json().catch(() => undefined);
     const { data, error } = (said ?? {}) as { data?: { result: Found[] }; error?: string };
     assert.equal(error, undefined, query);
     return data?.result ?? [];
@@ -109,9 +109,9 @@ test('every query of job.json answers with a Prometheus that scrapes', { skip: l
   for (const { title, targets = [] } of inside(panels)) {
     for (const { expr } of targets) {
       asked++;
-      const found = await ask(chosen(expr));
-      if (found.length === 0) silent.push(title);
-      for (const { metric } of found) assert.notEqual(metric.node, 'c2', `${title}: the job is not there`);
+      const series = await ask(chosen(expr));
+      if (series.length === 0) silent.push(title);
+      for (const { metric } of series) assert.notEqual(metric.node, 'c2', `${title}: the job is not there`);
     }
   }
   // tables that are written on change are not scraped

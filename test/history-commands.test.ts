@@ -11,7 +11,7 @@ const ask = (verb: string, ...args: string[]): Answer =>
   tacho([verb, archive, ...args], { env: { ...process.env, TZ: 'UTC', COLUMNS: '200' } });
 
 /** What a verb prints when all is well. */
-function said(verb: string, ...args: string[]): string {
+function outputOf(verb: string, ...args: string[]): string {
   const { code, out, err } = ask(verb, ...args);
   assert.deepEqual([code, err], [0, ''], `${verb} ${args.join(' ')}`);
   return out;
@@ -21,7 +21,7 @@ const lines = (text: string): string[] => text.trimEnd().split('\n');
 /** Lines of text with single spaces. */
 const squeezed = (text: string): string[] => lines(text).map((line) => line.trim().replaceAll(/\s+/g, ' '));
 // biome-ignore lint/suspicious/noExplicitAny: answers of any verb
-const json = (verb: string, ...args: string[]): any => JSON.parse(said(verb, ...args, '--format', 'json'));
+const json = (verb: string, ...args: string[]): any => JSON.parse(outputOf(verb, ...args, '--format', 'json'));
 
 before(() => makeHistoryArchive(archive));
 
@@ -39,7 +39,7 @@ test('index: a damaged recording is named, the others are in it; jobs then answe
     ['job-8'],
   );
   assert.equal(
-    said('index', '--verify'),
+    outputOf('index', '--verify'),
     `${archive}: ok; 8 recordings, rows: 7 in jobs, 7 in job_nodes, 12 in node_hours, 4 in findings\n`,
   );
 });
@@ -47,7 +47,7 @@ test('index: a damaged recording is named, the others are in it; jobs then answe
 test('jobs: figures of every job, newest first, as CSV, JSON and text', () => {
   const columns =
     'job,user,account,partition,state,program,nodes,cpus,wall_seconds,core_hours,cpu_use,core_hours_wasted';
-  assert.deepEqual(lines(said('jobs', '--format', 'csv', '--columns', columns)), [
+  assert.deepEqual(lines(outputOf('jobs', '--format', 'csv', '--columns', columns)), [
     columns,
     '7,ada,physics,cpu,completed,night,1,4,7200,8,1,0',
     '3,bob,chem,gpu,completed,train.py,1,4,14400,16,0.5,8',
@@ -65,7 +65,7 @@ test('jobs: figures of every job, newest first, as CSV, JSON and text', () => {
   assert.equal(third.time, Date.parse('2024-03-30T23:00:00Z') * 1000);
   assert.equal(third.end_time, Date.parse('2024-03-31T03:00:00Z') * 1000);
   assert.equal('energy_joules' in third, false, 'what was not measured is not there');
-  assert.deepEqual(squeezed(said('jobs', '--job', '1')), [
+  assert.deepEqual(squeezed(outputOf('jobs', '--job', '1')), [
     'job user name program state start elapsed nodes CPUs CPU core-h unused findings',
     '1 ada sim sim completed 2024-03-04 08:00 2 h 00 min 1 4 25 % 8 6 cpu-serial',
   ]);
@@ -128,13 +128,13 @@ test('jobs --by: sums, with use weighed by core-hours', () => {
   );
   // (8 × 0.25 + 4 × 1 + 8 × 1) / 20
   assert.ok(Math.abs(sums[0].cpu_use - 0.7) < 1e-9);
-  assert.deepEqual(squeezed(said('jobs', '--by', 'account'))[1], 'physics 3 0 20 70 % 6 - -');
+  assert.deepEqual(squeezed(outputOf('jobs', '--by', 'account'))[1], 'physics 3 0 20 70 % 6 - -');
 });
 
 test('history: by user, by day in a time zone, and only the part of a job that lies in the period', () => {
-  const users = lines(said('history', ...PERIOD, '--format', 'csv'));
+  const users = lines(outputOf('history', ...PERIOD, '--format', 'csv'));
   assert.deepEqual(users, ['group,value,jobs,hours', 'ada,20,3,', 'bob,18,2,', 'dan,2,1,', 'eve,2,1,']);
-  assert.match(said('history', ...PERIOD), /42 core-hours, 7 jobs\n\n.*\nada +20 +48 % +3 +#+\nbob +18 +43 % +2 /);
+  assert.match(outputOf('history', ...PERIOD), /42 core-hours, 7 jobs\n\n.*\nada +20 +48 % +3 +#+\nbob +18 +43 % +2 /);
   const { total, rows, unit } = json('history', ...PERIOD, '--metric', 'cpu-use', '--by', 'account');
   assert.equal(unit, 'share');
   const uses = Object.fromEntries(rows.map((row: { group: string; value: number }) => [row.group, row.value]));
@@ -144,23 +144,26 @@ test('history: by user, by day in a time zone, and only the part of a job that l
   assert.equal(total.jobs, 7);
   // job 3 runs four hours from 23:00 on, 4 core-hours in each
   const day = ['--from', '2024-03-31T00:00:00Z', '--to', '2024-03-31T02:00:00Z', '--format', 'csv'];
-  assert.deepEqual(lines(said('history', ...day)), ['group,value,jobs,hours', 'bob,8,1,']);
+  assert.deepEqual(lines(outputOf('history', ...day)), ['group,value,jobs,hours', 'bob,8,1,']);
   const days = ['--from', '2024-03-30T12:00:00Z', '--to', '2024-03-31T12:00:00Z', '--by', 'day', '--format', 'csv'];
-  assert.deepEqual(lines(said('history', ...days, '--timezone', 'UTC')), [
+  assert.deepEqual(lines(outputOf('history', ...days, '--timezone', 'UTC')), [
     'group,value,jobs,hours',
     '2024-03-30,4,,12',
     '2024-03-31,12,,12',
   ]);
   // at 23:00 UTC it is midnight in Oslo
-  assert.deepEqual(lines(said('history', ...days, '--timezone', 'Europe/Oslo')), [
+  assert.deepEqual(lines(outputOf('history', ...days, '--timezone', 'Europe/Oslo')), [
     'group,value,jobs,hours',
     '2024-03-30,,,11',
     '2024-03-31,16,,13',
   ]);
   // the day is one of Oslo, which had 23 hours
   const oslo = ['--from', '2024-03-31', '--to', '2024-04-01', '--timezone', 'Europe/Oslo', '--by', 'day'];
-  assert.deepEqual(lines(said('history', ...oslo, '--format', 'csv')), ['group,value,jobs,hours', '2024-03-31,16,,23']);
-  assert.match(said('history', ...oslo), /2024-03-31 00:00 to 2024-04-01 00:00 \(hours of Europe\/Oslo\)/);
+  assert.deepEqual(lines(outputOf('history', ...oslo, '--format', 'csv')), [
+    'group,value,jobs,hours',
+    '2024-03-31,16,,23',
+  ]);
+  assert.match(outputOf('history', ...oslo), /2024-03-31 00:00 to 2024-04-01 00:00 \(hours of Europe\/Oslo\)/);
 });
 
 test('history: CO2 is written in any case; energy that no job has is missing, not 0', () => {
@@ -174,7 +177,7 @@ test('history: CO2 is written in any case; energy that no job has is missing, no
 test('history: the hour that clocks skip has nothing, the one that they repeat has two hours', () => {
   const byHour = (from: string, to: string): string[] => {
     const zone = ['--by', 'hour', '--timezone', 'Europe/Oslo', '--format', 'csv'];
-    return lines(said('history', '--from', from, '--to', to, ...zone)).filter((line) => /^\d\d,\d/.test(line));
+    return lines(outputOf('history', '--from', from, '--to', to, ...zone)).filter((line) => /^\d\d,\d/.test(line));
   };
   assert.deepEqual(byHour('2024-03-30T23:00:00Z', '2024-03-31T22:00:00Z'), [
     '00,4,,1',
@@ -184,9 +187,9 @@ test('history: the hour that clocks skip has nothing, the one that they repeat h
   ]);
   assert.deepEqual(byHour('2024-10-26T22:00:00Z', '2024-10-27T23:00:00Z'), ['02,8,,2']);
   const heat = json('history', ...PERIOD, '--by', 'hour-weekday', '--timezone', 'Europe/Oslo');
-  const found = heat.rows.filter(({ value }: { value?: number }) => value !== undefined);
+  const filledCells = heat.rows.filter(({ value }: { value?: number }) => value !== undefined);
   assert.deepEqual(
-    found.map(({ group, value }: { group: string; value: number }) => `${group} ${value}`),
+    filledCells.map(({ group, value }: { group: string; value: number }) => `${group} ${value}`),
     [
       ...['Monday 09 4', 'Monday 10 4', 'Monday 11 4', 'Tuesday 13 4', 'Thursday 01 2'],
       ...['Sunday 00 4', 'Sunday 01 4', 'Sunday 02 8', 'Sunday 03 4', 'Sunday 04 4'],
@@ -195,7 +198,7 @@ test('history: the hour that clocks skip has nothing, the one that they repeat h
 });
 
 test('waste: what was reserved and not used, the most first', () => {
-  const rows = lines(said('waste', ...PERIOD, '--format', 'csv'));
+  const rows = lines(outputOf('waste', ...PERIOD, '--format', 'csv'));
   assert.deepEqual(rows.slice(1), [
     'bob,,,2,18,8,4,4,,0,,gpu-unused',
     'ada,,,3,20,6,,,,0,,cpu-serial',
@@ -204,7 +207,7 @@ test('waste: what was reserved and not used, the most first', () => {
   ]);
   const jobs = json('waste', ...PERIOD, '--by', 'job', '--user', 'ada', '--limit', '1');
   assert.deepEqual([jobs.length, jobs[0].group, jobs[0].core_hours, jobs[0].core_hours_wasted], [1, '1', 8, 6]);
-  assert.equal(squeezed(said('waste', ...PERIOD, '--user', 'ada'))[1], 'ada 3 20 6 30 % cpu-serial');
+  assert.equal(squeezed(outputOf('waste', ...PERIOD, '--user', 'ada'))[1], 'ada 3 20 6 30 % cpu-serial');
 });
 
 test('hogs: more than the part that was given, on a full node, while somebody else was there', () => {
@@ -213,8 +216,8 @@ test('hogs: more than the part that was given, on a full node, while somebody el
   assert.deepEqual([row.group, row.jobs, row.nodes, row.core_hours_used, row.contended_hours], ['eve', 1, 1, 3, 1]);
   // 3 CPUs of 2, of which 5 % more are nobody’s trouble
   assert.ok(Math.abs(row.core_hours_hogged - 0.9) < 1e-9);
-  assert.match(lines(said('hogs', ...PERIOD, '--format', 'csv'))[1]!, /^eve,,1,1,3,1,0\.(9|89)/);
-  assert.match(said('hogs', ...PERIOD, '--user', 'ada'), /^no user took more than a fair share of a full node/);
+  assert.match(lines(outputOf('hogs', ...PERIOD, '--format', 'csv'))[1]!, /^eve,,1,1,3,1,0\.(9|89)/);
+  assert.match(outputOf('hogs', ...PERIOD, '--user', 'ada'), /^no user took more than a fair share of a full node/);
 });
 
 test('load: time that two jobs cover counts once', () => {
@@ -224,7 +227,7 @@ test('load: time that two jobs cover counts once', () => {
   assert.deepEqual([node, seconds, cpus, cpu_use, jobs, cpus_allocated], ['c4', 3600, 4, 1, 2, 4]);
   assert.equal(time, Date.parse('2024-03-12T12:00:00Z') * 1000);
   const monday = ['--from', '2024-03-04T00:00:00Z', '--to', '2024-03-05T00:00:00Z'];
-  assert.deepEqual(squeezed(said('load', ...monday)).slice(1), [
+  assert.deepEqual(squeezed(outputOf('load', ...monday)).slice(1), [
     '2024-03-04 08:00 c1 1 h 00 min 4 25 % 4 1',
     '2024-03-04 09:00 c1 1 h 00 min 4 25 % 4 1',
     '2024-03-04 10:00 c2 1 h 00 min 4 100 % 4 1',
@@ -245,9 +248,9 @@ test('uptime: when samples came', () => {
       ['c1', 'silent', 10, 12],
     ],
   );
-  assert.equal(lines(said('uptime', ...period, '--only-up', '--format', 'csv')).length, 2);
+  assert.equal(lines(outputOf('uptime', ...period, '--only-up', '--format', 'csv')).length, 2);
   assert.deepEqual(
-    squeezed(said('uptime', ...period, '--only-up'))[1],
+    squeezed(outputOf('uptime', ...period, '--only-up'))[1],
     'c1 node up 2024-03-04 08:00 2024-03-04 10:00 2 h 00 min',
   );
 });

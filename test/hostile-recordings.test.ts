@@ -19,69 +19,69 @@ const rewritten = (file: string, changes: object): void =>
   fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), ...changes }));
 
 /** What may lie in a recording, and how it is told of it. */
-const HOSTILE: Record<string, { plant: (folder: string) => void; told: RegExp }> = {
+const HOSTILE: Record<string, { plant: (folder: string) => void; refusal: RegExp }> = {
   'pipe-as-job': {
     plant: (folder) => {
       fs.rmSync(path.join(folder, 'job.json'));
       pipe(path.join(folder, 'job.json'));
     },
-    told: /pipe-as-job\/job\.json: it is not an ordinary file/,
+    refusal: /pipe-as-job\/job\.json: it is not an ordinary file/,
   },
   'pipe-as-agent': {
     plant: (folder) => {
       fs.rmSync(path.join(folder, 'node=c1/agent.json'));
       pipe(path.join(folder, 'node=c1/agent.json'));
     },
-    told: /agent\.json: it is not an ordinary file/,
+    refusal: /agent\.json: it is not an ordinary file/,
   },
   'pipe-as-part': {
     plant: (folder) => pipe(path.join(folder, 'node=c1/evil.0001.csv')),
-    told: /evil\.0001\.csv: it is not an ordinary file/,
+    refusal: /evil\.0001\.csv: it is not an ordinary file/,
   },
   'pipe-as-parquet': {
     plant: (folder) => pipe(path.join(folder, 'node=c1/evil.parquet')),
-    told: /evil\.parquet: it is not an ordinary file/,
+    refusal: /evil\.parquet: it is not an ordinary file/,
   },
   'folder-as-part': {
     plant: (folder) => fs.mkdirSync(path.join(folder, 'node=c1/evil.csv.zst')),
-    told: /evil\.csv\.zst: it is not an ordinary file/,
+    refusal: /evil\.csv\.zst: it is not an ordinary file/,
   },
   'link-to-device': {
     plant: (folder) => fs.symlinkSync('/dev/zero', path.join(folder, 'node=c1/evil.csv')),
-    told: /evil\.csv: it is not an ordinary file/,
+    refusal: /evil\.csv: it is not an ordinary file/,
   },
   'link-to-itself': {
     plant: (folder) => fs.symlinkSync('evil.csv', path.join(folder, 'node=c1/evil.csv')),
-    told: /evil\.csv: it is not an ordinary file/,
+    refusal: /evil\.csv: it is not an ordinary file/,
   },
   'huge-job': {
     plant: (folder) => sparse(path.join(folder, 'job.json'), 2 ** 36),
-    told: /job\.json: it has 68719476736 bytes; more than 1048576 are not read/,
+    refusal: /job\.json: it has 68719476736 bytes; more than 1048576 are not read/,
   },
   'many-objects': {
     plant: (folder) => fs.writeFileSync(path.join(folder, 'job.json'), `[${'{},'.repeat(3e6)}{}]`),
-    told: /job\.json: it has 9000004 bytes; more than 1048576 are not read/,
+    refusal: /job\.json: it has 9000004 bytes; more than 1048576 are not read/,
   },
   'written-is-a-number': {
     plant: (folder) => rewritten(path.join(folder, 'node=c1/agent.json'), { written: 5, unmeasured: [7] }),
-    told: /agent\.json: unmeasured\.0, written cannot be used/,
+    refusal: /agent\.json: unmeasured\.0, written cannot be used/,
   },
   'words-that-are-none': {
     plant: (folder) => rewritten(path.join(folder, 'job.json'), { command: { 0: 'x' }, account: [], steps: [{}] }),
-    told: /job\.json: account, command, steps\.0\.id cannot be used/,
+    refusal: /job\.json: account, command, steps\.0\.id cannot be used/,
   },
 };
 
 /** Told of by reading the tables only. */
-const IN_TABLES: Record<string, { plant: (folder: string) => void; told: RegExp }> = {
+const IN_TABLES: Record<string, { plant: (folder: string) => void; refusal: RegExp }> = {
   'huge-part': {
     plant: (folder) => sparse(path.join(folder, 'node=c1/load.csv'), 2 ** 40),
-    told: /load\.csv.*1099511627776 bytes/,
+    refusal: /load\.csv.*1099511627776 bytes/,
   },
   'part-that-unpacks-to-much': {
     plant: (folder) =>
       fs.writeFileSync(path.join(folder, 'node=c1/load.0001.csv.zst'), zstdCompressSync(Buffer.alloc(300 << 20, 10))),
-    told: /load\.0001\.csv\.zst.*unpacks to more than 268435456 bytes/,
+    refusal: /load\.0001\.csv\.zst.*unpacks to more than 268435456 bytes/,
   },
 };
 
@@ -106,9 +106,9 @@ test('list names what is wrong with each recording, and lists the others', { tim
     ]),
   );
   assert.equal(listed.get('good')?.state, 'ended');
-  for (const [id, { told }] of Object.entries(HOSTILE)) {
+  for (const [id, { refusal }] of Object.entries(HOSTILE)) {
     assert.equal(listed.get(id)?.state, 'damaged', id);
-    assert.match(listed.get(id)?.trouble ?? '', told);
+    assert.match(listed.get(id)?.trouble ?? '', refusal);
   }
 });
 
@@ -125,13 +125,13 @@ test('report, verify and seal end, and what is wrong with one says nothing about
     type Checks = { path: string; checks: { file: string; what: string }[] }[];
     const checks = new Map((JSON.parse(verified.out) as Checks).map((each) => [path.basename(each.path), each.checks]));
     assert.deepEqual(checks.get('good'), []);
-    for (const [id, { told }] of Object.entries(IN_TABLES)) {
+    for (const [id, { refusal }] of Object.entries(IN_TABLES)) {
       assert.match(
         checks
           .get(id)!
           .map(({ file, what }) => `${file} ${what}`)
           .join('\n'),
-        told,
+        refusal,
       );
     }
   }

@@ -86,8 +86,8 @@ test('headers without end, bodies without a length or with a wrong one', async (
   const many = Array.from({ length: 5000 }, (_, i) => `x${i}: y`).join('\r\n');
   // closed: with words of HTTP or without, but not served
   for (const headers of [long, many]) {
-    const answer = await raw(t, hub, post(`${headers}\r\nContent-Length: 2`, '{}'));
-    assert.ok(answer === '' || statusOf(answer) >= 400, answer);
+    const reply = await raw(t, hub, post(`${headers}\r\nContent-Length: 2`, '{}'));
+    assert.ok(reply === '' || statusOf(reply) >= 400, reply);
   }
   assert.equal(statusOf(await raw(t, hub, post('X: y'))), 411);
   assert.equal(statusOf(await raw(t, hub, post('Transfer-Encoding: chunked', '5\r\nhello\r\n'))), 411);
@@ -97,8 +97,8 @@ test('headers without end, bodies without a length or with a wrong one', async (
     'Content-Length: 1e3',
     'Content-Length: 2\r\nContent-Length: 3',
   ]) {
-    const answer = await raw(t, hub, post(headers, 'abc'));
-    assert.ok(answer === '' || statusOf(answer) >= 400, answer);
+    const reply = await raw(t, hub, post(headers, 'abc'));
+    assert.ok(reply === '' || statusOf(reply) >= 400, reply);
   }
   // a second request hidden in the first one's body is no request of its own
   const smuggled = post('Content-Length: 5\r\nTransfer-Encoding: chunked', `0\r\n\r\n${post('Content-Length: 0')}`);
@@ -113,9 +113,9 @@ test('what unpacks to more than it may, and what is no list of pieces', async (t
   const client = new Client(hub.address);
   t.after(() => client.close());
   const refused = async (body: Buffer, why: RegExp): Promise<void> => {
-    const answer = await client.post('/v1/append', body);
-    assert.equal(answer.status, 400);
-    assert.match(answer.body.error!, why);
+    const reply = await client.post('/v1/append', body);
+    assert.equal(reply.status, 400);
+    assert.match(reply.body.error!, why);
   };
   const bomb = zstdCompressSync(Buffer.alloc(1 << 30));
   for (let i = 0; i < 5; i++) await refused(bomb, /these are no samples/);
@@ -137,8 +137,8 @@ test('many at once that announce large bodies and send little of them', async (t
   const chunk = Buffer.alloc(1 << 20, 'x');
   const statuses: number[] = [];
   for (let i = 0; i < 100; i++) {
-    const answer = raw(t, hub, Buffer.concat([Buffer.from(post(`Content-Length: ${8 << 20}`)), chunk]));
-    void answer.then((text) => statuses.push(statusOf(text)));
+    const reply = raw(t, hub, Buffer.concat([Buffer.from(post(`Content-Length: ${8 << 20}`)), chunk]));
+    void reply.then((text) => statuses.push(statusOf(text)));
   }
   // sixteen of them fit into what all together may hold; the others are told so
   const refused = (): number => statuses.filter((status) => status === 503).length;

@@ -29,12 +29,12 @@ test('a hub keeps the index of its archive; rows of recordings that are gone sta
   addJob(archive, 'ada', '1');
   const broken = addJob(archive, 'bob', '2');
   fs.writeFileSync(path.join(broken, 'job.json'), '{"format": 99}');
-  const said: string[] = [];
-  const keeper = new IndexKeeper(archive, (text) => said.push(text));
+  const messages: string[] = [];
+  const keeper = new IndexKeeper(archive, (text) => messages.push(text));
   await keeper.look();
   await keeper.look();
-  assert.deepEqual(said.length, 1, said.join('\n'));
-  assert.match(said[0]!, /^not in the index: .*job=2.*newer Tacho/);
+  assert.deepEqual(messages.length, 1, messages.join('\n'));
+  assert.match(messages[0]!, /^not in the index: .*job=2.*newer Tacho/);
   const index = path.join(archive, '.tacho-index');
   assert.equal(filesIn(index).length, 1);
   assert.equal(fs.statSync(index).mode & 0o777, 0o700);

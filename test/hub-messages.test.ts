@@ -16,11 +16,11 @@ import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 async function started(t: TestContext, gatekeeper?: Gatekeeper) {
   const archive = temporaryFolder(t);
-  const told: string[] = [];
+  const messages: string[] = [];
   const hub = await startHub({
     listen: '127.0.0.1:0',
     archive,
-    tell: (text) => void told.push(text),
+    tell: (text) => void messages.push(text),
     ...(gatekeeper === undefined ? {} : { gatekeeper }),
   });
   const client = new Client(hub.address);
@@ -28,7 +28,7 @@ async function started(t: TestContext, gatekeeper?: Gatekeeper) {
     client.close();
     await hub.close();
   });
-  return { archive, told, hub, client };
+  return { archive, messages, hub, client };
 }
 
 test('who is refused is told with the address and why; what is no HTTP too', async (t) => {
@@ -36,29 +36,29 @@ test('who is refused is told with the address and why; what is no HTTP too', asy
     method: 'token',
     identify: () => Promise.resolve({ kind: 'node', nodes: ['c1'] }),
   };
-  const { told, hub, client } = await started(t, gatekeeper);
+  const { messages, hub, client } = await started(t, gatekeeper);
   await client.begin('Token t', 'c1');
   for (let i = 0; i < 3; i++) {
     const { status } = await client.open({ node: 'c2', job: jobOf('7', ['c2']), agent: agentOf('c2') });
     assert.equal(status, 403);
   }
-  assert.deepEqual(told, ['refused 127.0.0.1: c1: you may not write as node c2']);
+  assert.deepEqual(messages, ['refused 127.0.0.1: c1: you may not write as node c2']);
   const { port } = new URL(hub.address);
   const socket = net.connect(Number(port), '127.0.0.1');
   socket.on('error', () => {});
   socket.end(Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 3]));
-  await eventually('the second refusal', () => told.length >= 2);
-  assert.match(told[1] ?? '', /refused 127\.0\.0\.1: it speaks TLS, this hub plain HTTP/);
+  await eventually('the second refusal', () => messages.length >= 2);
+  assert.match(messages[1] ?? '', /refused 127\.0\.0\.1: it speaks TLS, this hub plain HTTP/);
 });
 
 test('a hub that cannot find out who anybody is says so when it starts', async (t) => {
-  const { told } = await started(t, {
+  const { messages } = await started(t, {
     method: 'munge',
     identify: () => Promise.reject(new Error('no')),
     trouble: () => Promise.resolve('MUNGE cannot be used: Failed to access "/nonexist"'),
   });
   await pause(0);
-  assert.match(told[0] ?? '', /nobody can prove who they are, so all are refused: MUNGE cannot be used/);
+  assert.match(messages[0] ?? '', /nobody can prove who they are, so all are refused: MUNGE cannot be used/);
 });
 
 test('tokens without TLS are warned about, by the hub and by the agent; not on loopback', async (t) => {
@@ -68,9 +68,9 @@ test('tokens without TLS are warned about, by the hub and by the agent; not on l
   const trust = ['--trust', 'token', '--trust-key-file', key];
   const warning = /tokens travel without TLS/;
   const open = await startHubProcess(t, path.join(folder, 'a'), [...trust, '--listen', '0.0.0.0:0']);
-  await eventually('the warning', () => warning.test(open.said()));
+  await eventually('the warning', () => warning.test(open.outputText()));
   const closed = await startHubProcess(t, path.join(folder, 'b'), trust);
-  assert.doesNotMatch(closed.said(), warning);
+  assert.doesNotMatch(closed.outputText(), warning);
   const token = path.join(folder, 'token');
   const made = tacho(['token', 'node', 'c1', '--trust-key-file', key, '--expires', '2d']);
   const expiry = Number(/^node:c1:(\d+)\./.exec(made.out)![1]);
@@ -89,15 +89,15 @@ test('tokens without TLS are warned about, by the hub and by the agent; not on l
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   t.after(() => agent.kill('SIGKILL'));
-  let said = '';
-  agent.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  await eventually('the agent speaks', () => said.includes('records c1'));
-  assert.match(said.replaceAll(/\s+/g, ' '), /hub hub.invalid:8471: the token travels without TLS/);
-  assert.doesNotMatch(said, /127.0.0.1:\d+: the token travels/);
+  let output = '';
+  agent.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await eventually('the agent speaks', () => output.includes('records c1'));
+  assert.match(output.replaceAll(/\s+/g, ' '), /hub hub.invalid:8471: the token travels without TLS/);
+  assert.doesNotMatch(output, /127.0.0.1:\d+: the token travels/);
   // two days are soon over
   tacho(['nodes', closed.address, '--trust', 'token', '--trust-token-file', token]);
   await eventually('the hub asks for a new one', () =>
-    /token of node c1 expires in (1 d 23|2 d 00) h/.test(closed.said()),
+    /token of node c1 expires in (1 d 23|2 d 00) h/.test(closed.outputText()),
   );
 });
 

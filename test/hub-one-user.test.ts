@@ -93,7 +93,7 @@ class Node {
   }
 
   async until(holds: () => boolean): Promise<void> {
-    const trouble = (): string => `what the sink does; agent: ${this.sink.trouble}\nhub: ${this.hub.said()}`;
+    const trouble = (): string => `what the sink does; agent: ${this.sink.trouble}\nhub: ${this.hub.outputText()}`;
     await eventually(trouble, () => {
       if (holds()) return true;
       this.sink.wake();
@@ -109,7 +109,7 @@ class Node {
     assert.match(this.sink.trouble!, why);
     assert.equal(this.sink.trouble!.split('\n').length, 1, this.sink.trouble);
     assert.equal(this.has('user=eve/job=1'), false);
-    assert.doesNotMatch(this.hub.said(), /cannot write to /);
+    assert.doesNotMatch(this.hub.outputText(), /cannot write to /);
   }
 
   async everythingArrives(): Promise<void> {
@@ -132,11 +132,14 @@ for (const [what, where] of [
     fs.chmodSync(folder, 0);
     await node.restartHub();
     await node.othersArrive(DENIED);
-    await node.until(() => DENIED.test(node.hub.said()));
-    assert.match(node.hub.said(), /cannot write user=eve\/job=1: permission denied; its agents keep their samples/);
+    await node.until(() => DENIED.test(node.hub.outputText()));
+    assert.match(
+      node.hub.outputText(),
+      /cannot write user=eve\/job=1: permission denied; its agents keep their samples/,
+    );
     fs.chmodSync(folder, 0o700);
     await node.everythingArrives();
-    await node.until(() => /user=eve\/job=1 can be written again/.test(node.hub.said()));
+    await node.until(() => /user=eve\/job=1 can be written again/.test(node.hub.outputText()));
   });
 }
 
@@ -170,17 +173,17 @@ test('a quota that is used up is told as the user’s, not as a full archive', {
   await node.start();
   const room = path.join(node.eve, 'room');
   spawnSync('dd', ['if=/dev/zero', `of=${room}`, 'bs=4k']);
-  const [why, said] = [
+  const [why, pattern] = [
     /user=eve\/job=1: no space left/,
     /cannot write user=eve\/job=1: no space left on the device; its/,
   ];
   // samples are in what is left of the last page for a while
   for (let i = 0; i < 40; i++) node.write();
   await node.othersArrive(why);
-  await node.until(() => said.test(node.hub.said()));
+  await node.until(() => pattern.test(node.hub.outputText()));
   await node.restartHub();
   await node.othersArrive(why);
-  await node.until(() => said.test(node.hub.said()));
+  await node.until(() => pattern.test(node.hub.outputText()));
   fs.rmSync(room);
   execFileSync('mount', ['-o', `remount,size=4m`, node.eve]);
   await node.everythingArrives();

@@ -8,6 +8,7 @@ import { type HubOptions, startHub } from '../src/hub/hub.ts';
 import type * as SealChild from '../src/hub/keep/seal-child.ts';
 import { agentOf, BEGAN, Client, HEADER, jobOf, rows } from './hub/hub-process.ts';
 import { eventually } from './made/eventually.ts';
+import { IN_MEMORY } from './made/in-memory.ts';
 
 // whatever a user does to the sealing of their own recordings, those of others are sealed
 
@@ -19,8 +20,8 @@ const TEXT = HEADER + rows(0, 9_000);
 async function started(t: TestContext, options: Partial<HubOptions> = {}) {
   const archive = options.archive ?? fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-archive-'));
   fs.chmodSync(archive, 0o755);
-  const told: string[] = [];
-  const tell = (text: string) => void told.push(text);
+  const messages: string[] = [];
+  const tell = (text: string) => void messages.push(text);
   const hub = await startHub({ listen: '127.0.0.1:0', sweepEvery: 0.2, tell, ...options, archive });
   const client = new Client(hub.address);
   t.after(async () => {
@@ -44,8 +45,8 @@ async function started(t: TestContext, options: Partial<HubOptions> = {}) {
     fs.existsSync(path.join(folder(user, id), 'loadavg.parquet')) &&
     !fs.existsSync(path.join(folder(user, id), 'loadavg.csv'));
   const until = (what: string, holds: () => boolean): Promise<unknown> =>
-    eventually(() => `${what}; told: ${told.join('\n')}`, holds);
-  return { archive, told, folder, open, end, isSealed, until };
+    eventually(() => `${what}; told: ${messages.join('\n')}`, holds);
+  return { archive, messages, folder, open, end, isSealed, until };
 }
 
 /** The processes that seal for this one. */
@@ -72,14 +73,14 @@ test('a sealing process that its user has stopped delays that user alone', { ski
 });
 
 test('sealing that takes too long is ended, told with the recording, and tried again', { skip: ROOT }, async (t) => {
-  const { told, open, end, isSealed, until } = await started(t, { sealSeconds: 2 });
+  const { messages, open, end, isSealed, until } = await started(t, { sealSeconds: 2 });
   await end(await open('eve', '1'));
   await until('a process seals', () => sealers().length > 0);
   const [stopped] = sealers();
   process.kill(stopped!, 'SIGSTOP');
-  await until('told', () => told.length > 0);
+  await until('told', () => messages.length > 0);
   assert.match(
-    told[0]!,
+    messages[0]!,
     /^cannot seal user=eve\/job=1: sealing took longer than [\d.]+ s and was stopped; it stays as it is/,
   );
   assert.equal(fs.existsSync(`/proc/${stopped}`), false);
@@ -87,7 +88,7 @@ test('sealing that takes too long is ended, told with the recording, and tried a
 });
 
 test('pipes, links, folders and closed folders in one recording: the others are sealed', { skip: ROOT }, async (t) => {
-  const { told, folder, open, end, isSealed, until } = await started(t, { sealSeconds: 60 });
+  const { messages, folder, open, end, isSealed, until } = await started(t, { sealSeconds: 60 });
   const ids = ['1', '2', '3', '4'];
   const streams: number[] = [];
   for (const id of ids) streams.push(await open('eve', id));
@@ -105,8 +106,8 @@ test('pipes, links, folders and closed folders in one recording: the others are 
   await until('sealed', () => isSealed('ada', '9'));
   fs.chmodSync(path.dirname(folder('eve', '4')), 0o700);
   assert.ok(
-    told.every((text) => !text.includes('user=ada')),
-    told.join('\n'),
+    messages.every((text) => !text.includes('user=ada')),
+    messages.join('\n'),
   );
 });
 
@@ -117,7 +118,7 @@ for (const [what, sealMemory] of [
   test(`sealing has a limit of memory (${what}); it is told, tried again, and others are sealed`, {
     skip: ROOT,
   }, async (t) => {
-    const { told, folder, open, end, isSealed, until } = await started(t, { sealSeconds: 60, sealMemory });
+    const { messages, folder, open, end, isSealed, until } = await started(t, { sealSeconds: 60, sealMemory });
     const [large, small] = [await open('eve', '1'), await open('ada', '2')];
     const file = path.join(folder('eve', '1'), 'evil.csv');
     const header = `time,who,${Array.from({ length: 60 }, (_, i) => `v${i}`).join(',')}\n`;
@@ -130,11 +131,11 @@ for (const [what, sealMemory] of [
     fs.chownSync(file, UIDS.eve, UIDS.eve);
     await end(large);
     await end(small);
-    await until('told', () => told.length > 0);
+    await until('told', () => messages.length > 0);
     const limits = `${sealMemory.heap} MiB for texts, ${sealMemory.data} MiB in all`;
     const why = `it takes more memory than sealing may (${limits})`;
     const later = 'it stays as it is and is tried again in 5 min 00 s or later';
-    assert.deepEqual(told, [`cannot seal user=eve/job=1: ${why}; ${later}`]);
+    assert.deepEqual(messages, [`cannot seal user=eve/job=1: ${why}; ${later}`]);
     await until('sealed', () => isSealed('ada', '2'));
     assert.ok(fs.existsSync(path.join(folder('eve', '1'), 'loadavg.csv')));
   });
@@ -143,7 +144,7 @@ for (const [what, sealMemory] of [
 test('a recording is sealed where its owner cannot read Tacho itself', { skip: ROOT }, async (t) => {
   const { archive, folder, open } = await started(t);
   await open('ada', '1');
-  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-private-'));
+  const home = fs.mkdtempSync(path.join(IN_MEMORY, 'tacho-private-'));
   t.after(() => fs.rmSync(home, { recursive: true, force: true }));
   const project = path.join(import.meta.dirname, '..');
   fs.cpSync(path.join(project, 'src'), path.join(home, 'src'), { recursive: true });
@@ -153,7 +154,7 @@ test('a recording is sealed where its owner cannot read Tacho itself', { skip: R
   const owner = { uid: UIDS.ada, gid: UIDS.ada };
   // its agent does not describe the table: it is looked up in what Tacho knows
   const sealing = startSealing(path.join(archive, 'user=ada/job=1'), ['c1'], owner);
-  assert.deepEqual(await sealing.answer, { tables: 1 });
+  assert.deepEqual(await sealing.reply, { tables: 1 });
   assert.ok(fs.existsSync(path.join(folder('ada', '1'), 'loadavg.parquet')));
 });
 
@@ -179,9 +180,9 @@ test('records of many megabytes in users’ folders are not read, when the hub l
   if (/zstd: not found/.test(stderr)) return t.skip('no zstd: records that unpack to many megabytes');
   assert.equal(status, 0, stderr);
   const before = process.resourceUsage().maxRSS;
-  const { told, open, until } = await started(t, { archive, keepAge: 86_400 });
+  const { messages, open, until } = await started(t, { archive, keepAge: 86_400 });
   // the oldest is removed when all of them were looked at
-  await until('looked', () => told.some((text) => text.startsWith('removed user=zoe/job=1')));
+  await until('looked', () => messages.some((text) => text.startsWith('removed user=zoe/job=1')));
   for (const id of ['1', '2']) await open('eve', id).catch(() => {});
   const megabytes = (process.resourceUsage().maxRSS - before) / 1024;
   assert.ok(megabytes < 200, `${megabytes} MB more`);

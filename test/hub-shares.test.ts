@@ -22,9 +22,9 @@ const GATEKEEPER: Gatekeeper = {
 const HALF_A_SESSION = 'POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf';
 
 async function started(t: TestContext) {
-  const told: string[] = [];
+  const messages: string[] = [];
   const archive = temporaryFolder(t);
-  const tell = (text: string) => void told.push(text);
+  const tell = (text: string) => void messages.push(text);
   const hub = await startHub({ listen: '127.0.0.1:0', archive, gatekeeper: GATEKEEPER, usersWrite: true, tell });
   const sockets: net.Socket[] = [];
   t.after(async () => {
@@ -50,11 +50,11 @@ async function started(t: TestContext) {
     }
     return opened;
   };
-  return { told, hub, connect, halfOpen };
+  return { messages, hub, connect, halfOpen };
 }
 
 test('half-open connections keep no agent out: the oldest of them is closed, and that is told', async (t) => {
-  const { told, connect, halfOpen } = await started(t);
+  const { messages, connect, halfOpen } = await started(t);
   const before = await connect('node:c1');
   const { stream } = (await before.open({ node: 'c1', job: jobOf('1', ['c1']) })).body;
   const held = await halfOpen(200);
@@ -71,13 +71,13 @@ test('half-open connections keep no agent out: the oldest of them is closed, and
   ]);
   const fresh = await connect('node:c1');
   assert.equal((await fresh.open({ node: 'c1', job: jobOf('2', ['c1']) })).status, 200);
-  assert.deepEqual(told, [
+  assert.deepEqual(messages, [
     'refused 127.0.0.1: more than 64 connections that have not proved who they are: the oldest is closed',
   ]);
 });
 
 test('a user opens a bounded number of recordings; nodes go on', async (t) => {
-  const { told, connect } = await started(t);
+  const { messages, connect } = await started(t);
   const eve = await connect('user:nobody');
   const node = await connect('node:c1');
   const statuses = new Map<number, number>();
@@ -95,11 +95,11 @@ test('a user opens a bounded number of recordings; nodes go on', async (t) => {
   // 300 at once, 5 a second while the test lasts
   assert.ok(statuses.get(200)! >= 300 && statuses.get(200)! <= 1000, `${statuses.get(200)} were opened`);
   assert.match(refusalText!, /user nobody has opened more than 300 recordings within a short time/);
-  assert.match(told[0]!, /^refused 127\.0\.0\.1: nobody: user nobody has opened more than 300 recordings/);
+  assert.match(messages[0]!, /^refused 127\.0\.0\.1: nobody: user nobody has opened more than 300 recordings/);
 });
 
 test('what users and strangers announce to send leaves room for what agents send', async (t) => {
-  const { told, hub, connect, halfOpen } = await started(t);
+  const { messages, hub, connect, halfOpen } = await started(t);
   const node = await connect('node:c1');
   const { stream } = (await node.open({ node: 'c1', job: jobOf('1', ['c1']) })).body;
   const eve = new Client(hub.address);
@@ -109,13 +109,13 @@ test('what users and strangers announce to send leaves room for what agents send
     `POST ${path} HTTP/1.1\r\nHost: x\r\n${more}Content-Length: ${bytes}\r\n\r\nhalf`;
   await halfOpen(40, post('/v1/append', 8 << 20, `Authorization: Bearer ${session}\r\n`));
   await halfOpen(40, post('/v1/session', 64 << 10));
-  const isRefused = (why: RegExp): boolean => told.some((text) => why.test(text));
+  const isRefused = (why: RegExp): boolean => messages.some((text) => why.test(text));
   const bounds = [/nobody: too much at once/, /more than 4096 bytes/];
   await eventually(
-    () => `both refusals in:\n${told.join('\n')}`,
+    () => `both refusals in:\n${messages.join('\n')}`,
     () => bounds.every(isRefused),
   );
-  assert.deepEqual(bounds.map(isRefused), [true, true], told.join('\n'));
+  assert.deepEqual(bounds.map(isRefused), [true, true], messages.join('\n'));
   const text = HEADER + randomBytes(200_000).toString('hex');
   const { status, body } = await node.append([stream, 'loadavg', 1, 0, text]);
   assert.deepEqual([status, body.have], [200, [[stream, 'loadavg', 1, text.length]]]);

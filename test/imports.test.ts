@@ -57,3 +57,27 @@ test('imports go only to the left', () => {
   }
   assert.deepEqual(wrong, []);
 });
+
+test('no file imports itself over others, types left out', () => {
+  const importsOf = new Map<string, string[]>();
+  for (const file of fs.globSync('**/*.ts', { cwd: SRC, exclude: ['**/*.test.ts'] })) {
+    const text = fs.readFileSync(path.join(SRC, file), 'utf8');
+    const targets = Array.from(text.matchAll(/^(?:import|export) ([^;]*?) from '(\.[^']+)';/gm), ([, names, target]) =>
+      /^type |^\{(?:\s*type [^,}]+,?)+\s*\}$/.test(names!)
+        ? []
+        : path.normalize(path.join(path.dirname(file), target!)),
+    );
+    importsOf.set(file, targets.flat());
+  }
+  const isDone = new Set<string>();
+  const cycles: string[] = [];
+  const look = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) cycles.push([...way.slice(way.indexOf(file)), file].join(' → '));
+    if (isDone.has(file) || way.includes(file)) return;
+    for (const target of importsOf.get(file) ?? []) look(target, [...way, file]);
+    isDone.add(file);
+  };
+  for (const file of importsOf.keys()) look(file, []);
+  assert.ok(importsOf.size > 500);
+  assert.deepEqual(cycles, []);
+});

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { IN_MEMORY } from './made/in-memory.ts';
 import { temporaryFolder } from './tacho.ts';
 
 const HERE = path.join(import.meta.dirname, '..');
@@ -29,7 +30,7 @@ const PROGRAMS = [
 
 /** A fresh clone, and a machine whose npm is a stand-in that takes a while and says how often it was called. */
 function clone(t: TestContext, npm = 'sleep 1; mkdir -p node_modules/.bin; ln -s "$NODE" node_modules/.bin/node') {
-  const folder = temporaryFolder(t);
+  const folder = temporaryFolder(t, IN_MEMORY);
   const checkout = path.join(folder, 'checkout');
   fs.mkdirSync(path.join(checkout, 'src/cli'), { recursive: true });
   for (const name of ['tacho', 'scripts', 'package.json', 'package-lock.json']) {
@@ -39,10 +40,10 @@ function clone(t: TestContext, npm = 'sleep 1; mkdir -p node_modules/.bin; ln -s
   const bin = path.join(folder, 'bin');
   fs.mkdirSync(bin);
   for (const name of [...PROGRAMS, 'ln']) {
-    const found = ['/usr/bin', '/bin']
+    const program = ['/usr/bin', '/bin']
       .map((binFolder) => path.join(binFolder, name))
       .find((file) => fs.existsSync(file));
-    fs.symlinkSync(found!, path.join(bin, name));
+    fs.symlinkSync(program!, path.join(bin, name));
   }
   const calls = path.join(folder, 'calls');
   if (npm !== '')
@@ -102,11 +103,11 @@ test('several that start at once install once', async (t) => {
   const answers = await Promise.all(
     Array.from({ length: 8 }, async () => {
       const child = spawn(machine.file, ['hello', 'you'], { env: machine.env });
-      const said = { out: '', err: '' };
-      child.stdout.on('data', (chunk) => (said.out += chunk));
-      child.stderr.on('data', (chunk) => (said.err += chunk));
+      const output = { out: '', err: '' };
+      child.stdout.on('data', (chunk) => (output.out += chunk));
+      child.stderr.on('data', (chunk) => (output.err += chunk));
       await once(child, 'close');
-      return said;
+      return output;
     }),
   );
   assert.deepEqual(
@@ -207,17 +208,17 @@ test('another package-lock.json installs again', (t) => {
 });
 
 test('without npm it says what to do', (t) => {
-  const answer = start(clone(t, ''));
-  assert.equal(answer.status, 1);
-  assert.match(answer.stderr, /npm was not found\ntacho: install Node\.js 18 or newer/);
+  const result = start(clone(t, ''));
+  assert.equal(result.status, 1);
+  assert.match(result.stderr, /npm was not found\ntacho: install Node\.js 18 or newer/);
 });
 
 test('when npm fails, its words are shown and nothing counts as installed', (t) => {
   const machine = clone(t, 'echo "npm error network is down" >&2; exit 1');
   for (const _ of [1, 2]) {
-    const answer = start(machine);
-    assert.equal(answer.status, 1);
-    assert.match(answer.stderr, /installing … failed\nnpm error network is down\ntacho: npm install failed/);
+    const result = start(machine);
+    assert.equal(result.status, 1);
+    assert.match(result.stderr, /installing … failed\nnpm error network is down\ntacho: npm install failed/);
   }
   assert.equal(machine.calls().length, 2);
 });
@@ -234,10 +235,10 @@ test('without a network a first start says so in 20 s, and what to do instead', 
   const machine = clone(t, 'exec "$NPM" "$@"');
   const npm = spawnSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).stdout.trim();
   const env = { ...machine.env, PATH: `${machine.env.PATH}:${process.env.PATH}`, NPM: npm };
-  const answer = spawnSync('unshare', ['-n', machine.file, 'start'], { env, encoding: 'utf8', timeout: 20_000 });
-  assert.equal(answer.status, 0, answer.stderr);
+  const result = spawnSync('unshare', ['-n', machine.file, 'start'], { env, encoding: 'utf8', timeout: 20_000 });
+  assert.equal(result.status, 0, result.stderr);
   assert.match(
-    answer.stderr,
+    result.stderr,
     /^tacho: first use, installing …[ \ds…]* failed\ntacho: cannot install itself: the npm registry cannot be reached from here\ntacho: where there is no network use a release, .*docs\/install\.md/,
   );
   // what other machines need was not asked for: each would be tried again and again
@@ -289,9 +290,9 @@ test('the lock file is complete, and names no registry', { skip: whyNoNpm }, (t)
       env: { ...process.env, HOME: folder },
       encoding: 'utf8',
     });
-  const answer = tryOut();
-  if (/EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ETIMEDOUT/.test(answer.stderr)) return t.skip('needs the npm registry');
-  assert.equal(answer.status, 0, answer.stderr);
+  const result = tryOut();
+  if (/EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ETIMEDOUT/.test(result.stderr)) return t.skip('needs the npm registry');
+  assert.equal(result.status, 0, result.stderr);
   // where nothing was installed nothing says that it was, also not beside packages of another time
   assert.ok(!fs.existsSync(path.join(folder, 'node_modules')));
   fs.mkdirSync(path.join(folder, 'node_modules/commander'), { recursive: true });
@@ -339,8 +340,8 @@ test('a checkout of somebody else says who has to install', (t) => {
   for (const each of [folder, machine.checkout]) fs.chmodSync(each, 0o555);
   // root may write everywhere: then it is nobody who tries
   const who = process.getuid!() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-  const answer = spawnSync(machine.file, { env: machine.env, cwd: '/', encoding: 'utf8', ...who });
+  const result = spawnSync(machine.file, { env: machine.env, cwd: '/', encoding: 'utf8', ...who });
   for (const each of [folder, machine.checkout]) fs.chmodSync(each, 0o755);
-  assert.equal(answer.status, 1);
-  assert.match(answer.stderr, /is not writable\ntacho: ask its owner to run \.\/tacho --version there once/);
+  assert.equal(result.status, 1);
+  assert.match(result.stderr, /is not writable\ntacho: ask its owner to run \.\/tacho --version there once/);
 });

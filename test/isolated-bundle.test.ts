@@ -46,6 +46,9 @@ test('isolated sources are read when all of Tacho is one file', {
     outfile: path.join(folder, 'tacho.mjs'),
     logLevel: 'error',
   });
-  const said = execFileSync(process.execPath, [path.join(folder, 'tacho.mjs')], { encoding: 'utf8', timeout: 180_000 });
-  assert.equal(said, 'gpu 1 100.502\n');
+  const output = execFileSync(process.execPath, [path.join(folder, 'tacho.mjs')], {
+    encoding: 'utf8',
+    timeout: 180_000,
+  });
+  assert.equal(output, 'gpu 1 100.502\n');
 });

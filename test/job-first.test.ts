@@ -9,6 +9,7 @@ import { commandOfRun } from '../src/cli/command-of-run.ts';
 import { wholeProgram } from '../src/cli/program.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { eventually } from './made/eventually.ts';
+import { IN_MEMORY } from './made/in-memory.ts';
 import { type Answer, TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 /** The job comes first: whatever is wrong with its recording, the command runs, once, and its exit code is its own. */
@@ -19,11 +20,11 @@ const isRoot = process.getuid?.() === 0;
 const COMMAND = ['sh', '-c', 'echo ran; exit 7'];
 
 /** What every case has in common. */
-function assertRan(answer: Answer, says: RegExp, what = ''): void {
-  const shown = `${what}: exit ${answer.code}\n${answer.out}${answer.err}`;
-  assert.deepEqual([answer.code, answer.out], [7, 'ran\n'], shown);
-  assert.match(answer.err.replace(/\n {7}/g, ' '), says, shown);
-  assert.doesNotMatch(answer.err, /\n\s+at /, 'a stack trace is not for users');
+function assertRan(result: Answer, says: RegExp, what = ''): void {
+  const shown = `${what}: exit ${result.code}\n${result.out}${result.err}`;
+  assert.deepEqual([result.code, result.out], [7, 'ran\n'], shown);
+  assert.match(result.err.replace(/\n {7}/g, ' '), says, shown);
+  assert.doesNotMatch(result.err, /\n\s+at /, 'a stack trace is not for users');
 }
 
 const NOT_RECORDED = /^tacho: the command runs, but is not recorded: /m;
@@ -181,17 +182,17 @@ for (const [name, each] of Object.entries(wrong)) {
     if (each.env?.PATH !== undefined) {
       fs.mkdirSync(path.join(cwd, 'bin'));
       for (const program of ['sh', 'readlink', 'dirname', 'node']) {
-        const found =
+        const programPath =
           program === 'node' ? process.execPath : spawnSync('which', [program], { encoding: 'utf8' }).stdout.trim();
-        fs.symlinkSync(found, path.join(cwd, 'bin', program));
+        fs.symlinkSync(programPath, path.join(cwd, 'bin', program));
       }
       env.PATH = path.join(cwd, 'bin');
     }
     const before = fs.readdirSync(cwd);
-    const answer = tacho(['run', '--no-report', ...(each.flags ?? []), '--', ...COMMAND], { cwd, env });
-    assertRan(answer, each.says);
+    const result = tacho(['run', '--no-report', ...(each.flags ?? []), '--', ...COMMAND], { cwd, env });
+    assertRan(result, each.says);
     const made = fs.readdirSync(cwd).filter((file) => !before.includes(file) && file !== '.cache');
-    assert.equal(made.length, each.unrecorded ? 0 : 1, `${made} ${answer.err}`);
+    assert.equal(made.length, each.unrecorded ? 0 : 1, `${made} ${result.err}`);
     if (!each.unrecorded) {
       const { job, nodes } = openRecording(path.join(cwd, made[0]!));
       assert.deepEqual([job.exit_code, job.state, nodes.length], [7, 'failed', 1]);
@@ -211,16 +212,16 @@ const alone: [variable: string, value: string, id: string, scheduler: string][] 
 for (const [variable, value, id, scheduler] of alone) {
   test(`of a container that knows only ${variable}, recording and card have that, and one line says the rest`, (t) => {
     const cwd = temporaryFolder(t);
-    const answer = tacho(['run', '--', ...COMMAND], { cwd, env: outside({ [variable]: value }) });
+    const result = tacho(['run', '--', ...COMMAND], { cwd, env: outside({ [variable]: value }) });
     const { job } = openRecording(path.join(cwd, `tacho-${id}`));
     assert.deepEqual([job.id, job.scheduler, job.nodes], [id, 'none', [os.hostname()]]);
-    const ownLines = answer.err.split('\n').filter((line) => line.startsWith('tacho: '));
-    assert.equal(ownLines.length, 1, answer.err);
+    const ownLines = result.err.split('\n').filter((line) => line.startsWith('tacho: '));
+    assert.equal(ownLines.length, 1, result.err);
     assert.ok(
       ownLines[0]!.startsWith(`tacho: ${scheduler} does not say which nodes job ${id} has: only this`),
       ownLines[0],
     );
-    assert.match(answer.err, new RegExp(`^${id} `, 'm'));
+    assert.match(result.err, new RegExp(`^${id} `, 'm'));
   });
 }
 
@@ -236,15 +237,15 @@ test('what may have been the wish to redact keeps arguments out', (t) => {
   for (const [files, env, redacted] of cases) {
     const cwd = temporaryFolder(t);
     for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(cwd, name), text);
-    const answer = tacho(['run', '--no-report', '-o', 'r', '--', 'sh', '-c', 'exit 7', 'secret'], {
+    const result = tacho(['run', '--no-report', '-o', 'r', '--', 'sh', '-c', 'exit 7', 'secret'], {
       cwd,
       env: outside(env),
     });
-    assert.equal(answer.code, 7);
+    assert.equal(result.code, 7);
     const { job } = openRecording(path.join(cwd, 'r'));
-    assert.equal(job.redacted, redacted, answer.err);
+    assert.equal(job.redacted, redacted, result.err);
     assert.equal(JSON.stringify(job.command).includes('secret'), redacted === undefined);
-    assert.equal(/arguments of commands are left out/.test(answer.err), redacted === true);
+    assert.equal(/arguments of commands are left out/.test(result.err), redacted === true);
   }
 });
 
@@ -254,9 +255,9 @@ test('what is right in a configuration with a typo still counts', (t) => {
     path.join(cwd, 'tacho.toml'),
     'interval = "0.2s"\nnonsense = 1\n[sources]\ndisable = ["nfs", "nonsense"]\n',
   );
-  const answer = tacho(['run', '--no-report', '-o', 'r', '--', ...COMMAND], { cwd, env: outside() });
-  assertRan(answer, /tacho.toml:2: unknown key "nonsense"[^\n]*: it is not used/);
-  assert.match(answer.err, /there is no table "nonsense"/);
+  const result = tacho(['run', '--no-report', '-o', 'r', '--', ...COMMAND], { cwd, env: outside() });
+  assertRan(result, /tacho.toml:2: unknown key "nonsense"[^\n]*: it is not used/);
+  assert.match(result.err, /there is no table "nonsense"/);
   assert.equal(openRecording(path.join(cwd, 'r')).job.interval_seconds, 0.2);
 });
 
@@ -331,19 +332,22 @@ test('in a folder that was deleted below the user', () => {
 /** Where bundles are not made the TypeScript is run as it is. */
 const BUNDLER = 'esbuild';
 
-/** A copy of this checkout that can be damaged, with bundles of its own. */
+/**
+ * A copy of this checkout that can be damaged, with bundles of its own. It only records, and has not what pages are made
+ * of: bundling takes half the time then.
+ */
 function copy(
   t: TestContext,
   without: readonly string[] = [],
 ): { folder: string; run: (args: string[], env?: NodeJS.ProcessEnv) => Answer } {
-  const folder = temporaryFolder(t);
+  const folder = temporaryFolder(t, IN_MEMORY);
   for (const name of ['src', 'native', 'scripts'])
     fs.cpSync(path.join(HERE, name), path.join(folder, name), { recursive: true });
   for (const name of ['tacho', 'package.json', 'package-lock.json'])
     fs.copyFileSync(path.join(HERE, name), path.join(folder, name));
   fs.mkdirSync(path.join(folder, 'node_modules'));
   for (const name of fs.readdirSync(path.join(HERE, 'node_modules'))) {
-    if (name === '.tacho' || without.includes(name)) continue;
+    if (['.tacho', 'fastify', ...without].includes(name)) continue;
     fs.symlinkSync(path.join(HERE, 'node_modules', name), path.join(folder, 'node_modules', name));
   }
   for (const stamp of ['node_modules/.tacho-installed', 'native/build/stamp']) {
@@ -381,17 +385,17 @@ test('Tacho is damaged: the command runs all the same, and scripts go on', (t) =
   for (const [what, without, damage] of damages) {
     const { folder, run } = copy(t, without);
     damage(folder);
-    for (const words of [
+    for (const args of [
       ['--', ...COMMAND],
       ['-n', 'x', '--no-report', ...COMMAND],
     ])
-      assertRan(run(['run', ...words]), NOT_RECORDED, what);
+      assertRan(run(['run', ...args]), NOT_RECORDED, what);
     assert.equal(run(['run', '--strict', '--', ...COMMAND]).out, '', what);
     if (!without.includes('commander')) continue;
     for (const args of [['start'], ['stop'], ['mark', 'begin', 'x'], ['fom', 'x=1']]) {
-      const answer = run(args);
-      assert.equal(answer.code, 0, `${what} ${args}: ${answer.err}`);
-      assert.match(answer.err, /^tacho: .*internal error/);
+      const result = run(args);
+      assert.equal(result.code, 0, `${what} ${args}: ${result.err}`);
+      assert.match(result.err, /^tacho: .*internal error/);
       assert.equal(run([...args, '--strict']).code, 1);
     }
   }
@@ -401,9 +405,9 @@ test('Tacho fails while the command runs: it goes on, and its exit code counts',
   const { folder, run } = copy(t);
   // once the recorder has been told of the command
   append(folder, 'src/agent/run/record.ts', '\nsetInterval(() => { throw new Error("damaged"); }, 500);\n');
-  const answer = run(['run', '--no-report', '-i', '0.1s', '-o', 'r', '--', 'sh', '-c', 'sleep 2; echo ran; exit 7']);
-  assertRan(answer, /^tacho: recording has failed, the command goes on: internal error: damaged[^\n]*\n/);
-  assert.equal(answer.err.match(/damaged/g)!.length, 1);
+  const result = run(['run', '--no-report', '-i', '0.1s', '-o', 'r', '--', 'sh', '-c', 'sleep 2; echo ran; exit 7']);
+  assertRan(result, /^tacho: recording has failed, the command goes on: internal error: damaged[^\n]*\n/);
+  assert.equal(result.err.match(/damaged/g)!.length, 1);
   // the rest of it has done its work
   assert.equal(openRecording(path.join(folder, 'work/r')).job.exit_code, 7);
 });
@@ -420,8 +424,8 @@ test('Tacho fails before the command is started: it runs, once', (t) => {
   assert.ok(text.includes(start));
   // the recorder gets ready while the command runs already
   fs.writeFileSync(file, text.replace(start, `${broken('setTimeout(late, 300)')} ${start}`));
-  const answer = run(['run', '--no-report', '--', 'sh', '-c', 'sleep 2; echo ran; exit 7']);
-  assertRan(answer, /^tacho: the command runs, but is not recorded: internal error: damaged[^\n]*\n$/);
+  const result = run(['run', '--no-report', '--', 'sh', '-c', 'sleep 2; echo ran; exit 7']);
+  assertRan(result, /^tacho: the command runs, but is not recorded: internal error: damaged[^\n]*\n$/);
   assert.deepEqual(
     fs.readdirSync(path.join(folder, 'work')).filter((name) => name.startsWith('tacho')),
     [],
@@ -441,8 +445,8 @@ test('the report card fails in a way that nobody expects: the exit code is the c
 test('a launcher that cannot be started, and koffi gone: only the usage is missing', (t) => {
   const { folder, run } = copy(t, ['koffi', BUNDLER]);
   fs.writeFileSync(path.join(folder, 'native/build/launch'), '\x7fELF of another machine', { mode: 0o755 });
-  const answer = run(['run', '--no-report', '-o', 'r', '--', ...COMMAND]);
-  assertRan(answer, /native\/build\/launch cannot be started: /);
+  const result = run(['run', '--no-report', '-o', 'r', '--', ...COMMAND]);
+  assertRan(result, /native\/build\/launch cannot be started: /);
   const { job } = openRecording(path.join(folder, 'work/r'));
   assert.deepEqual([job.exit_code, job.usage], [7, undefined]);
 });
@@ -507,10 +511,10 @@ test('a cgroup allows few processes: the command runs below that', {
   for (const most of [6, 9, 12]) {
     fs.writeFileSync(path.join(cgroup, 'pids.max'), String(most));
     const script = 'echo $$ >"$0/cgroup.procs"; exec "$1" run -- sh -c "echo ran; exit 7"';
-    const words = ['-c', script, cgroup, TACHO];
-    const done = spawnSync('sh', words, { encoding: 'utf8', env: outside(), cwd, timeout: 60_000 });
-    const answer = { code: done.status, signal: null, out: done.stdout, err: done.stderr };
-    assertRan(answer, /not recorded: recording takes 24 processes and threads, and the cgroup allows \d+ more\n$/);
+    const args = ['-c', script, cgroup, TACHO];
+    const done = spawnSync('sh', args, { encoding: 'utf8', env: outside(), cwd, timeout: 60_000 });
+    const result = { code: done.status, signal: null, out: done.stdout, err: done.stderr };
+    assertRan(result, /not recorded: recording takes 24 processes and threads, and the cgroup allows \d+ more\n$/);
   }
 });
 
@@ -554,9 +558,9 @@ test('a Node that does not load, as in a container of another system: the comman
   for (const { node, run: start } of [{ node: path.join(folder, 'node_modules/.bin/node'), run }, release(t)]) {
     for (const [what, [file, says]] of Object.entries(unloadable)) {
       fs.writeFileSync(node, file, { mode: 0o755 });
-      const answer = start(['run', '-o', 'r', '--', ...COMMAND]);
-      assertRan(answer, says, `${what} ${node}`);
-      assert.equal(answer.err.trimEnd().split('\n').length, 1, answer.err);
+      const result = start(['run', '-o', 'r', '--', ...COMMAND]);
+      assertRan(result, says, `${what} ${node}`);
+      assert.equal(result.err.trimEnd().split('\n').length, 1, result.err);
       for (const args of [['start'], ['stop'], ['mark', 'begin', 'x'], ['fom', 'x=1']]) {
         assert.equal(start(args).code, 0, `${what} ${args}`);
         assert.equal(start([...args, '--strict']).code, 1, `${what} ${args}`);

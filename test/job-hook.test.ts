@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { IN_MEMORY } from './made/in-memory.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
 
 const PROJECT = path.join(import.meta.dirname, '..');
@@ -27,7 +27,7 @@ test('a prolog never fails because the agent cannot be told, unless it wants to'
 });
 
 test('a task prolog that users’ tasks could not use is told where it is made', { skip: NO_LIBRARY }, (t) => {
-  const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-private-')));
+  const home = fs.realpathSync(fs.mkdtempSync(path.join(IN_MEMORY, 'tacho-private-')));
   t.after(() => fs.rmSync(home, { recursive: true, force: true }));
   for (const projectPath of ['src', 'packaging', 'native', 'package.json'])
     fs.cpSync(path.join(PROJECT, projectPath), path.join(home, projectPath), { recursive: true });

@@ -39,8 +39,8 @@ export type Row = { time: number } & Record<string, number | string>;
 const folders: string[] = [];
 
 /** A temporary folder that is gone after the tests of the file. */
-export function temporary(): string {
-  const made = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-test-'));
+export function temporary(below = os.tmpdir()): string {
+  const made = fs.mkdtempSync(path.join(below, 'tacho-test-'));
   folders.push(made);
   return made;
 }

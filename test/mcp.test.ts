@@ -125,9 +125,9 @@ test('a recording that cannot be read is named, and the others are answered', as
   const assistant = await client(own);
   t.after(() => assistant.close());
   const { content } = await assistant.callTool({ name: 'list_jobs', arguments: {} });
-  const [answer, note] = content as { text: string }[];
+  const [reply, note] = content as { text: string }[];
   assert.deepEqual(
-    JSON.parse(answer!.text).map(({ job }: { job: string }) => job),
+    JSON.parse(reply!.text).map(({ job }: { job: string }) => job),
     ['1'],
   );
   assert.match(note!.text, /^Left out, because they cannot be read: .*bad.*newer Tacho/);

@@ -13,8 +13,8 @@ const START_STOP = '"$TACHO" start -o started; sleep 1; "$TACHO" stop';
 /** A shell script that is a job of its own: its processes have this home, and these variables. */
 function job(cwd: string, script: string, cgroup?: MemoryCgroup, more: Record<string, string> = {}) {
   const env = { PATH: process.env.PATH, HOME: cwd, XDG_RUNTIME_DIR: cwd, TACHO, ...more };
-  const words = ['setsid', '--wait', 'sh', '-c', script];
-  const [file, ...args] = cgroup === undefined ? words : cgroup.command(...words);
+  const commandArgs = ['setsid', '--wait', 'sh', '-c', script];
+  const [file, ...args] = cgroup === undefined ? commandArgs : cgroup.command(...commandArgs);
   const done = spawnSync(file!, args, { cwd, env, encoding: 'utf8', timeout: 300_000 });
   return { code: done.status, out: done.stdout, err: done.stderr };
 }

@@ -45,11 +45,11 @@ export function mutate(folder: string, seed: number): string {
   const length = 1 + below(pick([1, 8, 100, 4000]));
   const rest = plain.subarray(Math.min(plain.length, at + length));
   const noise = Buffer.from(Array.from({ length }, () => below(256)));
-  const told = (what: string): string => `${name}${inside}: ${length} bytes ${what} at ${at}`;
+  const changeText = (what: string): string => `${name}${inside}: ${length} bytes ${what} at ${at}`;
   switch (pick(['change', 'flip', 'remove', 'insert', 'cut', 'zero', 'twice', 'delete', 'exchange', 'leave'])) {
     case 'change':
       write(Buffer.concat([plain.subarray(0, at), noise, rest]));
-      return told('changed');
+      return changeText('changed');
     case 'flip': {
       const copy = Buffer.from(plain);
       if (at < copy.length) copy[at]! ^= 1 << below(8);
@@ -58,19 +58,19 @@ export function mutate(folder: string, seed: number): string {
     }
     case 'remove':
       write(Buffer.concat([plain.subarray(0, at), rest]));
-      return told('removed');
+      return changeText('removed');
     case 'insert':
       write(Buffer.concat([plain.subarray(0, at), noise, plain.subarray(at)]));
-      return told('inserted');
+      return changeText('inserted');
     case 'cut':
       write(plain.subarray(0, at));
       return `${name}${inside}: cut off at ${at}`;
     case 'zero':
       write(Buffer.concat([plain.subarray(0, at), Buffer.alloc(length), rest]));
-      return told('are zero');
+      return changeText('are zero');
     case 'twice':
       write(Buffer.concat([plain.subarray(0, at), plain.subarray(at, at + length), plain.subarray(at)]));
-      return told('twice');
+      return changeText('twice');
     case 'delete':
       fs.rmSync(file);
       return `${name}: deleted`;

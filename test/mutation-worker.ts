@@ -7,14 +7,14 @@ import { gather } from '../src/judge/facts/gather.ts';
 import { report } from '../src/judge/report.ts';
 import { operationsOf } from '../src/query/processes/operations.ts';
 import { readProcesses } from '../src/query/processes/processes.ts';
-import { listRecordings } from '../src/recording/folder/list.ts';
 import { findRecordings, openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
 import { verifyRecording } from '../src/recording/repair/verify.ts';
 import { sealRecording } from '../src/recording/sealed/seal.ts';
 import { reportJson } from '../src/show/report/json.ts';
-import { reportText } from '../src/show/report/text.ts';
 import { recordedTables } from '../src/show/table-list.ts';
+import { listRecordings } from './made/list-recordings.ts';
+import { reportText } from './made/report-text.ts';
 import { mutate } from './mutate-recording.ts';
 
 export interface MutationOrder {
@@ -39,15 +39,15 @@ function orFault<T>(work: () => T): T | undefined {
 }
 
 function look(folder: string): void {
-  const found = orFault(() => openRecording(folder));
-  if (found === undefined) return;
+  const recording = orFault(() => openRecording(folder));
+  if (recording === undefined) return;
   orFault(() => {
-    const card = report(gather(found, { phases: true }));
+    const card = report(gather(recording, { phases: true }));
     reportText([card]);
     reportJson([card]);
   });
-  orFault(() => operationsOf(readProcesses([found])));
-  recordedTables([found]);
+  orFault(() => operationsOf(readProcesses([recording])));
+  recordedTables([recording]);
 }
 
 /** Rows that can be read of every table of every node. */

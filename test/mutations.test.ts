@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { writeDemo } from '../src/demo/demo.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { sealRecording } from '../src/recording/sealed/seal.ts';
+import { IN_MEMORY } from './made/in-memory.ts';
 import { makeRecording, temporary } from './make-recording.ts';
 import type { MutationOrder, MutationWord } from './mutation-worker.ts';
 import { makeProcessRecording } from './process-recording.ts';
@@ -21,7 +22,7 @@ const DEADLINE_MS = 180_000;
 
 /** Live, sealed as Parquet, and sealed as what is smaller: host tables, GPUs, processes and records of them. */
 async function bases(): Promise<string[]> {
-  const top = temporary();
+  const top = temporary(IN_MEMORY);
   const made: string[] = [];
   for (const kind of ['live', 'sealed', 'parquet']) {
     const demo = path.join(top, `demo-${kind}`);
@@ -62,7 +63,7 @@ async function bases(): Promise<string[]> {
 }
 
 test(`${COUNT} recordings damaged at random, from seed ${SEED} on`, async (t) => {
-  const archive = temporary();
+  const archive = temporary(IN_MEMORY);
   await makeRecording({ folder: path.join(archive, 'good'), seconds: 5 });
   const order: MutationOrder = {
     seeds: Array.from({ length: COUNT }, (_, i) => SEED + i),

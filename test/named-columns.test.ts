@@ -3,11 +3,14 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { JOB_CHARTS } from '../src/charts/job-charts.ts';
+import type { NodeRecording } from '../src/recording/folder/open.ts';
+import { readDefined } from '../src/recording/read/read.ts';
 import { sources } from '../src/sources/index.ts';
 import * as tables from '../src/sources/tables.ts';
 import { NO_LABELS } from '../src/table/names.ts';
 
-const RULES = path.join(import.meta.dirname, '../src/judge/rules');
+const SRC = path.join(import.meta.dirname, '../src');
+const RULES = path.join(SRC, 'judge/rules');
 
 test('rules name columns by their definitions, not in words: a renamed one is an error of types', () => {
   const names = Object.values(tables).map(({ name }) => name);
@@ -16,6 +19,22 @@ test('rules name columns by their definitions, not in words: a renamed one is an
     .readdirSync(RULES, { recursive: true, encoding: 'utf8' })
     .filter((name) => /(?<!\.test)\.ts$/.test(name)))
     assert.doesNotMatch(fs.readFileSync(path.join(RULES, file), 'utf8'), column, file);
+});
+
+test('what was read of processes and samples is asked for by definitions', () => {
+  for (const file of fs.globSync('**/*.ts', { cwd: SRC, exclude: ['**/*.test.ts'] }))
+    assert.doesNotMatch(fs.readFileSync(path.join(SRC, file), 'utf8'), /\b(?:metrics|points)\.get\('\w+'\)/, file);
+});
+
+test('only columns of its definition can be asked of a table that was read', () => {
+  const read = (node: NodeRecording) => {
+    const { numbers, texts } = readDefined(node, tables.cgroupTable);
+    // @ts-expect-error: the table has no such column
+    numbers.get('use_us');
+    // @ts-expect-error
+    return texts.has('use') || numbers.get('usage_us');
+  };
+  assert.equal(read.length, 1);
 });
 
 test('texts that are no labels are texts of their tables', () => {
@@ -47,6 +66,20 @@ test('charts are beside the evidence of columns that there are', () => {
     named.filter((each) => !knownNames.has(each)),
     [],
   );
+});
+
+test('charts tell series apart by keys of their tables', () => {
+  const wrong = JOB_CHARTS.flatMap(({ id, key = '', sources: all }) =>
+    all.flatMap((source) => {
+      if (!('column' in source)) return [];
+      const { column, keys, without } = source;
+      const wanted = [...key.split(' ').filter(Boolean), ...Object.keys({ ...keys, ...without })];
+      return wanted
+        .filter((one) => !column.keys.some(({ name }) => name === one))
+        .map((one) => `${id}: ${column.table} has no key ${one}`);
+    }),
+  );
+  assert.deepEqual(wrong, []);
 });
 
 test('what nodes do now is read from columns that are named by their definitions', () => {

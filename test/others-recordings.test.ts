@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { needOwn } from '../src/recording/folder/as-owner.ts';
+import { IN_MEMORY } from './made/in-memory.ts';
 import { agentOf, jobOf, loadTable, makeRecording, START, temporary } from './make-recording.ts';
 import { tacho } from './tacho.ts';
 
@@ -61,8 +62,8 @@ test('seal and annotate by root leave everything to the owner', { skip }, async 
   const folder = await usersRecording();
   const secret = temporary();
   link(path.join(secret, 'new'), path.join(folder, 'job.json.lock'));
-  const said = tacho(['annotate', folder, 'note=slow']);
-  assert.equal(said.code, 0, said.err);
+  const result = tacho(['annotate', folder, 'note=slow']);
+  assert.equal(result.code, 0, result.err);
   const sealed = tacho(['seal', folder]);
   assert.equal(sealed.code, 0, sealed.err);
   assert.match(sealed.out, /2 tables, 60 rows/);
@@ -74,7 +75,7 @@ test('seal and annotate by root leave everything to the owner', { skip }, async 
 test('seal and verify by root from a clone that the owner cannot read, of a node that lost its agent.json', {
   skip,
 }, async (t) => {
-  const home = temporary();
+  const home = temporary(IN_MEMORY);
   t.after(() => fs.rmSync(home, { recursive: true }));
   const project = path.join(import.meta.dirname, '..');
   for (const name of ['src', 'scripts', 'tacho', 'package.json', 'package-lock.json'])

@@ -6,8 +6,9 @@ import { importEpmt } from '../src/import/epmt/import.ts';
 import type { Cause } from '../src/judge/models/cause.ts';
 import type { Model } from '../src/judge/models/model.ts';
 import type { Outliers } from '../src/judge/outliers/outliers.ts';
+import { compilersOf, makeBuilds } from './made/builds.ts';
 import { makeRecording, START, temporary } from './make-recording.ts';
-import { type GivenProcess, makeProcessRecording } from './process-recording.ts';
+import type { GivenProcess } from './process-recording.ts';
 import { onTerminal, tacho, whyNoTerminal } from './tacho.ts';
 
 let folder: string;
@@ -15,15 +16,7 @@ let models: string;
 
 /** A build: 30 compilers, one linker. `slow` is what the compilers take. */
 function build(seed: number, slow = 1): GivenProcess[] {
-  const compilers = Array.from({ length: 30 }, (_, i) => ({
-    pid: 100 + i,
-    start: i,
-    end: i + slow * (2 + ((i * 7 + seed) % 5) / 10),
-    exename: 'cc1',
-    tags: 'op:compile',
-    cpu: slow * (1.5 + ((i * 3 + seed) % 7) / 20),
-    metrics: { rchar: 5000 + ((i * 11 + seed * 5) % 40), rssmax: 20000 + i * 10 + seed },
-  }));
+  const compilers = compilersOf(30, seed, slow);
   const linker = {
     pid: 900,
     start: 40,
@@ -39,31 +32,18 @@ function build(seed: number, slow = 1): GivenProcess[] {
 before(async () => {
   folder = path.join(temporary(), 'runs');
   models = path.join(temporary(), 'models');
-  for (let i = 0; i < 12; i++) {
-    const slow = i === 7 ? 4 : 1;
-    const job = {
-      id: `b${i}`,
-      end: START + (50 + i / 10 + (slow - 1) * 30) * 1e6,
-      tags: {
-        exp_name: 'builds',
-        exp_component: i % 2 === 0 ? 'even' : 'odd',
-        exp_time: `20${10 + i}0101`,
-        kind: slow > 1 ? 'slow' : 'usual',
-      },
-    };
-    await makeProcessRecording({ c1: build(i, slow) }, job, path.join(folder, `tacho-b${i}`));
-  }
+  await makeBuilds(folder, { count: 12, slow: 7, processes: build, seconds: 50, slowSeconds: 90 });
 });
 
 const json = <T>(args: readonly string[]): T => {
-  const answer = tacho([...args, '--format', 'json'], { env: { ...process.env, TACHO_MODELS: models } });
-  assert.equal(answer.code, 0, answer.err);
-  return JSON.parse(answer.out) as T;
+  const result = tacho([...args, '--format', 'json'], { env: { ...process.env, TACHO_MODELS: models } });
+  assert.equal(result.code, 0, result.err);
+  return JSON.parse(result.out) as T;
 };
 const text = (args: readonly string[]): string => {
-  const answer = tacho(args, { env: { ...process.env, TACHO_MODELS: models } });
-  assert.equal(answer.code, 0, answer.err);
-  return answer.out;
+  const result = tacho(args, { env: { ...process.env, TACHO_MODELS: models } });
+  assert.equal(result.code, 0, result.err);
+  return result.out;
 };
 const fitsTerminal = (args: readonly string[]): void => {
   if (whyNoTerminal !== false) return;
@@ -72,10 +52,10 @@ const fitsTerminal = (args: readonly string[]): void => {
   for (const line of lines) assert.ok([...line].length <= 80, line);
 };
 const refused = (args: readonly string[], code: number, ...says: RegExp[]): void => {
-  const answer = tacho(args, { env: { ...process.env, TACHO_MODELS: models } });
-  assert.equal(answer.code, code, answer.out + answer.err);
-  for (const words of says) assert.match(answer.err, words);
-  assert.doesNotMatch(answer.err, /\n\s+at /);
+  const result = tacho(args, { env: { ...process.env, TACHO_MODELS: models } });
+  assert.equal(result.code, code, result.out + result.err);
+  for (const pattern of says) assert.match(result.err, pattern);
+  assert.doesNotMatch(result.err, /\n\s+at /);
 };
 
 test('the job whose compilers are slow is the outlier, in that operation alone', () => {
@@ -104,11 +84,11 @@ test('the job whose compilers are slow is the outlier, in that operation alone',
 });
 
 test('as text: methods, those left out, votes', () => {
-  const said = text(['outliers', folder]);
-  assert.match(said, /^12 jobs, by \d+ features\n/);
-  assert.match(said, /robust covariance +20 +left out: needs 20, there are 12\n/);
-  assert.match(said, /\n1 of 12 jobs is an outlier\n/);
-  assert.match(said, /\n {2}cpu_time .*\*.*\*.*\*\n/);
+  const output = text(['outliers', folder]);
+  assert.match(output, /^12 jobs, by \d+ features\n/);
+  assert.match(output, /robust covariance +20 +left out: needs 20, there are 12\n/);
+  assert.match(output, /\n1 of 12 jobs is an outlier\n/);
+  assert.match(output, /\n {2}cpu_time .*\*.*\*.*\*\n/);
   fitsTerminal(['outliers', folder]);
 });
 
@@ -136,17 +116,17 @@ test('processes within their program, threads of one process', () => {
 
 test('the same as CSV: a row a vote, a feature, a segment', () => {
   const rows = (args: readonly string[]): string[][] => {
-    const answer = tacho([...args, '--format', 'csv'], { env: { ...process.env, TACHO_MODELS: models } });
-    assert.equal(answer.code, 0, answer.err);
-    return answer.out
+    const result = tacho([...args, '--format', 'csv'], { env: { ...process.env, TACHO_MODELS: models } });
+    assert.equal(result.code, 0, result.err);
+    return result.out
       .trimEnd()
       .split('\n')
       .map((line) => line.split(','));
   };
-  const found = json<Outliers>(['outliers', folder]);
+  const outliers = json<Outliers>(['outliers', folder]);
   const [heads, ...votes] = rows(['outliers', folder]);
   assert.deepEqual(heads!.slice(-9).join(' '), 'feature value median apart method score threshold vote cannot');
-  const slow = found.groups[0]!.outliers.find(({ job }) => job === 'b7')!;
+  const slow = outliers.groups[0]!.outliers.find(({ job }) => job === 'b7')!;
   const expected = [...slow.features.flatMap((feature) => feature.votes), ...slow.together];
   const mine = votes.filter((row) => row[2] === 'b7');
   assert.deepEqual(
@@ -182,9 +162,9 @@ test('a model: created once, used, disabled, deleted', () => {
   assert.equal(model.jobs.length, 11);
   refused(create, 1, /there is a model "usual" already/, /tacho model delete usual/);
 
-  const found = json<Outliers>(['outliers', folder, '--model', 'usual']);
+  const outliers = json<Outliers>(['outliers', folder, '--model', 'usual']);
   assert.deepEqual(
-    found.groups[0]!.outliers.map(({ job }) => job),
+    outliers.groups[0]!.outliers.map(({ job }) => job),
     ['b7'],
   );
   const slow = path.join(folder, 'tacho-b7');
@@ -213,7 +193,7 @@ test('a model: created once, used, disabled, deleted', () => {
 });
 
 test('an experiment: components, segments, stars', () => {
-  const found = json<{ components: { component: string; missing: string[] }[]; missing: string[] }>([
+  const principal = json<{ components: { component: string; missing: string[] }[]; missing: string[] }>([
     'explore',
     'builds',
     folder,
@@ -221,13 +201,13 @@ test('an experiment: components, segments, stars', () => {
     'cpu_time',
   ]);
   assert.deepEqual(
-    found.components.map(({ component }) => component),
+    principal.components.map(({ component }) => component),
     ['odd', 'even'],
   );
-  assert.equal(found.components[0]!.missing[0], '20100101');
-  const said = text(['explore', 'builds', folder, '--metric', 'cpu_time']);
-  assert.match(said, /\n20170101 +b7 .*\*\* {2}\S+b7\n/);
-  assert.match(said, /segments follow every 1 year\n/);
+  assert.equal(principal.components[0]!.missing[0], '20100101');
+  const output = text(['explore', 'builds', folder, '--metric', 'cpu_time']);
+  assert.match(output, /\n20170101 +b7 .*\*\* {2}\S+b7\n/);
+  assert.match(output, /segments follow every 1 year\n/);
   fitsTerminal(['explore', 'builds', folder, '--metric', 'cpu_time']);
 });
 
@@ -284,6 +264,16 @@ test('three kernel builds as reference: what EPMT found comes out', { skip: !fs.
   const duration = of('duration');
   assert.deepEqual([duration.reference.median, duration.reference.median_distance], [542_680_315, 14_860_060]);
   assert.deepEqual([duration.value, Math.trunc(duration.ratio)], [1_173_629_067, 27]);
+  assert.deepEqual(
+    [cause.in_model, json<Cause>(['cause', usual[0]!, '--model', 'kernel']).in_model],
+    [undefined, true],
+    'a job of the baseline seems usual, and says why',
+  );
+  for (const more of [[], ['--pca']]) {
+    const misspelt = tacho(['outliers', jobs, '--by', 'exp_nme', ...more]);
+    assert.equal(misspelt.code, 2, misspelt.err);
+    assert.match(misspelt.err, /no job has the tag "exp_nme"\n +there are exp_name, .* and name\n/);
+  }
   const building = cause.operations.find(({ name }) => name === 'op:build')!;
   assert.equal(building.features.find(({ feature }) => feature === 'processes')!.reference.median, 9549);
 });

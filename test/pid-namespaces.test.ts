@@ -29,8 +29,8 @@ interface Seen {
 
 function recorded(t: TestContext, script: string): Seen {
   const cwd = temporaryFolder(t);
-  const answer = tacho(['run', '-i', '0.1s', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
-  assert.equal(answer.err, '');
+  const result = tacho(['run', '-i', '0.1s', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
+  assert.equal(result.err, '');
   const recording = openRecording(path.join(cwd, 'r'));
   const set = readProcesses([recording]);
   const { user_seconds, system_seconds } = recording.job.usage!;

@@ -52,14 +52,14 @@ test('a picture of many processes says how many it leaves out, one of all of the
 });
 
 /** What `tacho plot` prints on a terminal that answers like this; `\x1b[c` is the last question. */
-async function plotted(t: Parameters<typeof temporaryFolder>[0], answer: string, words = ''): Promise<string> {
+async function plotted(t: Parameters<typeof temporaryFolder>[0], reply: string, text = ''): Promise<string> {
   const cwd = temporaryFolder(t);
   await makeRecording({ seconds: 60, folder: path.join(cwd, 'rec') });
-  const command = `stty -a >before; '${TACHO}' plot lines rec --table load ${words}; echo "ended with $?"; stty -a >after`;
+  const command = `stty -a >before; '${TACHO}' plot lines rec --table load ${text}; echo "ended with $?"; stty -a >after`;
   const terminal = new Terminal(t, command, { columns: 60, rows: 24, cwd, env });
-  if (answer !== '') {
+  if (reply !== '') {
     await eventually('the question', () => terminal.output.includes('\x1b[c'));
-    terminal.press(answer);
+    terminal.press(reply);
   }
   await eventually('its end', () => /ended with \d/.test(terminal.output));
   await terminal.ended();

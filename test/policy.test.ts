@@ -33,8 +33,8 @@ async function site(toml: string): Promise<{ archive: string; config: string }> 
 
 test('policies are listed, tried on the past, and applied, without sending anything', async () => {
   const { archive, config } = await site(POLICIES);
-  const ask = (...words: string[]): string => {
-    const { code, out, err } = tacho(['policy', ...words, '--config', config]);
+  const ask = (...args: string[]): string => {
+    const { code, out, err } = tacho(['policy', ...args, '--config', config]);
     assert.equal(code, 0, err);
     return out;
   };
@@ -132,8 +132,7 @@ from = "tacho@site.test"
 domain = "site.test"
 ${POLICIES}actions = ["mail", "markdown"]
 `);
-  const run = (...words: string[]) =>
-    tachoBeside(['policy', 'run', '--config', config, '--archive', archive, ...words]);
+  const run = (...args: string[]) => tachoBeside(['policy', 'run', '--config', config, '--archive', archive, ...args]);
   const status = (): MessageRow[] =>
     JSON.parse(
       tacho(['policy', 'status', '--config', config, '--archive', archive, '--format', 'json']).out,
@@ -173,9 +172,11 @@ ${POLICIES}actions = ["mail", "markdown"]
   const [report] = fs.readdirSync(path.join(archive, '.tacho-policies/reports'));
   assert.match(report!, /^low-cpu-\d{8}T\d{6}Z\.md$/);
   const again = await run('--send', '--format', 'json');
-  const [found] = JSON.parse(again.out) as { cases: { user: string; outcome: { sent: boolean; plan: string } }[] }[];
+  const [policyRun] = JSON.parse(again.out) as {
+    cases: { user: string; outcome: { sent: boolean; plan: string } }[];
+  }[];
   assert.deepEqual(
-    found!.cases.map(({ outcome: { sent, plan } }) => [sent, plan]),
+    policyRun!.cases.map(({ outcome: { sent, plan } }) => [sent, plan]),
     [
       [true, 'notified'],
       [true, 'notified'],
@@ -211,13 +212,13 @@ domain = "site.test"
 ${POLICIES}actions = ["mail"]
 users = ["ada"]
 `);
-  const words = ['policy', 'run', '--send', '--config', config, '--archive', archive];
-  const child = spawn(TACHO, words, { stdio: 'ignore', detached: true });
+  const args = ['policy', 'run', '--send', '--config', config, '--archive', archive];
+  const child = spawn(TACHO, args, { stdio: 'ignore', detached: true });
   // the launcher and what it started
   hold.kill = () => process.kill(-child.pid!, 'SIGKILL');
   await new Promise<void>((resolve) => child.on('close', () => resolve()));
   delete hold.kill;
-  const next = await tachoBeside(words);
+  const next = await tachoBeside(args);
   assert.equal(next.code, 0, next.err);
   assert.match(next.out, /^ada: 1 job, .*; heard of it in this period, again from /m);
   const status = tacho(['policy', 'status', '--config', config, '--archive', archive]).out;

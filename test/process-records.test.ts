@@ -40,10 +40,10 @@ test('tacho run records every process, its end and its threads, and leaves nothi
   const cwd = temporaryFolder(t);
   const script =
     'i=0; while [ $i -lt 300 ]; do /bin/true $i; i=$((i+1)); done; TACHO_TAGS=op:last /bin/echo end; exit 5';
-  const answer = tacho(['run', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
-  assert.equal(answer.code, 5);
-  assert.equal(answer.out, 'end\n');
-  assert.equal(answer.err, '');
+  const result = tacho(['run', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
+  assert.equal(result.code, 5);
+  assert.equal(result.out, 'end\n');
+  assert.equal(result.err, '');
   const recording = path.join(cwd, 'r');
   const ends = byTime(rows(recording, 'process_end'));
   assert.equal(ends.length, 302);
@@ -104,12 +104,12 @@ test('arguments come back from a recording as they were, one by one', { skip }, 
   const cwd = temporaryFolder(t);
   const hard = ['one two', 'three', '', 'new\nline', 'a:b', '%d %', "it's", '"q"', '\\', '€'.repeat(33_000), ''];
   tacho(['run', '--no-report', '-o', 'r', '--', '/bin/true', ...hard], { cwd });
-  const [said] = JSON.parse(tacho(['processes', 'r', '--format', 'json'], { cwd }).out);
+  const [row] = JSON.parse(tacho(['processes', 'r', '--format', 'json'], { cwd }).out);
   const shell = (text: string): string =>
     spawnSync('sh', ['-s'], { input: `set -- ${text}\nprintf '<%s>' "$@"`, encoding: 'utf8' }).stdout;
   const expected = hard.map((word) => `<${word}>`).join('');
-  assert.equal(shell(said.args), expected);
-  assert.equal(said.argv0, '/bin/true');
+  assert.equal(shell(row.args), expected);
+  assert.equal(row.argv0, '/bin/true');
   const csv = tacho(['processes', 'r', '--format', 'csv', '--columns', 'args'], { cwd }).out;
   assert.equal(shell(csv.slice('args\n"'.length, -2).replaceAll('""', '"')), expected);
   assert.equal(
@@ -211,11 +211,11 @@ test('what a silent program starts in silence is counted once, seen or not', { s
   const { usage } = openRecording(path.join(cwd, 'r')).job;
   const whole = (usage!.user_seconds + usage!.system_seconds) * 1e6;
   assert.ok(sum > whole * 0.9 && sum < whole * 1.05, `${sum} of ${whole} µs`);
-  const told = all.find((row: { source: string }) => row.source === 'parent');
-  const seen = all.find((row: { args?: string }) => row.args === '1500000 seen');
-  assert.equal(seen.source, 'sample');
+  const jobReport = all.find((row: { source: string }) => row.source === 'parent');
+  const sampledRow = all.find((row: { args?: string }) => row.args === '1500000 seen');
+  assert.equal(sampledRow.source, 'sample');
   // with the two that no sample may have seen
-  assert.ok(told.cpu_time < 200_000, `${told.cpu_time} µs are its own`);
+  assert.ok(jobReport.cpu_time < 200_000, `${jobReport.cpu_time} µs are its own`);
 });
 
 test('short programs that say nothing are all there, from a shell that forks and one that does not', { skip }, (t) => {
@@ -254,8 +254,8 @@ test('events that nobody knows are named in the report', { skip }, (t) => {
   const cwd = temporaryFolder(t);
   const env = { ...process.env, TACHO_RECORD_EVENTS: 'page-faults,bogus,contextswitches' };
   assert.equal(tacho(['run', '--no-report', '-o', 'r', '--', 'true'], { cwd, env }).code, 0);
-  const said = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
-  const text = JSON.stringify([said].flat()[0].unmeasured);
+  const reports = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
+  const text = JSON.stringify([reports].flat()[0].unmeasured);
   assert.match(text, /process_end: bogus".*it is no perf event that Tacho knows/);
   assert.match(text, /did you mean context-switches\?/);
   assert.doesNotMatch(text, /page-faults/);
@@ -299,17 +299,17 @@ test('a library for another architecture: the job runs, and the report says why'
   bytes.writeUInt16LE(process.arch === 'x64' ? 183 : 62, 18);
   fs.writeFileSync(library, bytes);
   const env = { ...process.env, TACHO_RECORD_LIBRARY: library };
-  const answer = tacho(['run', '-o', 'r', '--', 'sh', '-c', 'echo "<$LD_PRELOAD>"; exit 6'], { cwd, env });
-  assert.equal(answer.code, 6);
-  assert.equal(answer.out, '<>\n');
-  assert.doesNotMatch(answer.err, /ld\.so/);
-  const [found] = openRecording(path.join(cwd, 'r')).nodes[0]!.agent!.unmeasured.filter(
+  const result = tacho(['run', '-o', 'r', '--', 'sh', '-c', 'echo "<$LD_PRELOAD>"; exit 6'], { cwd, env });
+  assert.equal(result.code, 6);
+  assert.equal(result.out, '<>\n');
+  assert.doesNotMatch(result.err, /ld\.so/);
+  const [note] = openRecording(path.join(cwd, 'r')).nodes[0]!.agent!.unmeasured.filter(
     ({ table }) => table === 'process_end',
   );
-  assert.match(found!.why, /foreign\.so is made for (arm64|x64), this node is (x64|arm64)/);
+  assert.match(note!.why, /foreign\.so is made for (arm64|x64), this node is (x64|arm64)/);
   const report = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
-  const said = JSON.stringify([report].flat()[0]);
-  assert.match(said, /is made for (arm64|x64)/);
+  const output = JSON.stringify([report].flat()[0]);
+  assert.match(output, /is made for (arm64|x64)/);
 });
 
 test('what was recorded after tacho run was killed is taken over by verify', { skip }, async (t) => {
@@ -323,15 +323,15 @@ test('what was recorded after tacho run was killed is taken over by verify', { s
   });
   t.after(() => fs.closeSync(end!));
   const child = spawn(TACHO, ['run', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
-  const said = (word: string) =>
+  const untilPrinted = (word: string) =>
     new Promise<void>((resolve) => child.stdout.on('data', (data) => String(data).includes(word) && resolve()));
   const recording = path.join(cwd, 'r');
-  await said('begun');
+  await untilPrinted('begun');
   // the launcher ends with its channel; the command goes on. A process that waits for the disk dies later than it is killed
   const killed = new Promise((resolve) => child.once('exit', resolve));
   process.kill(child.pid!, 'SIGKILL');
   await killed;
-  const done = said('done');
+  const done = untilPrinted('done');
   fs.writeSync(go!, 'go\n');
   await done;
   fs.closeSync(go!);

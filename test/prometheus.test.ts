@@ -122,17 +122,17 @@ test('a real Prometheus, configured as docs/prometheus.md says, has the labels t
     await over;
   });
   const names = encodeURIComponent('{__name__=~"tacho_(disk|own)_read_bytes_total|tacho_job_info|up"}');
-  let found: Record<string, string>[] = [];
+  let series: Record<string, string>[] = [];
   // it waits some seconds before it scrapes for the first time
   await eventually('four series', async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${names}`).catch(() => undefined);
-    if (answer?.ok !== true) return false;
-    const { data } = (await answer.json()) as { data: { result: { metric: Record<string, string> }[] } };
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${names}`).catch(() => undefined);
+    if (response?.ok !== true) return false;
+    const { data } = (await response.json()) as { data: { result: { metric: Record<string, string> }[] } };
     // in no order that it promises
-    found = data.result.map(({ metric }) => metric).sort((a, b) => (a.__name__! < b.__name__! ? -1 : 1));
-    return found.length >= 4;
+    series = data.result.map(({ metric }) => metric).sort((a, b) => (a.__name__! < b.__name__! ? -1 : 1));
+    return series.length >= 4;
   });
-  assert.deepEqual(found, [
+  assert.deepEqual(series, [
     { __name__: 'tacho_disk_read_bytes_total', instance: target, node: 'c1', disk: 'sda' },
     {
       __name__: 'tacho_job_info',

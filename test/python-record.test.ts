@@ -48,18 +48,18 @@ test('elsewhere it starts a recording of its own, which ends with the block', { 
     env: { ...environment(), TACHO_RECORDINGS: cwd },
   });
   assert.equal(done.status, 0, done.stderr);
-  const said = JSON.parse(done.stdout) as Record<string, unknown> & { nowhere: string[] };
-  assert.match(said.nowhere.join(), /^nothing is being recorded here: marks are not kept/);
-  assert.equal(said.nowhere.length, 1);
-  assert.equal(said.live, 'running');
-  assert.deepEqual(said.job, ['alone', 'failed', 1, { op: 'x' }]);
-  assert.deepEqual(said.phases, ['main']);
-  assert.deepEqual(said.figures, [['of a child', 7]]);
-  assert.equal(said.rows, true);
-  assert.match(String(said.strict), /\/proc\/none/);
-  assert.equal(said['goes on'], 'nothing is recorded: ');
-  assert.equal(said.left, null);
-  assert.deepEqual(said.refused, [
+  const reply = JSON.parse(done.stdout) as Record<string, unknown> & { nowhere: string[] };
+  assert.match(reply.nowhere.join(), /^nothing is being recorded here: marks are not kept/);
+  assert.equal(reply.nowhere.length, 1);
+  assert.equal(reply.live, 'running');
+  assert.deepEqual(reply.job, ['alone', 'failed', 1, { op: 'x' }]);
+  assert.deepEqual(reply.phases, ['main']);
+  assert.deepEqual(reply.figures, [['of a child', 7]]);
+  assert.equal(reply.rows, true);
+  assert.match(String(reply.strict), /\/proc\/none/);
+  assert.equal(reply['goes on'], 'nothing is recorded: ');
+  assert.equal(reply.left, null);
+  assert.deepEqual(reply.refused, [
     'the figure "x" is str, not a number',
     'the figure "x" is nan, which is not a number that can be kept',
     'the figure "x" has more digits than can be kept: 9007199254740993',
@@ -94,7 +94,7 @@ print(json.dumps([r.report()["job"]["name"], r.card().split()[0], *said]))
 test('the Python package is typed', { skip: has('mypy', '--version') ? false : 'mypy is not installed' }, (t) => {
   const cache = temporaryFolder(t);
   const config = path.join(PACKAGE, 'pyproject.toml');
-  const words = [
+  const args = [
     '--config-file',
     config,
     '--cache-dir',
@@ -104,7 +104,7 @@ test('the Python package is typed', { skip: has('mypy', '--version') ? false : '
     path.join(PACKAGE, 'tacho'),
     path.join(PACKAGE, 'dask_metrics.py'),
   ];
-  const done = spawnSync('mypy', words, { encoding: 'utf8' });
+  const done = spawnSync('mypy', args, { encoding: 'utf8' });
   assert.equal(done.status, 0, done.stdout);
 });
 
@@ -132,9 +132,9 @@ const whyNoVenv =
 
 test('pip installs the Python package without a network and without other packages', { skip: whyNoVenv }, (t) => {
   const folder = temporaryFolder(t);
-  const run = (program: string, ...words: string[]): string => {
+  const run = (program: string, ...args: string[]): string => {
     const env = { PATH: process.env.PATH, HOME: folder, PIP_NO_INDEX: '1', PIP_DISABLE_PIP_VERSION_CHECK: '1' };
-    const done = spawnSync(program, words, { encoding: 'utf8', cwd: folder, env });
+    const done = spawnSync(program, args, { encoding: 'utf8', cwd: folder, env });
     assert.equal(done.status, 0, done.stdout + done.stderr);
     return done.stdout;
   };

@@ -140,9 +140,11 @@ test('frames hold what the program says', { skip: noPandas }, async () => {
 });
 
 test('an error of several lines, after warnings', { skip: noPandas }, () => {
-  const said = ['tacho: left out:', '       a', 'tacho: one', 'two', '       do this', '       or that', ''].join('\n');
+  const output = ['tacho: left out:', '       a', 'tacho: one', 'two', '       do this', '       or that', ''].join(
+    '\n',
+  );
   const script = 'import sys; from tacho.program import _error; e = _error(sys.argv[1], 2); print([e.message, e.hint])';
-  assert.equal(python(['-c', script, said], temporary()).out, "['one\\ntwo', 'do this\\nor that']\n");
+  assert.equal(python(['-c', script, output], temporary()).out, "['one\\ntwo', 'do this\\nor that']\n");
   assert.equal(python(['-c', script, ''], temporary()).out, "['tacho ended with 2', '']\n");
 });
 
@@ -251,8 +253,8 @@ test('no notebook is overwritten', async (t) => {
     const done = tacho(['notebook', demo, '--no-browser', '--port', '8899', '--', '--debug', 'x y'], within);
     assert.equal(done.code, 0, done.err);
     const ours = path.join(path.dirname(TACHO), 'python');
-    const words = [name, '--ip=127.0.0.1', '--port=8899', '--no-browser', '-y', '--debug', 'x y', `${ours}:/mine`];
-    assert.deepEqual(done.out.trimEnd().split('\n'), words);
+    const args = [name, '--ip=127.0.0.1', '--port=8899', '--no-browser', '-y', '--debug', 'x y', `${ours}:/mine`];
+    assert.deepEqual(done.out.trimEnd().split('\n'), args);
     assert.equal(done.err, `tacho: the notebook is ${name}\n`);
   }
   assert.equal(tacho(['notebook', 'mine.ipynb'], within).out.split('\n')[0], 'mine.ipynb');
@@ -294,19 +296,19 @@ test('a real Jupyter opens it, behind its token, and ends when it is told to', {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, HOME: folder },
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
+      output += text;
     });
   }
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   t.after(() => child.kill('SIGKILL'));
   const address = await eventually(
-    () => `the address of Jupyter in: ${said}`,
+    () => `the address of Jupyter in: ${output}`,
     () => {
-      assert.equal(child.exitCode, null, said);
-      return /http:\/\/(?:127\.0\.0\.1|localhost):\d+\/\S*token=\w+/.exec(said)?.[0];
+      assert.equal(child.exitCode, null, output);
+      return /http:\/\/(?:127\.0\.0\.1|localhost):\d+\/\S*token=\w+/.exec(output)?.[0];
     },
   );
   assert.equal(new URL(address).port, String(port));
@@ -318,7 +320,7 @@ test('a real Jupyter opens it, behind its token, and ends when it is told to', {
   };
   assert.ok(listed.content.some(({ name }) => name === 'tacho.ipynb'));
   child.kill('SIGINT');
-  assert.equal(await ended, 0, said);
+  assert.equal(await ended, 0, output);
   await assert.rejects(fetch(address));
 });
 

@@ -12,11 +12,13 @@ import { cpu } from '../src/sources/host/cpu.ts';
 import { loadavg } from '../src/sources/host/loadavg.ts';
 import { Host } from '../src/sources/host.ts';
 import { process as processes } from '../src/sources/process/process.ts';
-import { FACT } from '../src/sources/process/schedules.ts';
+import { FACT, LIMIT } from '../src/sources/process/schedules.ts';
 import { processTable } from '../src/sources/process/table.ts';
+import type { Scope } from '../src/sources/scope.ts';
 import type { SourceKind } from '../src/sources/source.ts';
 import { frozen, wholeNode } from './frozen.ts';
-import { type FrozenProcess, nodeFiles, processFiles } from './frozen-process.ts';
+import { type FrozenProcess, nodeFiles, processFiles, WORKING } from './frozen-process.ts';
+import { enumNames, inCamels } from './made/c-enum.ts';
 import { eventually } from './made/eventually.ts';
 import { temporary } from './make-recording.ts';
 
@@ -44,6 +46,25 @@ function counted(kind: SourceKind, reads: { count: number; times?: number[] }): 
   };
 }
 
+function startAgent(t: TestContext, folder: string, host: Host, kinds: SourceKind[], scope: Scope): Agent {
+  const agent = new Agent({ folder, node: 'n', host, facts: { ...FACTS }, intervalSeconds: 0.1 });
+  agent.open(kinds, scope);
+  t.after(() => agent.stop('test ended'));
+  agent.start();
+  return agent;
+}
+
+/** A frozen machine, and an agent that records it. */
+function sampled(
+  t: TestContext,
+  kinds: SourceKind[],
+  files: Record<string, string> = { '/proc/loadavg': LOAD, '/proc/stat': STAT },
+) {
+  const machine = frozen(t, files);
+  const folder = path.join(temporary(), 'node=n');
+  return { machine, folder, agent: startAgent(t, folder, machine.host, kinds, wholeNode) };
+}
+
 const rowsOf = (folder: string, table: string): string[][] =>
   fs
     .readFileSync(path.join(folder, `${table}.csv`), 'utf8')
@@ -55,13 +76,8 @@ const rowsOf = (folder: string, table: string): string[][] =>
 test('ticks at which only numbers change are done without JavaScript; what looks otherwise is read by it', {
   skip,
 }, async (t) => {
-  const machine = frozen(t, { '/proc/loadavg': LOAD, '/proc/stat': STAT });
-  const folder = path.join(temporary(), 'node=n');
-  const agent = new Agent({ folder, node: 'n', host: machine.host, facts: { ...FACTS }, intervalSeconds: 0.1 });
   const reads = { count: 0 };
-  agent.open([counted(loadavg, reads), counted(cpu, reads)], wholeNode);
-  t.after(() => agent.stop('test ended'));
-  agent.start();
+  const { machine, folder, agent } = sampled(t, [counted(loadavg, reads), counted(cpu, reads)]);
   await eventually('thirty ticks', () => agent.record.ticks >= 30);
   const [ticks, byHand] = [agent.record.ticks, reads.count];
   assert.ok(byHand < ticks, `JavaScript read ${byHand} times in ${ticks} ticks of two tables`);
@@ -95,12 +111,7 @@ test('ticks at which only numbers change are done without JavaScript; what looks
 });
 
 test('an agent whose file was taken away begins a new one', { skip }, async (t) => {
-  const machine = frozen(t, { '/proc/loadavg': LOAD, '/proc/stat': STAT });
-  const folder = path.join(temporary(), 'node=n');
-  const agent = new Agent({ folder, node: 'n', host: machine.host, facts: { ...FACTS }, intervalSeconds: 0.1 });
-  agent.open([loadavg], wholeNode);
-  t.after(() => agent.stop('test ended'));
-  agent.start();
+  const { folder, agent } = sampled(t, [loadavg]);
   await eventually('five ticks', () => agent.record.ticks >= 5);
   fs.renameSync(path.join(folder, 'loadavg.csv'), path.join(folder, 'sealed'));
   fs.unlinkSync(path.join(folder, 'sealed'));
@@ -113,12 +124,7 @@ test('an agent whose file was taken away begins a new one', { skip }, async (t) 
 });
 
 test('a source that is opened while C does the ticks costs no sample', { skip }, async (t) => {
-  const machine = frozen(t, { '/proc/loadavg': LOAD, '/proc/stat': STAT });
-  const folder = path.join(temporary(), 'node=n');
-  const agent = new Agent({ folder, node: 'n', host: machine.host, facts: { ...FACTS }, intervalSeconds: 0.1 });
-  agent.open([loadavg], wholeNode);
-  t.after(() => agent.stop('test ended'));
-  agent.start();
+  const { folder, agent } = sampled(t, [loadavg]);
   await eventually('ten ticks', () => agent.record.ticks >= 10);
   agent.open([cpu], wholeNode);
   await eventually('ten rows of the new one', () => {
@@ -136,15 +142,8 @@ test('processes: who begins to run after a rest has rows at once, who sleeps has
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   try {
-    const host = new Host();
-    const agent = new Agent({ folder, node: 'n', host, facts: { ...FACTS }, intervalSeconds: 0.1 });
-    agent.open([loadavg, processes], {
-      members: { by: 'tree', pid: child.pid! },
-      exclude: [process.pid],
-      redact: false,
-    });
-    t.after(() => agent.stop('test ended'));
-    agent.start();
+    const scope = { members: { by: 'tree', pid: child.pid! }, exclude: [process.pid], redact: false } as const;
+    const agent = startAgent(t, folder, new Host(), [loadavg, processes], scope);
     await eventually('its row', () => rowsOf(folder, 'process').length > 0);
     await sleep(1500);
     const asleep = rowsOf(folder, 'process').length;
@@ -166,13 +165,8 @@ async function twoProcesses(t: TestContext): Promise<{
   work(changed: Partial<FrozenProcess>): void;
 }> {
   const files = Object.assign(nodeFiles(999), processFiles(WORK), processFiles({ pid: 101, name: 'idle' }));
-  const machine = frozen(t, files);
-  const folder = path.join(temporary(), 'node=n');
-  const agent = new Agent({ folder, node: 'n', host: machine.host, facts: { ...FACTS }, intervalSeconds: 0.1 });
   const reads = { count: 0, times: [] };
-  agent.open([counted(processes, reads)], wholeNode);
-  t.after(() => agent.stop('test ended'));
-  agent.start();
+  const { machine, folder, agent } = sampled(t, [counted(processes, reads)], files);
   // what tells of new processes has to have moved once
   await sleep(300);
   machine.write('/proc/loadavg', nodeFiles(1000)['/proc/loadavg']!);
@@ -196,17 +190,11 @@ async function twoProcesses(t: TestContext): Promise<{
 }
 
 const WORK: FrozenProcess = {
+  ...WORKING,
   pid: 100,
-  parent: 7,
   name: 'a, "b"',
   command: ['work', 'hard'],
-  state: 'R',
-  user: 250,
-  system: 30,
-  rssPages: 1000,
-  minorFaults: 4321,
   schedule: [2_800_000_000, 1_500_999_999, 40],
-  io: [1000, 2000, 4096, 8192],
 };
 const MORE: Partial<FrozenProcess> = {
   parent: 1,
@@ -320,20 +308,13 @@ test('a small process that leapt in memory: C reads its status, too', { skip }, 
 });
 
 test('C and JavaScript have the same places for what they share', () => {
-  const source = ['ticks', 'processes']
-    .map((name) => fs.readFileSync(path.join(import.meta.dirname, `../native/node-sampling.${name}.c`), 'utf8'))
-    .join();
-  const indexNames = (name: string): string[] =>
-    new RegExp(`enum ${name} \\{([^}]*)\\}`)
-      .exec(source)![1]!
-      .trim()
-      .split(/,\s*/)
-      // the last is their number
-      .slice(0, -1)
-      .map((word) => word.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()));
-  for (const [name, known] of Object.entries({ setting: SETTING, state: STATE, tally: TALLY, fact: FACT }))
-    assert.deepEqual(
-      Object.entries(known),
-      [...indexNames(name).entries()].map(([wordIndex, word]) => [word, wordIndex]),
-    );
+  // the last is their number
+  const indexNames = (file: string, name: string): string[] => enumNames(file, name).slice(0, -1).map(inCamels);
+  const shared = { ticks: { setting: SETTING, state: STATE, tally: TALLY }, processes: { fact: FACT, limit: LIMIT } };
+  for (const [file, enums] of Object.entries(shared))
+    for (const [name, numbersByName] of Object.entries(enums))
+      assert.deepEqual(
+        Object.entries(numbersByName),
+        [...indexNames(file, name).entries()].map(([wordIndex, word]) => [word, wordIndex]),
+      );
 });

@@ -129,7 +129,7 @@ test('DuckDB reads every encoding of a table of several pages as Tacho does', as
     ['percent', 'PLAIN, RLE_DICTIONARY, RLE'],
   ]);
   const sums = columns.map(({ name }) => `sum(${name} * (n % 1009))::DOUBLE, count(${name})`).join(', ');
-  const [found] = await query(
+  const [row] = await query(
     `SELECT sum(epoch_us(time) % 1000003)::DOUBLE, ${sums} FROM (SELECT *, row_number() OVER () AS n FROM '${file}')`,
   );
   const read = new Rows();
@@ -147,7 +147,7 @@ test('DuckDB reads every encoding of a table of several pages as Tacho does', as
   });
   const moments = read.time.subarray(0, read.length).reduce((sum, time) => sum + (time % 1000003), 0);
   assert.deepEqual(
-    (found as (number | string)[]).map((value) => Number(Number(value).toPrecision(12))),
+    (row as (number | string)[]).map((value) => Number(Number(value).toPrecision(12))),
     [moments, ...weighted],
   );
 });

@@ -29,8 +29,8 @@ function twoRecordings(t: TestContext): string {
   const cwd = temporaryFolder(t);
   const phases = 'tacho mark begin one; sleep 0.3; tacho mark end one';
   for (const name of ['a', 'b']) {
-    const words = ['run', '--no-report', '--interval', '0.1', '-o', name, '--', 'sh', '-c', phases];
-    const ran = tacho(words, { cwd, env: ENV });
+    const args = ['run', '--no-report', '--interval', '0.1', '-o', name, '--', 'sh', '-c', phases];
+    const ran = tacho(args, { cwd, env: ENV });
     assert.equal(ran.code, 0, ran.err);
   }
   const file = path.join(cwd, 'a/job.json');
@@ -42,14 +42,14 @@ function twoRecordings(t: TestContext): string {
 /** What every verb says; nobody finds a change in any file afterwards. */
 function answers(cwd: string, ...as: string[]): string[] {
   const before = fileFace(cwd);
-  const said = READING.map((words) => {
-    const [program, ...rest] = [...as, TACHO, ...words];
+  const messages = READING.map((args) => {
+    const [program, ...rest] = [...as, TACHO, ...args];
     const { stdout, stderr, status } = spawnSync(program!, rest, { cwd, encoding: 'utf8', env: ENV });
-    assert.doesNotMatch(stderr, /internal error|EACCES|EROFS|permission/, words.join(' '));
-    return `${words.join(' ')}: ${status}\n${stdout}`;
+    assert.doesNotMatch(stderr, /internal error|EACCES|EROFS|permission/, args.join(' '));
+    return `${args.join(' ')}: ${status}\n${stdout}`;
   });
   assert.deepEqual(fileFace(cwd), before);
-  return said;
+  return messages;
 }
 
 function lock(cwd: string): void {

@@ -11,9 +11,9 @@ test('the report card in README.md is what the demo prints, but for what … lea
   assert.equal(tacho(['demo', '-o', folder]).code, 0);
   const { out } = tacho(['report', folder], { env: { ...process.env, TZ: 'UTC' } });
   let from = 0;
-  for (const piece of shown!.split(/^ *…\n/m)) {
-    const found = out.indexOf(piece, from);
-    assert.ok(found >= 0, `not printed:\n${piece}\nbut\n${out}`);
-    from = found + piece.length;
+  for (const excerpt of shown!.split(/^ *…\n/m)) {
+    const at = out.indexOf(excerpt, from);
+    assert.ok(at >= 0, `not printed:\n${excerpt}\nbut\n${out}`);
+    from = at + excerpt.length;
   }
 });

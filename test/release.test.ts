@@ -57,8 +57,8 @@ test('the parts of it that run inside jobs start, mark, sample and stop; the who
   const script = `set -e
     "$0" start -o started -i 0.1s; "$0" mark begin a; "$0" fom speed=3; "$0" mark end; "$0" start --help >/dev/null
     "$0" stop --format json`;
-  const words = ['--wait', 'sh', '-c', script, program];
-  const done = spawnSync('setsid', words, { cwd: folder, env, encoding: 'utf8' });
+  const args = ['--wait', 'sh', '-c', script, program];
+  const done = spawnSync('setsid', args, { cwd: folder, env, encoding: 'utf8' });
   assert.equal(done.status, 0, done.stderr);
   const { phases, quality } = JSON.parse(done.stdout);
   assert.deepEqual(
@@ -76,6 +76,19 @@ test('it writes the demo, reports on it and exports it', { skip: lacks }, () => 
   const drawn = tacho(['plot', 'lines', 'demo', '--table', 'gpu', '--metric', 'power', '--save', 'power.png']);
   assert.equal(drawn.code, 0, drawn.err);
   assert.equal(fs.readFileSync(path.join(folder, 'power.png')).toString('latin1', 1, 4), 'PNG');
+});
+
+test('who does not draw does not load ECharts, who draws has it', { skip: lacks }, () => {
+  const lib = path.join(path.dirname(program), 'lib');
+  const withECharts = fs
+    .readdirSync(lib)
+    .filter((name) => name.endsWith('.cjs') && fs.readFileSync(path.join(lib, name), 'latin1').includes('ecModel'));
+  assert.deepEqual(withECharts, ['echarts.cjs']);
+  assert.equal(tacho(['demo', '-o', 'drawn', '--nodes', '1', '--gpus', '2', '--hours', '0.02']).code, 0);
+  const drawn = tacho(['report', 'drawn', '--format', 'pdf', '-o', 'drawn.pdf']);
+  assert.equal(drawn.code, 0, drawn.err);
+  const pages = fs.readFileSync(path.join(folder, 'drawn.pdf'), 'latin1').match(/\/Type ?\/Page\b/g);
+  assert.ok(pages!.length > 1, `${pages!.length} pages`);
 });
 
 test("a user's own module is found, TypeScript as it is", { skip: lacks }, () => {
@@ -123,7 +136,7 @@ test('the hooks for Slurm and what the container is made of are there', { skip: 
   const hook = fs.readFileSync(path.join(HERE, 'packaging/slurm/prolog.sh'), 'utf8');
   assert.equal(tacho(['slurm', 'hooks', '--prolog']).out, hook);
   const made = fs.readFileSync(path.join(HERE, 'packaging/container/Containerfile'), 'utf8');
-  const copied = [...made.matchAll(/^COPY +(\S+) +\S+$/gm)].map((found) => found[1]!);
+  const copied = [...made.matchAll(/^COPY +(\S+) +\S+$/gm)].map((match) => match[1]!);
   assert.deepEqual(copied, [`dist/tacho-${VERSION}-linux-x64/`]);
   for (const source of copied) {
     const there = source.replace(/^dist\//, '').replace('x64', process.arch);
@@ -178,16 +191,16 @@ test('systemd has nothing to say against the units', { skip: lacks || noSystemd 
 test('it brings the client of Kafka along', { skip: lacks }, async () => {
   const kafka = ['--samples-from', 'kafka', '--kafka', '127.0.0.1:1'];
   const hub = spawn(program, ['hub', '--archive', path.join(folder, 'archive'), '--listen', '127.0.0.1:0', ...kafka]);
-  let said = '';
+  let output = '';
   await new Promise<void>((resolve) => {
     hub.stderr.on('data', (chunk) => {
-      said += chunk;
-      if (said.includes('\n')) resolve();
+      output += chunk;
+      if (output.includes('\n')) resolve();
     });
     hub.once('exit', () => resolve());
   });
   const ended = new Promise((resolve) => hub.once('exit', resolve));
   hub.kill('SIGTERM');
   await ended;
-  assert.match(said, /kafka: connect ECONNREFUSED 127\.0\.0\.1:1\n/);
+  assert.match(output, /kafka: connect ECONNREFUSED 127\.0\.0\.1:1\n/);
 });

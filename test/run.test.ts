@@ -61,9 +61,9 @@ test('processes that outlive the command are named on its card', (t) => {
   const { err } = tacho(['run', '--format', 'json', '-o', 'rec', '--', 'sh', '-c', left], { cwd });
   process.kill(Number(fs.readFileSync(path.join(cwd, 'pid'), 'utf8')));
   const { findings } = JSON.parse(err);
-  const found = findings.find((each: { id: string }) => each.id === 'left-running');
-  assert.equal(found?.text, '1 process still running when the recording ended: sleep');
-  assert.match(found.evidence[0].text, /: sleep 61 \(process \d+ of /);
+  const finding = findings.find((each: { id: string }) => each.id === 'left-running');
+  assert.equal(finding?.text, '1 process still running when the recording ended: sleep');
+  assert.match(finding.evidence[0].text, /: sleep 61 \(process \d+ of /);
   const alone = tacho(['run', '--format', 'json', '-o', 'alone', '--', 'sh', '-c', 'sleep 2; exit 0'], { cwd });
   const check = JSON.parse(alone.err).checks.find((each: { id: string }) => each.id === 'left-running');
   assert.equal(check.outcome, 'fine');
@@ -71,14 +71,14 @@ test('processes that outlive the command are named on its card', (t) => {
 
 test('input, output and exit code are the command’s own; the report goes to stderr', (t) => {
   const cwd = temporaryFolder(t);
-  const answer = tacho(['run', '--', 'sh', '-c', 'cat; echo to-stderr >&2; exit 41'], {
+  const result = tacho(['run', '--', 'sh', '-c', 'cat; echo to-stderr >&2; exit 41'], {
     cwd,
     input: 'through\0bytes\n',
   });
-  assert.equal(answer.code, 41);
-  assert.equal(answer.out, 'through\0bytes\n');
-  assert.match(answer.err, /^to-stderr$/m);
-  assert.match(answer.err, /41/);
+  assert.equal(result.code, 41);
+  assert.equal(result.out, 'through\0bytes\n');
+  assert.match(result.err, /^to-stderr$/m);
+  assert.match(result.err, /41/);
   const job = jobOf(only(cwd));
   assert.equal(job.exit_code, 41);
   assert.equal(job.state, 'failed');
@@ -136,8 +136,8 @@ test('a recording is private, and complete: first and last sample, processes, ho
   const cwd = temporaryFolder(t);
   const rowCount = 'cat tacho-*/node=*/loadavg.csv | wc -l';
   const script = `until [ $(${rowCount}) -gt 4 ] && grep -q ',sleep,' tacho-*/node=*/process.csv; do sleep 0.1; done`;
-  const words = ['--interval', '0.1s', '--tag', 'case:a', '--name', 'nap', '--', 'sh', '-c', script];
-  assert.equal(tacho(['run', '--no-report', ...words], { cwd }).code, 0);
+  const args = ['--interval', '0.1s', '--tag', 'case:a', '--name', 'nap', '--', 'sh', '-c', script];
+  assert.equal(tacho(['run', '--no-report', ...args], { cwd }).code, 0);
   const recording = only(cwd);
   assert.match(path.basename(recording), /^tacho-\d{8}-\d{6}-nap$/);
   assert.equal(fs.statSync(recording).mode & 0o777, 0o700);
@@ -159,8 +159,8 @@ test('a recording is private, and complete: first and last sample, processes, ho
 test('--redact keeps arguments out of everything that is written', (t) => {
   const cwd = temporaryFolder(t);
   assert.equal(tacho(['run', '--redact', '--', 'sh', '-c', 'sleep 0.2; : my-secret-password'], { cwd }).code, 0);
-  const found = spawnSync('grep', ['-r', '-l', 'my-secret-password', cwd], { encoding: 'utf8' });
-  assert.equal(found.stdout, '');
+  const filesWithSecret = spawnSync('grep', ['-r', '-l', 'my-secret-password', cwd], { encoding: 'utf8' });
+  assert.equal(filesWithSecret.stdout, '');
 });
 
 test('the environment is kept by allow-list only', (t) => {
@@ -247,7 +247,7 @@ test('a folder that holds something else is refused and stays as it is; an empty
 
 test('descriptors that were open stay open for the command: locks, logs, the job server of make', (t) => {
   const cwd = temporaryFolder(t);
-  const run = (...words: string[]): string => `${TACHO} run --no-report -o rec-${words.length} -- ${words.join(' ')}`;
+  const run = (...args: string[]): string => `${TACHO} run --no-report -o rec-${args.length} -- ${args.join(' ')}`;
   const script = `exec 3>three 9>nine; ${run('sh', '-c', '"echo a >&3; echo b >&9; test ! -e /proc/self/fd/4"')}`;
   const done = spawnSync('bash', ['-c', script], { cwd, encoding: 'utf8' });
   assert.equal(done.status, 0, done.stderr);
@@ -290,7 +290,7 @@ test('one of several tasks of a Slurm step records itself alone, and asks and st
   const job = JSON.parse(fs.readFileSync(path.join(cwd, 'tacho-21-task3/job.json'), 'utf8'));
   assert.deepEqual([job.id, job.nodes, job.tags, job.state], ['21.0.3', ['c2'], { step: '0', task: '3' }, 'completed']);
   // its card names the job, and what is this task's: a CPU and its share of the node's memory
-  assert.match(last.err, /^21\.0\.3 sh -c echo \$SLURM_PROCID +COMPLETED$/m);
+  assert.match(last.err, /^21\.0\.3 sh -c 'echo \$SLURM_PROCID' +COMPLETED$/m);
   assert.match(last.err, /node c2, 1 CPU$/m);
   assert.deepEqual(job.asked, { cpus: 1, memory_bytes: 512 * 1024 ** 2 });
   assert.deepEqual(
@@ -340,7 +340,7 @@ test('a full disk: the exit code is the command’s, and how it ended is written
   fs.mkdirSync(cwd);
   spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=192k', 'tmpfs', cwd]);
   try {
-    const answer = tacho(
+    const result = tacho(
       [
         'run',
         '-i',
@@ -354,9 +354,9 @@ test('a full disk: the exit code is the command’s, and how it ended is written
       ],
       { cwd },
     );
-    assert.equal(answer.code, 3, answer.err);
-    assert.match(answer.err, /samples could not be written since .+: no space left on the device \(\d+ of \w+/);
-    assert.doesNotMatch(answer.err, /internal error/);
+    assert.equal(result.code, 3, result.err);
+    assert.match(result.err, /samples could not be written since .+: no space left on the device \(\d+ of \w+/);
+    assert.doesNotMatch(result.err, /internal error/);
     const job = jobOf(path.join(cwd, 'rec'));
     assert.deepEqual([job.exit_code, job.state], [3, 'failed']);
   } finally {

@@ -162,12 +162,12 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
     test(`tacho ${ask}`, () => {
       const names = (word: string): string[] =>
         ({ JOBS: ids, JOB: [ids[0]!], TWO: [ids[0]!, ids[5]!], SLOW: [ids[5]!] })[word] ?? [];
-      const words = (place: string): string[] =>
+      const argsIn = (place: string): string[] =>
         ask.split(' ').flatMap((word) => (names(word).length > 0 ? names(word).map((name) => place + name) : [word]));
       const models = path.join(folder, '.models');
       const asks = /^(model|cause|outliers)/.test(ask) ? ['--models', models] : [];
-      const recorded = tacho([...words(`${folder}/`), ...asks]);
-      const stored = tacho([...words(''), '--db', db]);
+      const recorded = tacho([...argsIn(`${folder}/`), ...asks]);
+      const stored = tacho([...argsIn(''), '--db', db]);
       assert.equal(recorded.code, code, recorded.out + recorded.err);
       assert.doesNotMatch(stored.err, /\n\s+at |internal error/);
       const placeNames = [models, `the database ${db}`, db, folder];

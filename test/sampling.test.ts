@@ -66,16 +66,16 @@ test('C and JavaScript take the same fields, also of files whose lines change or
     fc.oneof(fc.nat().map(String), fc.constantFrom('18446744073709551615', '007', '', '-1', 'x')),
     fc.constantFrom('', ' kB'),
   );
-  const text = fc.array(line).map((lines) => lines.map((words) => `${words.join('')}\n`).join(''));
+  const text = fc.array(line).map((lines) => lines.map((cells) => `${cells.join('')}\n`).join(''));
   const torn = fc.tuple(text, fc.nat({ max: 20 })).map(([whole, cut]) => whole.slice(0, whole.length - cut));
   fc.assert(
     fc.property(fc.array(fc.oneof(text, torn), { minLength: 1, maxLength: 4 }), (texts) => {
       const names: string[] = [];
-      const place = (name: string): number => {
+      const columnOf = (name: string): number => {
         if (!names.includes(name)) names.push(name);
         return names.indexOf(name);
       };
-      const [inC, inJavaScript] = [fields(place, native), fields(place, null)];
+      const [inC, inJavaScript] = [fields(columnOf, native), fields(columnOf, null)];
       const [one, other] = [new Float64Array(8).fill(-1), new Float64Array(8).fill(-1)];
       for (const each of texts) {
         // what a longer file left behind the end of this one

@@ -209,7 +209,7 @@ test('of a job that began before the agent was there nobody says that its task p
   await eventually('the job has ended', ended(spool, 'job-8'));
   assert.equal(await kill('SIGTERM'), 0);
   const card = tacho(['report', path.join(spool, 'job-8')]).out.replace(/\s+/g, ' ');
-  assert.match(card, /recorded itself: it had begun before the agent of the node was there/);
+  assert.match(card, /recorded itself: it started before the agent of the node/);
   assert.doesNotMatch(card, /task-prolog/);
 });
 

@@ -70,12 +70,12 @@ test('real data of Sonar 0.6: every job with the figures of Sonar’s own jobs',
     const [id, user, minutes, ...figures] = row.split(' ');
     const job = jobs.get(id!)!;
     assert.deepEqual([job.user, Math.round(job.wall_seconds! / 60), job.origin], [user, Number(minutes), 'sonar'], row);
-    const found = ['cpu_percent', 'virtual_bytes', 'gpu_percent', 'gpu_memory_bytes'].flatMap((column) =>
+    const values = ['cpu_percent', 'virtual_bytes', 'gpu_percent', 'gpu_memory_bytes'].flatMap((column) =>
       sonarFigures(folder, id!, 'ml8.hpc.uio.no', column).map((value) =>
         Math.ceil(column.endsWith('bytes') ? value / 2 ** 30 : value),
       ),
     );
-    assert.deepEqual(found, figures.map(Number), row);
+    assert.deepEqual(values, figures.map(Number), row);
     // the mean over time, of CPU time and of the cards it ran on
     const busy = sonarFigures(folder, id!, 'ml8.hpc.uio.no', 'cpu_percent')[0] / 100;
     assert.ok(Math.abs(job.cpus_busy! - busy) <= busy * 0.35 + 0.05, `${row}: ${job.cpus_busy} ${busy}`);

@@ -293,18 +293,18 @@ test('with --strict wrong use is exit 2, failure is exit 1, both with what to do
     ['tacho fom --strict speed=fast', 2, /"speed=fast" is not a figure of merit/],
     ['TACHO_RECORDING=/tmp tacho mark begin --strict x', 1, /TACHO_RECORDING is \/tmp, which is no recording/],
   ];
-  for (const [line, exit, said] of cases) {
+  for (const [line, exit, pattern] of cases) {
     const { status, stderr } = sh(line);
     assert.equal(status, exit, `${line}: ${stderr}`);
-    assert.match(stderr, said, line);
+    assert.match(stderr, pattern, line);
     assert.ok(!stderr.includes('    at '), line);
   }
   // else it is only said, so that a script goes on
-  for (const [line, exit, said] of cases) {
+  for (const [line, exit, pattern] of cases) {
     if (!line.includes('--strict') || line.startsWith('tacho start')) continue;
     const { status, stderr } = sh(`set -e; ${line.replace('--strict ', '').replace('--strict', '')}; exit 7`);
     assert.deepEqual([status, exit > 0], [7, true], `${line}: ${stderr}`);
-    assert.match(stderr.replace('; ', '\n'), new RegExp(said.source.split('\\n')[0]!), line);
+    assert.match(stderr.replace('; ', '\n'), new RegExp(pattern.source.split('\\n')[0]!), line);
   }
 });
 

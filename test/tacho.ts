@@ -69,8 +69,8 @@ export function onTerminal(
 }
 
 /** A folder of the test's own, removed at its end. */
-export function temporaryFolder(t: TestContext): string {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-test-'));
+export function temporaryFolder(t: TestContext, below = os.tmpdir()): string {
+  const folder = fs.mkdtempSync(path.join(below, 'tacho-test-'));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   return folder;
 }

@@ -72,7 +72,7 @@ test('tables fit the terminal, use its width, and are whole in a pipe', { skip: 
     [`processes ${first} --columns exename,args,pid`, args],
     [`processes --tree ${first} ${second}`, args],
     [`outliers . --of operations`, 'left out: needs 20'],
-    [`cause ${fourth} --model usual`, 'furthest usual'],
+    [`cause ${fourth} --model usual`, 'largest in baseline'],
     [`status ${first}`, node(1)],
   ];
   for (const [verb, whole] of verbs) {

@@ -74,6 +74,8 @@ test('top fills a terminal of 80 × 24, sorts, opens a node, follows its size, a
   // the other screen was left, and the cursor is there again
   const [entered, left] = [terminal.output.lastIndexOf('\x1b[?1049h'), terminal.output.lastIndexOf('\x1b[?1049l')];
   assert.ok(entered >= 0 && left > entered);
+  // nothing stays on it: tmux, whose window grew meanwhile, would show it
+  assert.ok(terminal.output.lastIndexOf('\x1b[2J', left) > terminal.output.lastIndexOf('\x1b[K', left));
   assert.ok(terminal.output.lastIndexOf('\x1b[?25h') > terminal.output.lastIndexOf('\x1b[?25l'));
 });
 

@@ -76,9 +76,9 @@ test('eventually: what came, what was waited for in vain, and what went wrong', 
     eventually('rain', () => false, 0.01),
     { message: 'waited 0.01 s in vain for rain' },
   );
-  const said = (): string => `rain; it said: ${looks}`;
+  const description = (): string => `rain; it said: ${looks}`;
   await assert.rejects(
-    eventually(said, () => undefined, 0.01),
+    eventually(description, () => undefined, 0.01),
     {
       message: 'waited 0.01 s in vain for rain; it said: 3',
     },

@@ -120,6 +120,7 @@ export async function bench(options: CostOptions = {}): Promise<Row[]> {
       cpu(`host tables and ${processes} processes, ${workers} of them busy`, 3, 4),
       memory('host tables', 0),
       memory(`host tables and ${processes} processes`, 4),
+      peakRow(programs[1]!),
     ];
   } finally {
     for (const p of started) p.kill('SIGKILL');
@@ -185,11 +186,34 @@ function cpuNanoseconds(pids: readonly number[]): number {
   return sum;
 }
 
-/** Megabytes that are resident, and those of them that are no pages of files. */
-function memoryOf(pids: readonly number[]): { resident: number; own: number } {
+/** Of an agent's Node, which a guard has started. */
+function peakRow([guard, ...node]: readonly number[]): Row {
+  const [measured, bare] = [memoryOf(node).peak, bareNode()];
+  return {
+    what: `agent memory at its peak, start-up included (and ${round(memoryOf([guard!]).peak)} MB of its guard)`,
+    must: '≤ 45 MB',
+    measured: round(measured),
+    unit: 'MB',
+    peer: `bare Node: ${round(bare)}`,
+    ratio: round(measured / bare),
+  };
+}
+
+/** Megabytes that were resident in a Node that did nothing. */
+function bareNode(): number {
+  const ask = "require('fs').readFileSync('/proc/self/status', 'latin1')";
+  const status = execFileSync(process.execPath, ['-p', ask], { encoding: 'latin1' });
+  return (Number(/VmHWM:\s+(\d+)/.exec(status)![1]) * 1024) / 1e6;
+}
+
+/** Megabytes that are resident, those of them that are no pages of files, and the most that were ever resident. */
+function memoryOf(pids: readonly number[]): { resident: number; own: number; peak: number } {
   const sum = (field: RegExp): number =>
     pids.reduce((all, pid) => all + Number(field.exec(fs.readFileSync(`/proc/${pid}/status`, 'latin1'))![1]) * 1024, 0);
-  return { resident: sum(/VmRSS:\s+(\d+)/) / 1e6, own: sum(/RssAnon:\s+(\d+)/) / 1e6 };
+  const [resident, own, peak] = [/VmRSS:\s+(\d+)/, /RssAnon:\s+(\d+)/, /VmHWM:\s+(\d+)/].map(
+    (field) => sum(field) / 1e6,
+  );
+  return { resident: resident!, own: own!, peak: peak! };
 }
 
 function countRows(recording: string): number {

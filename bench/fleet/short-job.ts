@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Fault } from '../../src/base/fault.ts';
 import type { HubProcess } from './hub.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
@@ -18,14 +19,20 @@ export interface ShortJob {
 
 /** A job of so many seconds with the hooks of Slurm, a real agent service and a real hub. */
 export async function measureShortJob(folder: string, hub: HubProcess, seconds: number): Promise<ShortJob> {
-  const spool = path.join(folder, 'job-spool');
-  const jobs = path.join(folder, 'job-files');
+  // an agent wants folders of its own, and another one records this machine already
+  const own = fs.mkdtempSync(path.join(folder, 'short-job-'));
+  const spool = path.join(own, 'spool');
+  const jobs = path.join(own, 'jobs');
   const env = { ...process.env, TACHO_SERVICE_JOBS: jobs };
   const agentOptions = ['--spool', spool, '--jobs', jobs, '--hooks-only', '--node', 'c1', '--hub', hub.address];
-  const agent = spawn(path.join(ROOT, 'tacho'), ['agent', ...agentOptions], { env, stdio: 'ignore' });
+  const agent = spawn(path.join(ROOT, 'tacho'), ['agent', ...agentOptions], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   try {
     for (let i = 0; i < 200 && !fs.existsSync(path.join(spool, '.agent.json')); i++) await pause(50);
     await pause(1000);
+    if (agent.exitCode !== null) throw new Fault(`the agent of the short job ended with ${agent.exitCode}`);
     const { username, uid } = os.userInfo();
     const facts = { SLURM_JOB_ID: '30', SLURM_JOB_UID: `${uid}`, SLURM_JOB_USER: username, SLURM_NODELIST: 'c1' };
     const hook = (name: string, more: Record<string, string>): unknown =>

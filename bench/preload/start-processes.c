@@ -1,30 +1,12 @@
 /* start-processes N PROGRAM: starts it so many times, one after the other; prints CPU and wall time of one in µs. */
-#define _GNU_SOURCE
-#include <sched.h>
+#include "clock.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static double microseconds(struct timeval t) { return t.tv_sec * 1e6 + t.tv_usec; }
-
-/* On one CPU: what it takes to wake up another one is not what is measured. */
-static void stay_here(void)
-{
-    cpu_set_t here;
-    CPU_ZERO(&here);
-    CPU_SET(sched_getcpu(), &here);
-    sched_setaffinity(0, sizeof here, &here);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
-}
 
 /* The library is for what is started: PRELOAD becomes LD_PRELOAD only there. */
 int main(int argc, char **argv)

@@ -1,29 +1,11 @@
 /* start-threads N: starts and joins so many threads, one after the other; prints CPU and wall time of one in µs. */
-#define _GNU_SOURCE
+#include "clock.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 static void *nothing(void *unused) { return unused; }
-
-/* On one CPU: what it takes to wake up another one is not what is measured. */
-static void stay_here(void)
-{
-    cpu_set_t here;
-    CPU_ZERO(&here);
-    CPU_SET(sched_getcpu(), &here);
-    sched_setaffinity(0, sizeof here, &here);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
-}
 
 static double cpu(void)
 {

@@ -5,7 +5,8 @@ from spack.package import *
 
 
 class Tacho(Package):
-    """The flight recorder for batch, HPC and ML jobs: records what a job really did on every node, and says what to change."""
+    """The flight recorder for batch, HPC and ML jobs. It records what a job really did on every
+    node, and says what to change."""
 
     # where your site keeps releases; npm run release makes one
     url = "file:///opt/releases/tacho-@VERSION@-linux-@NODE_ARCH@.tar.gz"

@@ -17,8 +17,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
-from types import TracebackType
-from typing import Callable, Optional, Type, Union
+from typing import Callable, Optional, Union
 
 from .program import TachoError, answer_text
 
@@ -45,12 +44,7 @@ class Phase:
     def __enter__(self) -> Phase:
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
 

@@ -1,4 +1,5 @@
 import type { JobSummary } from '../history/tables/summary.ts';
+import { nameStem } from '../judge/scale/name-stem.ts';
 import { isOver } from './evidence.ts';
 
 /** Runs of the same thing: of one user, with one name, on the same number of nodes, CPUs and GPUs. */
@@ -14,15 +15,12 @@ export interface JobGroup {
   newest: JobSummary;
 }
 
-/** Names that differ only in numbers are the same work: run_1, run_2. */
-const shape = (name: string): string => name.replaceAll(/\d+/g, '#');
-
 const keyOf = (job: JobSummary): string =>
   JSON.stringify([
     job.cluster,
     job.user,
-    shape(job.name ?? ''),
-    job.program === undefined ? '' : shape(job.program),
+    nameStem(job.name ?? ''),
+    job.program === undefined ? '' : nameStem(job.program),
     job.asked_nodes ?? job.nodes,
     job.asked_cpus ?? job.cpus,
     job.asked_gpus ?? job.gpus ?? 0,

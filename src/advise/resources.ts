@@ -25,7 +25,7 @@ export interface ResourceAdvice {
 }
 
 /** Added to the time that was used. */
-export const TIME_MARGIN = 1.25;
+const TIME_MARGIN = 1.25;
 /** A request that is larger by less than this is left as it is: nobody gains by the change. */
 const WORTH = 0.15;
 /** CPUs of which less than this was used are too many (as the rule cpu-underused has it). */
@@ -65,14 +65,14 @@ interface Judged {
   asked: number | undefined;
   evidence: Evidence;
   need: Need | undefined;
-  words: (value: number) => string;
+  format: (value: number) => string;
   /** How the need was found. */
   how: string;
   uncertain?: string[];
 }
 
 function judged(
-  { resource, asked, evidence, need, words: format, how, uncertain = [] }: Judged,
+  { resource, asked, evidence, need, format, how, uncertain = [] }: Judged,
   jobs: readonly JobSummary[],
 ): ResourceAdvice {
   const base = { resource, ...(asked === undefined ? {} : { asked }), evidence, uncertain };
@@ -161,7 +161,7 @@ export function timeAdvice({ jobs, newest }: JobGroup): ResourceAdvice {
       asked: newest.time_limit_seconds,
       evidence,
       need: needOf(evidence, { margin: TIME_MARGIN, round: roundedSeconds, asked: newest.time_limit_seconds }),
-      words: formatDuration,
+      format: formatDuration,
       how: marginWords(TIME_MARGIN),
       uncertain,
     },
@@ -199,7 +199,7 @@ export function memoryAdvice({ jobs, newest }: JobGroup, nodes: number | undefin
       asked: perNode(newest),
       evidence,
       need: needOf(evidence, { margin: MARGIN, round: roundedUp, asked: perNode(newest) }),
-      words: formatBytes,
+      format: formatBytes,
       how: marginWords(MARGIN),
       uncertain,
     },

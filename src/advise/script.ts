@@ -26,7 +26,7 @@ export function scriptLines(request: Request, system: BatchSystem): string[] {
 
 const shared = (total: number, among: number): number => Math.max(1, Math.ceil(total / among));
 
-/** So many bytes as a whole number of gigabytes or megabytes. */
+/** Bytes as a whole number of gigabytes or megabytes. */
 const size = (bytes: number, units: readonly [giga: string, mega: string]): string =>
   bytes % GIB === 0 ? `${bytes / GIB}${units[0]}` : `${Math.ceil(bytes / MIB)}${units[1]}`;
 

@@ -2,16 +2,16 @@
 
 /** Infinity when there are none, as Math.min() says. */
 export function smallest(values: Iterable<number>): number {
-  let found = Number.POSITIVE_INFINITY;
-  for (const value of values) found = Math.min(found, value);
-  return found;
+  let least = Number.POSITIVE_INFINITY;
+  for (const value of values) least = Math.min(least, value);
+  return least;
 }
 
 /** −Infinity when there are none, as Math.max() says. */
 export function greatest(values: Iterable<number>): number {
-  let found = Number.NEGATIVE_INFINITY;
-  for (const value of values) found = Math.max(found, value);
-  return found;
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (const value of values) greatest = Math.max(greatest, value);
+  return greatest;
 }
 
 /** Puts many behind a list. */

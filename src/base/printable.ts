@@ -22,6 +22,7 @@ const PLAIN: Record<string, string> = {
   '→': '->',
   µ: 'u',
   '·': ',',
+  '−': '-',
 };
 
 /** Tacho's own punctuation in ASCII, for files, mails and terminals that have no more; names keep their letters. */
@@ -30,7 +31,7 @@ export function ascii(text: string): string {
 }
 
 // a release is ASCII, and no bundler writes a regular expression otherwise than it stands here
-const OWN = /[\u2019\u2013\u00d7\u2026\u00b0\u2192\u00b5\u00b7]/g;
+const OWN = /[\u2019\u2013\u00d7\u2026\u00b0\u2192\u00b5\u00b7\u2212]/g;
 
 /** The same, but what people have written stays as it is wherever it stands in a text. */
 export function asciiAround(names: readonly string[]): (text: string) => string {

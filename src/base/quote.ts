@@ -2,3 +2,6 @@
 export function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
+
+/** A command line that a shell would run as it is: the arguments stay apart. */
+export const commandLine = (command: readonly string[]): string => command.map(shellQuote).join(' ');

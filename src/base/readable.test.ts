@@ -13,6 +13,7 @@ test('shares are percentages with one digit where it matters', () => {
     '87 %',
     '120 %',
   ]);
+  assert.equal(percent(30.12), '3,012 %');
   assert.equal(percent(undefined), '-');
   assert.equal(percent(Number.NaN), '-');
 });

@@ -11,7 +11,7 @@ export function percent(share: number | undefined): string {
   if (share === undefined || !Number.isFinite(share)) return MISSING;
   const value = share * 100;
   if (value !== 0 && Math.abs(value) < 0.1) return '< 0.1 %';
-  return `${Math.abs(value) < 9.95 && !Number.isInteger(value) ? value.toFixed(1) : value.toFixed(0)} %`;
+  return `${Math.abs(value) < 9.95 && !Number.isInteger(value) ? value.toFixed(1) : figure(Math.round(value))} %`;
 }
 
 /** Busy CPUs, to a hundredth: less says nothing. */

@@ -43,6 +43,10 @@ export interface Sampling extends Ticks {
    * counted, 1: it did, 2: it has to be looked at in another way.
    */
   lookAtSchedules(files: Int32Array, counts: Float64Array, results: Uint8Array): number;
+  /** Gives back the memory that Node's program file takes: what is needed again comes back from the file by itself. */
+  dropProgram(): number;
+  /** Gives back what malloc keeps for later. */
+  trimHeap(): number;
 }
 
 /**
@@ -77,7 +81,7 @@ interface Ticks {
     rows: number,
     decimals: Uint8Array,
     texts: Uint8Array,
-    places: Int32Array,
+    positions: Int32Array,
   ): number;
   /** Whose schedstat is looked at, and the file that has the newest process id; −1: nobody's. */
   setProcesses(pids: number, files: Int32Array, counts: Float64Array, results: Uint8Array): number;
@@ -87,8 +91,9 @@ interface Ticks {
     facts: Float64Array,
     numbers: Float64Array,
     texts: Uint8Array,
-    places: Int32Array,
+    positions: Int32Array,
     decimals: Uint8Array,
+    limits: Float64Array,
   ): number;
   dropTables(): number;
   /** Reads and writes all tables; how many it could not. */
@@ -108,6 +113,8 @@ const NAMES = Object.keys({
   takeNumbers: 0,
   putNumbers: 0,
   lookAtSchedules: 0,
+  dropProgram: 0,
+  trimHeap: 0,
   readRows: 0,
   readCells: 0,
   beginTicks: 0,

@@ -1,9 +1,9 @@
 /** Something that is wrong for a while. */
 export interface Trouble {
   /** It is wrong now: said when it begins. */
-  wrong(words: string): void;
+  wrong(message: string): void;
   /** It is right now: said when it was wrong, and not again for a while. */
-  right(words: string): void;
+  right(message: string): void;
 }
 
 /** What fails on and off is one trouble. */
@@ -11,7 +11,7 @@ const CALM_MS = 10_000;
 
 /** Says when something begins to be wrong and when it is over, however often either is found. */
 export function trouble(
-  say: (words: string) => void,
+  say: (message: string) => void,
   now: () => number = () => performance.now(),
   calm = CALM_MS,
 ): Trouble {

@@ -4,9 +4,9 @@ import type { Worker } from 'node:worker_threads';
 /** The first argument of a program that is started as a thread of itself. */
 export const THREAD_MARK = '--thread';
 
-/** So many items wait in the other thread, that it need not wait for us. */
+/** Number of items that wait in the other thread, so that it need not wait for this one. */
 const WAITING = 3;
-/** So many results are kept until those before them are there. */
+/** Number of results that are kept until those before them are there. */
 const AHEAD = 64;
 
 let program: string | undefined;
@@ -47,10 +47,10 @@ export async function* inTwoThreads<I, O>(
         const index = take();
         if (index !== undefined) thread.ask(index, begun.get(index)!);
       }
-      const result = thread?.answers.get(i) ?? done.get(i);
+      const result = thread?.results.get(i) ?? done.get(i);
       const own = result === undefined && next - i < (thread === undefined ? 1 : AHEAD) ? take() : undefined;
       if (result !== undefined) {
-        thread?.answers.delete(i);
+        thread?.results.delete(i);
         begun.delete(i);
         done.delete(i++);
         yield result;
@@ -72,7 +72,7 @@ export type ThreadAnswer<O> = readonly [number, O?];
 class Thread<I, O> {
   readonly worker: Worker;
   readonly asked = new Set<number>();
-  readonly answers = new Map<number, O>();
+  readonly results = new Map<number, O>();
   private isGone = false;
   private notify = (): void => {};
 
@@ -86,7 +86,7 @@ class Thread<I, O> {
     this.worker = worker;
     worker.on('message', ([i, result]: ThreadAnswer<O>) => {
       this.asked.delete(i);
-      if (result !== undefined) this.answers.set(i, result);
+      if (result !== undefined) this.results.set(i, result);
       this.notify();
     });
     const gone = (): void => {

@@ -8,7 +8,7 @@ const options = { maxOutputLength: plain.length };
 const packed = zstdCompressSync(plain, { params: { [constants.ZSTD_c_checksumFlag]: 1 } });
 
 /** What comes of it, or why nothing does. */
-function said(unpack: () => Buffer): string {
+function messageOf(unpack: () => Buffer): string {
   try {
     return unpack().toString('base64');
   } catch (error) {
@@ -25,10 +25,10 @@ test('one decompressor does many texts, also after damaged ones, as Node does ea
   const cut = Array.from({ length: 20 }, (_, i) => packed.subarray(0, packed.length - 1 - i));
   const longer = [Buffer.concat([packed, Buffer.from('x')]), Buffer.concat([packed, packed])];
   for (const bytes of [packed, ...flipped, packed, ...cut, ...longer, packed]) {
-    const own = said(() => unzstd(bytes, plain.length, options));
+    const own = messageOf(() => unzstd(bytes, plain.length, options));
     assert.equal(
       own,
-      said(() => zstdDecompressSync(bytes, options)),
+      messageOf(() => zstdDecompressSync(bytes, options)),
     );
   }
   assert.deepEqual(unzstd(packed, plain.length, options), plain);

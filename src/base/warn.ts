@@ -8,11 +8,11 @@ const BEFORE = 'tacho: '.length;
 /** Says something on stderr that keeps nothing from going on, in lines that fit; what it quotes may be anybody's. */
 export function warn(text: string): void {
   const lines = text.split('\n').map((line) => hang(printable(line), tableWidth(process.stderr) - BEFORE, 0));
-  const said = lines.join('\n').replaceAll('\n', `\n${' '.repeat(BEFORE)}`);
-  process.stderr.write(`tacho: ${process.stderr.isTTY ? said : ascii(said)}\n`);
+  const message = lines.join('\n').replaceAll('\n', `\n${' '.repeat(BEFORE)}`);
+  process.stderr.write(`tacho: ${process.stderr.isTTY ? message : ascii(message)}\n`);
 }
 
-/** So many warnings of one kind are printed: a thousand lines hide the answer. */
+/** Number of warnings of one kind that are printed: a thousand lines hide the answer. */
 const MOST = 10;
 
 /** Warnings about many recordings: the first ones, and how many more there are. */

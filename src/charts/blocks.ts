@@ -10,15 +10,15 @@ export function inSteps(values: Values, width: number): (number | null)[] {
   const each = values.length / width;
   return Array.from({ length: width }, (_, i) => {
     const [from, to] = [i * each, (i + 1) * each];
-    let [sum, known] = [0, 0];
+    let [sum, measured] = [0, 0];
     for (let at = Math.floor(from); at < Math.min(values.length, Math.ceil(to - 1e-9)); at++) {
       const value = values[at];
       const share = Math.min(to, at + 1) - Math.max(from, at);
       if (value === null || value === undefined || !(share > 0)) continue;
       sum += value * share;
-      known += share;
+      measured += share;
     }
-    return known > 0 ? sum / known : null;
+    return measured > 0 ? sum / measured : null;
   });
 }
 

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 
-const words = z.string();
+const text = z.string();
 const values = z.array(z.number().nullable());
 
 const series = z.strictObject({
-  node: words,
-  key: words.exactOptional(),
+  node: text,
+  key: text.exactOptional(),
+  name: text.exactOptional().describe('What people call it, where that is not its key.'),
   mean: values,
   min: values.exactOptional(),
   max: values.exactOptional(),
@@ -13,11 +14,11 @@ const series = z.strictObject({
 
 /** The values of a chart as they are sent and drawn. Times are epoch microseconds; a value that is missing is null. */
 export const chartData = z.strictObject({
-  id: words,
-  title: words,
-  unit: words,
+  id: text,
+  title: text,
+  unit: text,
   scope: z.enum(['job', 'node']).describe('Whose values these are: the job’s, or of all that ran on its nodes.'),
-  source: words.describe('Table and column, or what was used up.'),
+  source: text.describe('Table and column, or what was used up.'),
   from: z.number().describe('When the first step begins.'),
   step: z.number(),
   as: z.enum(['lines', 'band', 'heat']),

@@ -1,5 +1,5 @@
 import type { Material } from '../query/material.ts';
-import { draw, extentOf } from './draw.ts';
+import { draw, extentOf, hasChart } from './draw.ts';
 import { heatHeight } from './heat-height.ts';
 import { JOB_CHARTS } from './job-charts.ts';
 import { makeChartData } from './make-chart-data.ts';
@@ -18,7 +18,7 @@ const [WIDTH, HEIGHT, MOST_HIGH] = [720, 230, 900];
 /** All charts that the page of a job has, in its order, as pictures for paper. */
 export function chartPictures(material: Material, range: { from?: number; to?: number } = {}): ChartPicture[] {
   return JOB_CHARTS.flatMap((chart): ChartPicture[] => {
-    const drawing = draw(material, chart, range);
+    const drawing = hasChart(material, chart) ? draw(material, chart, range) : undefined;
     if (drawing === undefined) return [];
     const isHeat = chart.heat === true && drawing.series.length > 1;
     const data = makeChartData(drawing, isHeat ? 'heat' : undefined);

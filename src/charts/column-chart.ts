@@ -56,12 +56,12 @@ export const isDrawable = ({ events }: Table, { type, kind }: Column): boolean =
 export function columnChart(material: Pick<Material, 'nodes'>, id: string): JobChart | undefined {
   const [tableName, columnName] = id.split('.', 2);
   const table = tablesOf(material).find(({ name }) => name === tableName);
-  const place = table?.columns.findIndex(({ name }) => name === columnName) ?? -1;
-  if (table === undefined || place < 0) return undefined;
-  const column = table.columns[place]!;
+  const index = table?.columns.findIndex(({ name }) => name === columnName) ?? -1;
+  if (table === undefined || index < 0) return undefined;
+  const column = table.columns[index]!;
   if (!isDrawable(table, column)) return undefined;
   const { unit, factor } = shownIn(column.unit, column.kind);
-  const source: TableColumn = { ...column, table: table.name, keys: table.keys, place };
+  const source: TableColumn = { ...column, table: table.name, keys: table.keys, index };
   return {
     id,
     group: 'Columns',

@@ -8,7 +8,7 @@ import { openRecording } from '../recording/folder/open.ts';
 import { sealRecording } from '../recording/sealed/seal.ts';
 import { agentTable, cpuTable, gpuTable, meminfoTable, processMemoryTable, processTable } from '../sources/tables.ts';
 import type { Table } from '../table/table.ts';
-import { bandOf, draw, hasChart } from './draw.ts';
+import { bandOf, draw, extentOf, hasChart } from './draw.ts';
 import { chartOf } from './job-charts.ts';
 
 const SECONDS = 3600;
@@ -29,15 +29,25 @@ async function gpuJob(): Promise<string> {
     MemAvailable_bytes: 16 * GiB - i * 1e6,
   }));
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const job = jobOf({ nodes: ['c1'], start: START, end: START + SECONDS * 1e6, interval_seconds: 1 });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
-  await appendRows(place, gpuTable, rows.flat());
-  await appendRows(place, meminfoTable, memory);
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, meminfoTable])));
+  await appendRows(nodePath, gpuTable, rows.flat());
+  await appendRows(nodePath, meminfoTable, memory);
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf('c1', [gpuTable, meminfoTable])));
   return folder;
 }
+
+test('a job whose record is damaged is drawn up to its last sample, one that runs up to now', async () => {
+  const { job, nodes, ...material } = gather(openRecording(await gpuJob()));
+  const { end: _, ...endless } = job;
+  const last_sample = START + 99e6;
+  const sampled = nodes.map((node) => ({ ...node, agent: { ...node.agent!, last_sample } }));
+  const ends = (state: typeof job.state): number =>
+    extentOf({ ...material, job: { ...endless, state }, nodes: sampled, now: START + 7200e6 })[1];
+  assert.deepEqual([ends('unknown'), ends('running')], [last_sample, START + 7200e6]);
+});
 
 test('a spike of one sample is in the drawing of an hour, sealed or not', async () => {
   const folder = await gpuJob();
@@ -69,6 +79,11 @@ test('a chart of what was not recorded is not there', async () => {
   const material = gather(openRecording(await gpuJob()));
   assert.equal(hasChart(material, chartOf('gpu')!), true);
   assert.equal(hasChart(material, chartOf('pressure')!), false);
+  // of the job itself nothing is known: its memory would be the node's, which has a chart
+  assert.deepEqual(
+    ['memory', 'memory-node'].map((id) => hasChart(material, chartOf(id)!)),
+    [false, true],
+  );
   assert.equal(draw(material, chartOf('pressure')!), undefined);
 });
 
@@ -82,15 +97,26 @@ test('a minute of the hour has every sample', async () => {
   );
 });
 
-/** A node whose agent wrote these rows; the job has no cgroup of its own. */
-async function nodeWith(table: Table & { every?: number }, rows: readonly Row[], end: number, ticks: number[] = []) {
+/** A node whose agent wrote these rows, and without `isClosed` no end; the job has no cgroup of its own. */
+async function nodeWith(
+  table: Table & { every?: number },
+  rows: readonly Row[],
+  end: number,
+  ticks: number[] = [],
+  isClosed = true,
+) {
   const folder = path.join(temporary(), 'tacho-18');
   const node = path.join(folder, 'node=c1');
   fs.mkdirSync(node, { recursive: true });
   const job = jobOf({ nodes: ['c1'], start: START, end });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
-  const made = agentOf('c1', [table]);
-  const agent = { ...made, scope: { members: 'tree' }, facts: { ...made.facts, cpus: 64 } };
+  const { end: closed, end_reason: _, ...made } = agentOf('c1', [table]);
+  const agent = {
+    ...(isClosed && { end: closed }),
+    ...made,
+    scope: { members: 'tree' },
+    facts: { ...made.facts, cpus: 64 },
+  };
   fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(agent));
   await appendRows(node, table, rows);
   if (ticks.length > 0)
@@ -155,22 +181,29 @@ test('CPUs used: what was used while nobody looked is not put in the second befo
   );
 });
 
+test('CPUs used: after a node fell silent nobody knows, which is not 0', async () => {
+  const material = await nodeWith(processTable, busyRows(1, [...Array(101).keys()]), START + 300e6, [], false);
+  const { series } = draw(material, chartOf('cpu')!, { points: 300 })!;
+  const means = Array.from(series[0]!.mean, (value) => Math.round(value * 1000) / 1000);
+  assert.deepEqual(means.slice(97, 104), [1, 1, 1, Number.NaN, Number.NaN, Number.NaN, Number.NaN]);
+});
+
 test('of half a minute, in which shared memory was read once, the memory of processes is a curve', async () => {
   const folder = path.join(temporary(), 'tacho-17');
-  const place = path.join(folder, 'node=c1');
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(folder, 'node=c1');
+  fs.mkdirSync(nodePath, { recursive: true });
   const job = jobOf({ nodes: ['c1'], start: START, end: START + 30e6, interval_seconds: 1 });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
   const at = (second: number) => ({ time: START + second * 1e6 });
-  await appendRows(place, processMemoryTable, [{ ...at(29), pss_bytes: 45e6 }]);
+  await appendRows(nodePath, processMemoryTable, [{ ...at(29), pss_bytes: 45e6 }]);
   const process = { pid: '7', start: String(START) };
   await appendRows(
-    place,
+    nodePath,
     processTable,
     [1, 11, 21, 29].map((second) => ({ ...at(second), ...process, rss_bytes: 40e6 + second * 1e5 })),
   );
   fs.writeFileSync(
-    path.join(place, 'agent.json'),
+    path.join(nodePath, 'agent.json'),
     JSON.stringify(agentOf('c1', [processMemoryTable, processTable], { end: START + 30e6 })),
   );
   const drawing = draw(gather(openRecording(folder)), chartOf('memory')!)!;

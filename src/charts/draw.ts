@@ -7,7 +7,8 @@ import { hasOwnCgroup } from '../query/use/cpu-total.ts';
 import type { Curve } from '../query/use/curve.ts';
 import { memoryTruthOf } from '../query/use/memory.ts';
 import { useOf } from '../query/use/use.ts';
-import type { ChartSource, ColumnSource, JobChart, UseSource } from './job-charts.ts';
+import { byName } from '../recording/folder/open.ts';
+import { type ChartSource, type ColumnSource, JOB_CHARTS, type JobChart, type UseSource } from './job-charts.ts';
 import { hasRanks, rankSeries } from './rank-chart.ts';
 
 /** What is drawn: steps of equal length, and in each of them the least, mean and greatest value of every series. NaN: none. */
@@ -27,6 +28,8 @@ export interface DrawnSeries {
   node: string;
   /** The value of the chart's key (`0` of GPU 0). */
   key?: string;
+  /** What people call it, where that is not its key. */
+  name?: string;
   min: Float64Array;
   mean: Float64Array;
   max: Float64Array;
@@ -64,12 +67,15 @@ function drawSource(
   return 'use' in source ? drawUse(material, chart, source, options) : drawColumn(material, chart, source, options);
 }
 
-/** Whether there is anything to draw, without drawing it. */
-export const hasChart = (material: Material, chart: JobChart): boolean =>
-  chart.sources.some((source) => {
+/** Whether there is anything to draw that no other chart of the job shows, without drawing it. */
+export function hasChart(material: Material, chart: JobChart): boolean {
+  const first = chart.sources.find((source) => {
     if ('ranks' in source) return hasRanks(material);
     return 'use' in source ? hasUse(material, source) : hasColumn(material, source);
   });
+  if (first === undefined) return false;
+  return !JOB_CHARTS.some(({ id, sources }) => id !== chart.id && sources.length === 1 && sources[0] === first);
+}
 
 /** Processes are sampled every so many seconds at least. */
 const PROCESS_SECONDS = 10;
@@ -81,8 +87,8 @@ function drawRanks(material: Material, chart: JobChart, source: ChartSource, opt
   const step = Math.max(1, Math.ceil((to - from) / points));
   const begin = Math.floor(from / step) * step;
   const steps = Math.max(1, Math.ceil((to - begin) / step));
-  const part = { from, to, begin, step, steps, ...(options.node === undefined ? {} : { node: options.node }) };
-  return { chart, source, from: begin, step, steps, series: rankSeries(material, part) };
+  const selection = { from, to, begin, step, steps, ...(options.node === undefined ? {} : { node: options.node }) };
+  return { chart, source, from: begin, step, steps, series: rankSeries(material, selection) };
 }
 
 function hasUse(material: Material, { use }: UseSource): boolean {
@@ -113,9 +119,12 @@ function hasColumn({ nodes }: Material, { column, keys = {}, without = {}, own }
 }
 
 /** From when to when a job is drawn: all of it, as far as anything is known. */
-export function extentOf({ job, now }: Material, { from, to }: DrawOptions = {}): [from: number, to: number] {
+export function extentOf({ job, now, nodes }: Material, { from, to }: DrawOptions = {}): [from: number, to: number] {
   const begin = from ?? job.start;
-  return [begin, Math.max(begin + 1, to ?? job.end ?? now)];
+  const lasts = nodes.flatMap(({ agent }) => agent?.last_sample ?? []);
+  // of a job whose record is damaged nobody knows the end: it does not run
+  const end = job.end ?? (job.state === 'running' || lasts.length === 0 ? now : Math.max(...lasts));
+  return [begin, Math.max(begin + 1, to ?? end)];
 }
 
 function drawUse(material: Material, chart: JobChart, source: UseSource, options: DrawOptions): Drawing | undefined {
@@ -165,27 +174,28 @@ function drawColumn(
   const [from, to] = extentOf(material, options);
   const points = Math.min(options.points ?? USUAL_POINTS, stepsOf(material, to - from));
   const step = options.step ?? inMinutes(Math.max(1, Math.ceil((to - from) / points)));
-  const part = { from, to, step, ...(options.node === undefined ? {} : { node: options.node }) };
+  const selection = { from, to, step, ...(options.node === undefined ? {} : { node: options.node }) };
   const unwanted = Object.entries(without);
   const owned = (name: string): boolean =>
     source.own !== true || material.nodes.some((each) => each.node === name && hasOwnCgroup(each));
-  const drawnSeries = ask(column, { ...part, ...(keys === undefined ? {} : { keys }) }).filter(
+  const drawnSeries = ask(column, { ...selection, ...(keys === undefined ? {} : { keys }) }).filter(
     (one) => owned(one.node) && !unwanted.some(([key, value]) => one.keys[key] === value),
   );
-  const wholes = whole === undefined ? [] : ask(whole, part);
+  const wholes = whole === undefined ? [] : ask(whole, selection);
   const begin = Math.floor(from / step) * step;
   const steps = Math.max(1, Math.ceil((to - begin) / step));
   const drawn = drawnSeries.map((one): DrawnSeries => {
     const held = source.sum === true ? HOLDS : 0;
     const values = onGrid(one, begin, step, steps, factor, held);
     const of = wholes.find(({ node }) => node === one.node);
-    const key = chart.key === undefined ? {} : { key: keyOf(one.keys, chart.key) };
+    const key =
+      chart.key === undefined ? {} : { key: keyOf(one.keys, chart.key), ...nameOf(material, one.keys, chart.key) };
     const rest = of === undefined ? values : lessThan(onGrid(of, begin, step, steps, factor, 0), values);
     return { node: one.node, ...key, ...(chart.top === undefined ? rest : upTo(rest, chart.top)) };
   });
-  const series = source.sum === true ? upToPeaks(material, summed(drawn, steps)) : drawn;
+  const series = source.sum === true ? upToPeaks(material, summed(drawn, steps)) : byNames(drawn);
   const isSome = ({ mean }: DrawnSeries): boolean => mean.some((value) => !Number.isNaN(value));
-  const limit = chart.limit === undefined ? undefined : sameValue(ask(chart.limit, part));
+  const limit = chart.limit === undefined ? undefined : sameValue(ask(chart.limit, selection));
   return { chart, source, from: begin, step, steps, series: series.filter(isSome), ...stated({ limit }) };
 }
 
@@ -200,6 +210,20 @@ const keyOf = (keys: Readonly<Record<string, string>>, names: string): string =>
     .split(' ')
     .map((name) => keys[name] ?? '')
     .join(' ');
+
+/** Workers of Dask have names; one that was restarted has the name of the one before it, and both have their address, too. */
+function nameOf({ dask, whole }: Material, keys: Readonly<Record<string, string>>, names: string): { name?: string } {
+  const { worker } = keys;
+  if (worker === undefined || !names.split(' ').includes('worker')) return {};
+  const workers = ((whole?.dask ?? dask)?.()?.uses ?? []).flatMap((use) => [...use.workers.values()]);
+  const name = workers.find((each) => each.worker === worker)?.name ?? '';
+  if (name === '' || name === worker) return {};
+  const isAlone = workers.filter((each) => each.name === name).length === 1;
+  return { name: keyOf({ ...keys, worker: isAlone ? `worker ${name}` : `worker ${name} (${worker})` }, names) };
+}
+
+const byNames = (series: DrawnSeries[]): DrawnSeries[] =>
+  series.some(({ name }) => name !== undefined) ? series.sort((a, b) => byName(a.name ?? '', b.name ?? '')) : series;
 
 /** A process that changes nothing is written again after a minute at the latest: until then what was last written holds. */
 const HOLDS = 61e6;
@@ -251,10 +275,10 @@ const upTo = ({ min, mean, max }: Values, top: number): Values => {
   return { min: held(min), mean: held(mean), max: held(max) };
 };
 
-const lessThan = (whole: Values, part: Values): Values => ({
-  min: whole.mean.map((value, i) => value - part.max[i]!),
-  mean: whole.mean.map((value, i) => value - part.mean[i]!),
-  max: whole.mean.map((value, i) => value - part.min[i]!),
+const lessThan = (whole: Values, portion: Values): Values => ({
+  min: whole.mean.map((value, i) => value - portion.max[i]!),
+  mean: whole.mean.map((value, i) => value - portion.mean[i]!),
+  max: whole.mean.map((value, i) => value - portion.min[i]!),
 });
 
 /** All series in one: the least, mean and greatest of them in each step, and their sum. */

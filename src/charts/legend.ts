@@ -1,4 +1,6 @@
-import { type ChartTheme, heatColours } from './option.ts';
+import { asMarkup } from '../base/markup.ts';
+import type { ChartData } from './chart-data.ts';
+import { type ChartTheme, colourOf, FIRST_FOCUSED, heatColours, isDashed, seriesName } from './option.ts';
 
 /** What the colours of a file mean: it has no page around it that says so. */
 
@@ -6,6 +8,20 @@ export interface LegendEntry {
   name: string;
   colour: string;
   isDashed?: boolean;
+}
+
+/** What the lines of a chart are; a heat map has a scale instead. */
+export function entriesOf(data: ChartData, theme: ChartTheme): LegendEntry[] {
+  if (data.as === 'heat') return [];
+  const isBand = data.as === 'band';
+  const band = { name: `minimum, mean and maximum of ${data.count}`, colour: colourOf(theme, 0) };
+  const first = data.focus === undefined ? 0 : FIRST_FOCUSED;
+  const lines = (data.focus ?? (isBand ? [] : data.series)).map((one, i) => ({
+    name: seriesName(one),
+    colour: colourOf(theme, i + first),
+    isDashed: isDashed(i + first),
+  }));
+  return isBand ? [band, ...lines] : lines;
 }
 
 const SIZE = 10;
@@ -23,14 +39,12 @@ export interface Legend {
   height: number;
 }
 
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-
 const label = (text: string, x: number, y: number, fill: string, anchor = 'start'): string =>
-  `<text x="${x.toFixed(1)}" y="${y}" font-size="${SIZE}px" font-family="Helvetica, Arial, sans-serif" text-anchor="${anchor}" fill="${fill}">${escaped(text)}</text>`;
+  `<text x="${x.toFixed(1)}" y="${y}" font-size="${SIZE}px" font-family="Helvetica, Arial, sans-serif" text-anchor="${anchor}" fill="${fill}">${asMarkup(text)}</text>`;
 
 /** Names beside their colours, in rows from `top` on; where there is no room for all, how many are not named. */
 export function legendOf(entries: readonly LegendEntry[], theme: ChartTheme, top: number, width: number): Legend {
-  const parts: string[] = [];
+  const entryShapes: string[] = [];
   let [x, row] = [LEFT, 0];
   for (const [i, { name, colour, isDashed }] of entries.entries()) {
     const text = name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
@@ -38,7 +52,7 @@ export function legendOf(entries: readonly LegendEntry[], theme: ChartTheme, top
     const isLast = row === MOST_ROWS - 1 && i < entries.length - 1;
     if (x + wide > width - LEFT - (isLast ? 90 : 0)) {
       if (row === MOST_ROWS - 1) {
-        parts.push(label(`and ${entries.length - i} more`, x, top + row * ROW + SIZE, theme.faint));
+        entryShapes.push(label(`and ${entries.length - i} more`, x, top + row * ROW + SIZE, theme.faint));
         break;
       }
       row++;
@@ -46,13 +60,13 @@ export function legendOf(entries: readonly LegendEntry[], theme: ChartTheme, top
     }
     const y = top + row * ROW + SIZE;
     const dash = isDashed === true ? ' stroke-dasharray="4 3"' : '';
-    parts.push(
+    entryShapes.push(
       `<path d="M${x.toFixed(1)} ${y - 3.5}L${(x + SWATCH - 4).toFixed(1)} ${y - 3.5}" stroke="${colour}" stroke-width="3" fill="none"${dash}></path>`,
       label(text, x + SWATCH, y, theme.faint),
     );
     x += wide;
   }
-  return { svg: parts.join(''), height: entries.length === 0 ? 0 : (row + 1) * ROW };
+  return { svg: entryShapes.join(''), height: entries.length === 0 ? 0 : (row + 1) * ROW };
 }
 
 const CELL = 12;

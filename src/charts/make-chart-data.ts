@@ -6,7 +6,7 @@ import { shortValues } from './numbers.ts';
 
 /** More series than this are drawn as one band, unless each is asked for. */
 const MOST_LINES = 12;
-/** So many are drawn in front of the others. */
+/** Number of series that are drawn in front of the others. */
 const MOST_FOCUSED = 8;
 
 /** Series of a node that are wanted in front of the others: all of them, or the one with this key. */
@@ -46,10 +46,10 @@ function sourceName(source: ChartSource): string {
   return 'use' in source ? source.use : `${source.column.table}.${source.column.name}`;
 }
 
-function sentSeries({ node, key, ...values }: DrawnSeries, isMeanAlone: boolean): ChartSeries {
+function sentSeries({ node, key, name, ...values }: DrawnSeries, isMeanAlone: boolean): ChartSeries {
   return {
     node,
-    ...(key === undefined ? {} : { key }),
+    ...stated({ key, name }),
     mean: shortValues(values.mean),
     ...(isMeanAlone || values.min === values.mean
       ? {}

@@ -27,11 +27,11 @@ function needTable(material: Pick<Material, 'nodes'>, name: string): Table {
   const tables = tablesOf(material);
   const table = tables.find((each) => each.name === name);
   if (table !== undefined) return table;
-  const known = tables.map((each) => each.name).sort();
-  const meant = suggest(name, known);
+  const tableNames = tables.map((each) => each.name).sort();
+  const meant = suggest(name, tableNames);
   throw usage(
     `no table "${name}" was recorded`,
-    `${meant === undefined ? '' : `did you mean ${meant}? `}There are: ${known.join(', ')}`,
+    `${meant === undefined ? '' : `did you mean ${meant}? `}There are: ${tableNames.join(', ')}`,
   );
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChartData } from './chart-data.ts';
-import { chartOption, DARK, HEAT, heatColumns, LIGHT, seriesName, unlikeRows } from './option.ts';
+import { chartOption, DARK, HEAT, heatColumns, jobExtent, LIGHT, seriesName, unlikeRows } from './option.ts';
 
 const data: ChartData = {
   ...{ id: 'memory', title: 'Memory used', unit: 'bytes', scope: 'job', source: '', from: 500_000, step: 1e6 },
@@ -38,6 +38,14 @@ test('beside a heat map rows that are unlike most are marked; above it values th
     band: { min: [1, null, 1], mean: [3, null, 3], max: [4, null, 4], sum: [13, null, 13] },
   };
   assert.deepEqual(unlikeRows(heat), [false, false, false, false, true]);
+  const of = (...means: number[]): ChartData => ({
+    ...heat,
+    series: means.map((mean, i) => ({ node: `c${i}`, mean: [0, 2 * mean] })),
+  });
+  assert.deepEqual(unlikeRows(of(1, 8, 8)), [true, false, false]);
+  // of two rows neither is unlike most, nor is half of them
+  assert.deepEqual(unlikeRows(of(1, 8)), [false, false]);
+  assert.deepEqual(unlikeRows(of(1, 8, 1, 8)), [false, false, false, false]);
   const { series } = chartOption(heat, { theme: LIGHT, start: 0 }) as { series: { showSymbol?: boolean }[] };
   assert.equal(series[1]!.showSymbol, true);
 });
@@ -96,4 +104,44 @@ test('a line says what it is the limit of', () => {
 test('the cgroup of the job itself is named in words', () => {
   assert.equal(seriesName({ node: 'c1', key: '.' }), 'c1, whole job');
   assert.equal(seriesName({ node: 'c1', key: 'step_0' }), 'c1 step_0');
+});
+
+test('all charts of a job begin with it, also while it runs', () => {
+  const live: ChartData = { ...data, from: -5e6, step: 1e6, series: [{ node: 'c1', mean: [1, 2, 3, 4, 5, 6, 7] }] };
+  const { band: _, ...unbanded } = live;
+  assert.deepEqual(jobExtent({ start: 0 }, unbanded), [0, 2e6]);
+  assert.equal(jobExtent({ start: 0 }, undefined), undefined);
+  assert.deepEqual(jobExtent({ start: 0, end: 9e6 }, unbanded), [0, 9e6]);
+  assert.deepEqual(jobExtent({ start: 0, end: 9e6, range: { from: 1, to: 2 } }, unbanded), [1, 2]);
+});
+
+test('a small chart has fewer times at its axis, not some of them left out', () => {
+  const times = (width: number): string[] => {
+    const { xAxis } = chartOption(data, { theme: LIGHT, start: 0, extent: [0, 7200e6], width }) as {
+      xAxis: { axisLabel: { customValues: number[]; formatter(value: number): string } };
+    };
+    return xAxis.axisLabel.customValues.map(xAxis.axisLabel.formatter);
+  };
+  assert.deepEqual(times(600), ['0', '30 min', '1 h', '1 h 30 min', '2 h']);
+  assert.deepEqual(times(330), ['0', '1 h', '2 h']);
+});
+
+test('a long label at the axis goes without its unit rather than without its first digit', () => {
+  const label = (value: number, unit: ChartData['unit']): string => {
+    const { yAxis } = chartOption({ ...data, unit }, { theme: LIGHT, start: 0 }) as {
+      yAxis: { axisLabel: { formatter(value: number): string } };
+    };
+    return yAxis.axisLabel.formatter(value);
+  };
+  assert.deepEqual(
+    [label(2, 'CPUs'), label(0.0015, 'CPUs'), label(1000, 'threads'), label(1000 * 2 ** 20, 'bytes/s')],
+    ['2 CPUs', '0.0015', '1,000', '1,000 MiB/s'],
+  );
+  // where one has no room for its unit, that at 0 alone has it
+  const small: ChartData = { ...data, as: 'lines', unit: 'CPUs', series: [{ node: 'c1', mean: [0.0012] }] };
+  const { yAxis } = chartOption(
+    { ...small, band: { min: [0.0012], mean: [0.0012], max: [0.0012], sum: [0.0012] } },
+    { theme: LIGHT, start: 0 },
+  ) as { yAxis: { axisLabel: { formatter(value: number): string } } };
+  assert.deepEqual([0, 0.0005, 0.001, 0.0015].map(yAxis.axisLabel.formatter), ['0 CPUs', '0.0005', '0.001', '0.0015']);
 });

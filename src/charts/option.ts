@@ -1,7 +1,8 @@
 import type { EChartsOption } from 'echarts';
+import { asMarkup } from '../base/markup.ts';
 import type { ChartData, ChartSeries } from './chart-data.ts';
 import { timeTicks, valueTicks } from './ticks.ts';
-import { clockText, dateText, sinceStart, withUnit } from './value-text.ts';
+import { clockText, dateText, digits, sinceStart, tickText, withUnit } from './value-text.ts';
 
 /*
  * One definition of each chart: the page, the HTML report, files and notebooks draw these. Nothing of Node is used here.
@@ -70,6 +71,8 @@ export interface ChartLook {
   across?: 'time' | 'progress' | 'date';
   /** On a small screen: more room for what is drawn, less for what stands beside it. */
   isNarrow?: boolean;
+  /** Pixels from left to right: few have fewer times at the axis. */
+  width?: number;
 }
 
 /** Room around what is drawn: whoever points at a chart needs to know where its time begins. */
@@ -96,6 +99,23 @@ export const endOf = (data: ChartData): number => data.from + data.step * stepsO
 export const extentOf = (data: ChartData, { extent }: Pick<ChartLook, 'extent'>): readonly [from: number, to: number] =>
   extent ?? [data.from, endOf(data)];
 
+interface JobTimes {
+  start: number;
+  /** Not there: the job runs. */
+  end?: number | undefined;
+  /** What somebody looks at. */
+  range?: { from: number; to: number } | undefined;
+}
+
+/** From when to when charts of a job are drawn. While it runs each goes as far as its samples, and all begin with the job. */
+export function jobExtent(
+  { start, end, range }: JobTimes,
+  data: ChartData | undefined,
+): readonly [from: number, to: number] | undefined {
+  const to = range?.to ?? end ?? (data && endOf(data));
+  return to === undefined ? undefined : [range?.from ?? start, to];
+}
+
 const timesOf = ({ from, step }: ChartData, length: number): number[] =>
   Array.from({ length }, (_, i) => from + (i + 0.5) * step);
 
@@ -108,8 +128,11 @@ function lineTimes(data: ChartData, look: ChartLook, length: number): number[] {
 /** The cgroup of the job itself has this name, those of its steps are below it. */
 const WHOLE_JOB = '.';
 
-export const seriesName = ({ node, key }: { node: string; key?: string | undefined }): string =>
-  key === undefined ? node : key === WHOLE_JOB ? `${node}, whole job` : `${node} ${key}`;
+export const seriesName = ({ node, key, name }: { node: string; key?: string | undefined; name?: string }): string => {
+  // a worker of Dask need not be on the node that recorded it
+  if (name !== undefined) return name;
+  return key === undefined ? node : key === WHOLE_JOB ? `${node}, whole job` : `${node} ${key}`;
+};
 
 type Series = NonNullable<Extract<EChartsOption['series'], readonly unknown[]>>[number];
 type Values = readonly (number | null)[];
@@ -117,6 +140,9 @@ type Values = readonly (number | null)[];
 /** The colour of the series at this place. */
 export const colourOf = ({ isDark }: ChartTheme, i: number): string =>
   (isDark ? COLOURS_DARK : COLOURS)[i % COLOURS.length]!;
+
+/** Which colour the first series has that is asked for by name: it stands in front of the others, which are grey. */
+export const FIRST_FOCUSED = 5;
 
 /** Colours come again after some series: those are dashed. */
 export const isDashed = (i: number): boolean => i >= COLOURS.length;
@@ -127,7 +153,8 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
   const isBand = data.as === 'band' || data.series.length === 0;
   const isFaint = data.focus !== undefined;
   const series = isBand ? bandSeries(data, look) : data.series.flatMap((one, i) => lineOf(data, one, i, look, isFaint));
-  for (const [i, one] of (data.focus ?? []).entries()) series.push(...lineOf(data, one, i + 5, look, false));
+  for (const [i, one] of (data.focus ?? []).entries())
+    series.push(...lineOf(data, one, i + FIRST_FOCUSED, look, false));
   const [first] = series as { markArea?: unknown; markLine?: unknown }[];
   if (first !== undefined && bands !== undefined && bands.length > 0) first.markArea = areas(look);
   const limit = drawnLimit(data, look);
@@ -151,7 +178,7 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
           .slice(0, 10)
           .map(
             ({ seriesName: name, value, color }) =>
-              `<span style="color:${color}">●</span> ${escaped(name)} <b>${withUnit(value[1], data.unit)}</b>`,
+              `<span style="color:${color}">●</span> ${asMarkup(name)} <b>${withUnit(value[1], data.unit)}</b>`,
           );
         return [timeText(points[0]!.value[0], look), ...rows].join('<br>');
       },
@@ -195,8 +222,8 @@ function lineOf(data: ChartData, one: ChartSeries, i: number, look: ChartLook, i
 const isScarce = (values: Values): boolean => {
   const isAlone = (_: unknown, i: number): boolean =>
     values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null;
-  const known = values.filter((value) => value !== null).length;
-  return known < 3 || values.filter(isAlone).length > known / 2;
+  const measured = values.filter((value) => value !== null).length;
+  return measured < 3 || values.filter(isAlone).length > measured / 2;
 };
 
 function bandSeries(data: ChartData, look: ChartLook): Series[] {
@@ -326,8 +353,8 @@ function heatOption(data: ChartData, look: ChartLook): EChartsOption {
           dataIndex: number;
         };
         if (seriesIndex === 2)
-          return `${escaped(rows[dataIndex]!)}<br>mean <b>${withUnit(means[dataIndex], data.unit)}</b>`;
-        return `${timeText(times[columns[value[0]]!]!, look)}<br>${escaped(rows[value[1]]!)} <b>${withUnit(value[2], data.unit)}</b>`;
+          return `${asMarkup(rows[dataIndex]!)}<br>mean <b>${withUnit(means[dataIndex], data.unit)}</b>`;
+        return `${timeText(times[columns[value[0]]!]!, look)}<br>${asMarkup(rows[value[1]]!)} <b>${withUnit(value[2], data.unit)}</b>`;
       },
     },
     series: [
@@ -372,10 +399,13 @@ const rowMeans = ({ series }: ChartData): (number | null)[] => series.map(({ mea
 /** The rows of a heat map whose mean is unlike that of most. */
 export function unlikeRows(data: ChartData): boolean[] {
   const means = rowMeans(data);
-  const known = means.filter((mean) => mean !== null).sort((a, b) => a - b);
-  const middle = known[Math.floor(known.length / 2)] ?? 0;
+  const measuredMeans = means.filter((mean) => mean !== null).sort((a, b) => a - b);
+  const middle = measuredMeans[Math.floor(measuredMeans.length / 2)] ?? 0;
   const [least, most] = heatScale(data);
-  return means.map((mean) => mean !== null && Math.abs(mean - middle) > UNLIKE * (most - least));
+  const isUnlike = means.map((mean) => mean !== null && Math.abs(mean - middle) > UNLIKE * (most - least));
+  // of two rows neither is like most, and where half of them differ there is no "most"
+  const isMinority = isUnlike.filter(Boolean).length * 2 < measuredMeans.length;
+  return isMinority ? isUnlike : isUnlike.map(() => false);
 }
 
 export const unlikeColour = (theme: ChartTheme): string => colourOf(theme, 5);
@@ -394,8 +424,8 @@ export function heatScale({ series, unit }: ChartData): [least: number, most: nu
 }
 
 function meanOf(values: Values): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
+  const measured = values.filter((value) => value !== null);
+  return measured.length === 0 ? null : measured.reduce((a, b) => a + b, 0) / measured.length;
 }
 
 const base = (theme: ChartTheme): EChartsOption => ({
@@ -421,8 +451,13 @@ const YEAR = 366 * 86_400e6;
 
 const timeAxisBase = (from: number, to: number) => ({ type: 'value', min: from, max: to }) as const;
 
-function timeAxis(from: number, to: number, { theme, start, across }: ChartLook) {
-  const customValues = timeTicks(from, to, start);
+/** Pixels of the longest time at an axis, with the gap to the next. */
+const TICK_ROOM = 68;
+const MOST_TICKS = 6;
+
+function timeAxis(from: number, to: number, { theme, start, across, width = Number.POSITIVE_INFINITY }: ChartLook) {
+  const room = Math.floor((width - MARGINS.lines.left - MARGINS.lines.right) / TICK_ROOM);
+  const customValues = timeTicks(from, to, start, Math.max(2, Math.min(MOST_TICKS, room)));
   return {
     ...timeAxisBase(from, to),
     axisLine: { lineStyle: { color: theme.line } },
@@ -438,7 +473,7 @@ function timeAxis(from: number, to: number, { theme, start, across }: ChartLook)
           ? `${Math.round(value / 1e6)} %`
           : across === 'date'
             ? dateText(value, to - from < DAYS, to - from > YEAR)
-            : sinceStart(value - start),
+            : tickText(value - start),
     },
   } as const;
 }
@@ -482,16 +517,36 @@ function valueAxis(data: ChartData, look: ChartLook): NonNullable<EChartsOption[
       color: theme.faint,
       fontSize: 11,
       showMinLabel: startsAtLeast(unit) ? false : undefined,
-      formatter: (value: number) => withUnit(value, unit),
+      formatter: (value: number) => axisText(value, unit, isCrowded(ends, unit)),
     } as object,
   };
 }
+
+/** Letters that have room beside the axis. */
+const AXIS_LETTERS = 10;
+
+/** What is too long goes without its unit, which other labels and the title of the chart name; "MiB/s" no other label needs to have. */
+function axisText(value: number, unit: string, areCrowded: boolean): string {
+  const text = withUnit(value, unit);
+  if (unit.startsWith('bytes') || (value === 0 && areCrowded)) return text;
+  return areCrowded || text.length > AXIS_LETTERS ? digits(value) : text;
+}
+
+/** Where one label has no room for its unit, that at 0 alone has it: labels with and without one look as if units differed. */
+const isCrowded = ({ max = 0, interval = 1 }: { max?: number; interval?: number }, unit: string): boolean =>
+  Array.from({ length: Math.round(max / interval) }, (_, i) => withUnit((i + 1) * interval, unit)).some(
+    ({ length }) => length > AXIS_LETTERS,
+  );
 
 const limitLine = ({ value, name }: Limit, unit: string, theme: ChartTheme) => ({
   silent: true,
   symbol: 'none',
   lineStyle: { color: colourOf(theme, 5), type: 'dashed', width: 1.2 },
-  label: { formatter: `${name}: ${withUnit(value, unit)}`, position: 'insideEndTop', color: theme.text, fontSize: 11 },
+  // curves run behind it
+  label: {
+    ...{ formatter: `${name}: ${withUnit(value, unit)}`, position: 'insideEndTop' as const, fontSize: 11 },
+    ...{ color: theme.text, backgroundColor: theme.background, padding: [1, 3] },
+  },
   data: [{ yAxis: value }],
 });
 
@@ -503,7 +558,3 @@ function areas({ bands = [], theme }: ChartLook): object {
   const all = bands.map(({ from, to }, i) => [{ xAxis: from, itemStyle: { color: shade[i % 2] } }, { xAxis: to }]);
   return { silent: true, data: all };
 }
-
-/** Tooltips are HTML: names are somebody's words. */
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');

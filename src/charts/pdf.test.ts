@@ -33,13 +33,13 @@ test('shapes are where they are drawn, with their looks', () => {
 
 test('a PDF has them on a page of the wanted size, and its table of objects leads to each', () => {
   const pdf = pdfOf([{ svg: SVG, width: 200, height: 100 }]);
-  const words = pdf.toString('latin1');
-  assert.match(words, /\/MediaBox \[0 0 200 100\]/);
-  const table = words.slice(Number(/startxref\n(\d+)\n/.exec(words)![1]));
-  const places = [...table.matchAll(/^(\d{10}) 00000 n/gm)].map(([, place]) => Number(place));
-  for (const [i, place] of places.entries()) assert.ok(words.startsWith(`${i + 1} 0 obj`, place), `${i}`);
-  const begin = words.indexOf('stream\n') + 'stream\n'.length;
-  const content = inflateSync(pdf.subarray(begin, words.indexOf('\nendstream'))).toString('latin1');
+  const text = pdf.toString('latin1');
+  assert.match(text, /\/MediaBox \[0 0 200 100\]/);
+  const table = text.slice(Number(/startxref\n(\d+)\n/.exec(text)![1]));
+  const offsets = [...table.matchAll(/^(\d{10}) 00000 n/gm)].map(([, place]) => Number(place));
+  for (const [i, place] of offsets.entries()) assert.ok(text.startsWith(`${i + 1} 0 obj`, place), `${i}`);
+  const begin = text.indexOf('stream\n') + 'stream\n'.length;
+  const content = inflateSync(pdf.subarray(begin, text.indexOf('\nendstream'))).toString('latin1');
   assert.match(content, /^2 0 0 -2 0 100 cm/);
   assert.match(content, /1 0 0 RG 2 w/);
   // "40 °C <é ?>": what the font lacks is a question mark

@@ -79,26 +79,26 @@ export function pdfOf(pictures: readonly { svg: string; width: number; height: n
 }
 
 function fileOf(objects: readonly (string | Buffer)[], root: number): Buffer {
-  const parts: Buffer[] = [Buffer.from('%PDF-1.4\n%\xe2\xe3\xcf\xd3\n', 'latin1')];
-  let length = parts[0]!.length;
-  const places: number[] = [];
+  const buffers: Buffer[] = [Buffer.from('%PDF-1.4\n%\xe2\xe3\xcf\xd3\n', 'latin1')];
+  let length = buffers[0]!.length;
+  const offsets: number[] = [];
   for (const [i, object] of objects.entries()) {
-    places.push(length);
+    offsets.push(length);
     const part = Buffer.concat([
       Buffer.from(`${i + 1} 0 obj\n`),
       Buffer.from(object as string),
       Buffer.from('\nendobj\n'),
     ]);
-    parts.push(part);
+    buffers.push(part);
     length += part.length;
   }
-  const table = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('');
-  parts.push(
+  const table = offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('');
+  buffers.push(
     Buffer.from(
       `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${objects.length + 1} /Root ${root} 0 R >>\nstartxref\n${length}\n%%EOF\n`,
     ),
   );
-  return Buffer.concat(parts);
+  return Buffer.concat(buffers);
 }
 
 function contentOf(picture: Picture, width: number, height: number, opacities: Map<string, string>): string {

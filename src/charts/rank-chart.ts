@@ -1,10 +1,11 @@
 import type { Material } from '../query/material.ts';
+import { sampleKey, sampleKeyAt } from '../query/processes/sampled-cpu.ts';
 import { ranksOf, type World } from '../query/ranks/ranks.ts';
 import { processTable } from '../sources/tables.ts';
 import type { DrawnSeries } from './draw.ts';
 
 /** The largest start of ranks; undefined: the job has none. */
-export function largestWorld({ processes, job }: Material): World | undefined {
+function largestWorld({ processes, job }: Material): World | undefined {
   if (processes === undefined) return undefined;
   const worlds = ranksOf(processes, job.steps);
   return worlds.length === 0 ? undefined : worlds.reduce((a, b) => (b.ranks.length > a.ranks.length ? b : a));
@@ -32,20 +33,20 @@ export function rankSeries(material: Material, { from, to, begin, step, steps, n
   const size = String(world.ranks.at(-1)?.rank ?? 0).length;
   for (let i = 0; i < set.length; i++) {
     if (set.rank[i] === '' || Number.isNaN(set.sampled_birth[i]!)) continue;
-    rankAt.set(`${set.node[i]} ${set.pid[i]} ${Math.round(set.sampled_birth[i]! / 1000)}`, Number(set.rank[i]));
+    rankAt.set(`${set.node[i]} ${sampleKeyAt(set, i)}`, Number(set.rank[i]));
   }
   const sums = new Map<number, DrawnSeries>();
-  const part = { from, to, step, ...(node === undefined ? {} : { node }) };
+  const selection = { from, to, step, ...(node === undefined ? {} : { node }) };
   for (const column of [processTable.col.user_ms, processTable.col.system_ms])
-    for (const one of ask(column, part)) {
-      const rank = rankAt.get(`${one.node} ${one.keys.pid} ${one.keys.start}`);
+    for (const one of ask(column, selection)) {
+      const rank = rankAt.get(`${one.node} ${sampleKey(one.keys.pid, one.keys.start)}`);
       if (rank === undefined) continue;
-      const known = sums.get(rank) ?? emptyRank(one.node, String(rank).padStart(size, '0'), steps);
-      sums.set(rank, known);
+      const rankSum = sums.get(rank) ?? emptyRank(one.node, String(rank).padStart(size, '0'), steps);
+      sums.set(rank, rankSum);
       for (const [i, time] of one.time.entries()) {
         const at = Math.round((time - begin) / step);
         if (at < 0 || at >= steps || Number.isNaN(one.mean[i]!)) continue;
-        known.mean[at] = (known.mean[at] || 0) + one.mean[i]! / 1000;
+        rankSum.mean[at] = (rankSum.mean[at] || 0) + one.mean[i]! / 1000;
       }
     }
   return [...sums].sort(([a], [b]) => a - b).map(([, one]) => one);

@@ -1,4 +1,5 @@
 import { CustomChart } from 'echarts/charts';
+import { asMarkup } from '../base/markup.ts';
 import { LIGHT } from './option.ts';
 import { type DrawnStudy, scalingPicture, scalingTitle } from './scaling-option.ts';
 import { optionSvg, type SvgSize } from './svg.ts';
@@ -12,9 +13,6 @@ const HEIGHT = 440;
 /** So high is the chart of a study that is so wide. */
 export const scalingHeight = (width: number): number => (width * HEIGHT) / WIDTH;
 
-const escaped = (text: string): string =>
-  text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]!);
-
 /** A study as a picture of its own for a paper or a page. Its letters are larger where it is larger. */
 export function scalingSvg(
   study: DrawnStudy,
@@ -24,5 +22,5 @@ export function scalingSvg(
   const factor = width / WIDTH;
   const drawn = optionSvg(scalingPicture(study, theme), { width: WIDTH, height: height / factor });
   const inner = drawn.replace(/^[\s\S]*?<svg[^>]*>/, '').replace(/<\/svg>\s*$/, '');
-  return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(scalingTitle(study))}"><g transform="scale(${factor})">${inner}</g></svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${asMarkup(scalingTitle(study))}"><g transform="scale(${factor})">${inner}</g></svg>\n`;
 }

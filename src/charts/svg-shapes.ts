@@ -48,11 +48,11 @@ const plain = (text: string): string =>
 function parse(text: string): Element {
   const root: Element = { name: '', attributes: {}, children: [], text: '' };
   const open = [root];
-  for (const [, close, name, attributes, isEmpty, words] of text.matchAll(
+  for (const [, close, name, attributes, isEmpty, content] of text.matchAll(
     /<(\/?)([a-zA-Z][\w:-]*)((?:\s+[\w:-]+\s*=\s*"[^"]*")*)\s*(\/?)>|([^<]+)/g,
   )) {
     const parent = open.at(-1)!;
-    if (words !== undefined) parent.text += plain(words);
+    if (content !== undefined) parent.text += plain(content);
     else if (close === '/') open.pop();
     else {
       const pairs = [...attributes!.matchAll(/([\w:-]+)\s*=\s*"([^"]*)"/g)].map(([, key, value]) => [
@@ -249,8 +249,8 @@ function pathOf(name: string, a: Attributes): PathPart[] {
         { length: Math.floor(values.length / 2) },
         (_, i) => [values[2 * i]!, values[2 * i + 1]!] as const,
       );
-      const parts = closed(points);
-      return name === 'polygon' ? parts : parts.slice(0, -1);
+      const segments = closed(points);
+      return name === 'polygon' ? segments : segments.slice(0, -1);
     }
     case 'path':
       return parsePath(a.d ?? '');
@@ -267,7 +267,7 @@ const closed = (points: readonly (readonly [number, number])[]): PathPart[] => [
 const COUNTS: Record<string, number> = { M: 2, L: 2, H: 1, V: 1, C: 6, S: 4, Q: 4, A: 7, Z: 0 };
 
 function parsePath(d: string): PathPart[] {
-  const parts: PathPart[] = [];
+  const segments: PathPart[] = [];
   let [x, y, startX, startY] = [0, 0, 0, 0];
   for (const [, letter, body] of d.matchAll(/([MLHVCSQAZ])([^MLHVCSQAZ]*)/gi)) {
     const to = letter!.toUpperCase();
@@ -278,11 +278,11 @@ function parsePath(d: string): PathPart[] {
       const v = numbers.slice(i, i + count);
       const [dx, dy] = isRelative ? [x, y] : [0, 0];
       if (to === 'Z') {
-        parts.push({ to: 'Z', at: [] });
+        segments.push({ to: 'Z', at: [] });
         [x, y] = [startX, startY];
       } else if (to === 'A') {
         const [endX, endY] = [v[5]! + dx, v[6]! + dy];
-        parts.push(...arc(x, y, v[0]!, v[1]!, v[2]!, v[3]!, v[4]!, endX, endY));
+        segments.push(...arc(x, y, v[0]!, v[1]!, v[2]!, v[3]!, v[4]!, endX, endY));
         [x, y] = [endX, endY];
       } else {
         const at =
@@ -305,13 +305,13 @@ function parsePath(d: string): PathPart[] {
               ? [x, y, ...at]
               : at;
         const isFirst = to === 'M' && i === 0;
-        parts.push({ to: isFirst ? 'M' : curve.length === 6 ? 'C' : 'L', at: curve });
+        segments.push({ to: isFirst ? 'M' : curve.length === 6 ? 'C' : 'L', at: curve });
         [x, y] = [curve.at(-2)!, curve.at(-1)!];
         if (isFirst) [startX, startY] = [x, y];
       }
     }
   }
-  return parts;
+  return segments;
 }
 
 /** An arc of an ellipse as curves of a quarter at most. */
@@ -344,22 +344,22 @@ function arc(
   let span = angle(-px - mx, -py - my) - from;
   if (sweep && span < 0) span += 2 * Math.PI;
   if (!sweep && span > 0) span -= 2 * Math.PI;
-  const pieces = Math.max(1, Math.ceil(Math.abs(span) / (Math.PI / 2)));
-  const place = (u: number, v: number): [number, number] => [
+  const arcs = Math.max(1, Math.ceil(Math.abs(span) / (Math.PI / 2)));
+  const onEllipse = (u: number, v: number): [number, number] => [
     cx + cos * a * u - sin * b * v,
     cy + sin * a * u + cos * b * v,
   ];
-  const parts = Array.from({ length: pieces }, (_, i): PathPart => {
-    const [t, s] = [from + (span * i) / pieces, from + (span * (i + 1)) / pieces];
+  const curves = Array.from({ length: arcs }, (_, i): PathPart => {
+    const [t, s] = [from + (span * i) / arcs, from + (span * (i + 1)) / arcs];
     const k = (4 / 3) * Math.tan((s - t) / 4);
     return {
       to: 'C',
       at: [
-        ...place(Math.cos(t) - k * Math.sin(t), Math.sin(t) + k * Math.cos(t)),
-        ...place(Math.cos(s) + k * Math.sin(s), Math.sin(s) - k * Math.cos(s)),
-        ...place(Math.cos(s), Math.sin(s)),
+        ...onEllipse(Math.cos(t) - k * Math.sin(t), Math.sin(t) + k * Math.cos(t)),
+        ...onEllipse(Math.cos(s) + k * Math.sin(s), Math.sin(s) - k * Math.cos(s)),
+        ...onEllipse(Math.cos(s), Math.sin(s)),
       ],
     };
   });
-  return [...head, ...parts];
+  return [...head, ...curves];
 }

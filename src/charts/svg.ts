@@ -1,8 +1,8 @@
 import type { EChartsOption } from 'echarts';
 import { SVGRenderer } from 'echarts/renderers';
 import type { ChartData } from './chart-data.ts';
-import { heatLegendOf, type Legend, legendOf, withLegend } from './legend.ts';
-import { type ChartLook, chartOption, colourOf, heatScale, isDashed, marginsOf, seriesName } from './option.ts';
+import { entriesOf, heatLegendOf, type Legend, legendOf, withLegend } from './legend.ts';
+import { type ChartLook, chartOption, heatScale, marginsOf } from './option.ts';
 import { init, use } from './use-echarts.ts';
 import { withUnit } from './value-text.ts';
 
@@ -54,11 +54,5 @@ function legendFor(data: ChartData, { theme }: ChartLook, width: number): Legend
     const [least, most] = heatScale(data);
     return heatLegendOf(withUnit(least, data.unit), withUnit(most, data.unit), theme, width);
   }
-  const band = [{ name: `minimum, mean and maximum of ${data.count}`, colour: colourOf(theme, 0) }];
-  const lines = data.series.map((one, i) => ({
-    name: seriesName(one),
-    colour: colourOf(theme, i),
-    isDashed: isDashed(i),
-  }));
-  return legendOf(data.as === 'band' ? band : lines, theme, TITLE, width);
+  return legendOf(entriesOf(data, theme), theme, TITLE, width);
 }

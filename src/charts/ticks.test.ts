@@ -17,4 +17,8 @@ test('values end at a round number, bytes at one of their own', () => {
   assert.deepEqual(valueTicks(43.6, 'CPUs'), { max: 60, interval: 20 });
   assert.deepEqual(valueTicks(100, '%'), { max: 100, interval: 50 });
   assert.deepEqual(valueTicks(0, 'W'), { max: 1, interval: 1 });
+  assert.deepEqual(valueTicks(7, 'W'), { max: 7.5, interval: 2.5 });
+  // there is no half of a thread
+  assert.deepEqual(valueTicks(7, 'threads'), { max: 10, interval: 5 });
+  assert.deepEqual(valueTicks(1, 'threads'), { max: 1, interval: 1 });
 });

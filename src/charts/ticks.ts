@@ -15,14 +15,19 @@ export function timeTicks(from: number, to: number, start: number, wanted = 6): 
   return ticks;
 }
 
+/** There is no half of one. */
+const WHOLE: ReadonlySet<string> = new Set(['threads', 'jobs']);
+
 /** The end of an axis from 0 that holds `most`, and the distance of its numbers: bytes are counted in powers of 1024. */
 export function valueTicks(most: number, unit: string): { max: number; interval: number } {
   if (!(most > 0)) return { max: 1, interval: 1 };
   const isBytes = unit.startsWith('bytes');
   const scale = isBytes ? 1024 ** Math.max(0, Math.floor(Math.log(most) / Math.log(1024))) : 1;
-  const rough = most / scale / 3;
+  const rough = Math.max(most / scale / 3, WHOLE.has(unit) ? 1 : 0);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const nice = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= rough * 0.999)!;
+  const nice = [1, 2, 2.5, 5, 10]
+    .map((each) => each * power)
+    .find((each) => each >= rough * 0.999 && (!WHOLE.has(unit) || Number.isInteger(each)))!;
   const interval = nice * scale;
   return { max: Math.ceil((most / interval) * 0.999) * interval, interval };
 }

@@ -145,7 +145,7 @@ function readOnce(kind: SourceKind, host: Host, scope: Scope): CheckItem {
     try {
       const frame = new Frame(source.table);
       source.read(frame);
-      return found(name, frame, host.notes.slice(before));
+      return itemOf(name, frame, host.notes.slice(before));
     } finally {
       source.close();
     }
@@ -154,7 +154,7 @@ function readOnce(kind: SourceKind, host: Host, scope: Scope): CheckItem {
   }
 }
 
-function found(name: string, frame: Frame, notes: readonly Note[]): CheckItem {
+function itemOf(name: string, frame: Frame, notes: readonly Note[]): CheckItem {
   const several = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
   const rows = frame.table.keys.length === 0 ? '' : `, ${several(frame.rows, 'row')}`;
   const text = `${several(frame.table.columns.length, 'column')}${rows}`;
@@ -224,7 +224,7 @@ async function readApart(
     scope,
     custom,
     deliver(frame) {
-      frames.set(frame.table.name, found(frame.table.name, frame, []));
+      frames.set(frame.table.name, itemOf(frame.table.name, frame, []));
       heard();
     },
     note(note) {

@@ -62,8 +62,8 @@ Examples:
       // a job's agent records what it can
       const config = await (options.recording === undefined ? configOf : forgivenConfig)(options, SETTINGS);
       const node = config['service.node'] ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
-      const { giveBackStart } = await import('../agent/loop/give-back.ts');
-      giveBackStart();
+      const { spareCompilers } = await import('../agent/loop/spare-compilers.ts');
+      spareCompilers();
       collectEarly();
       let end: (why: string) => void = () => {};
       const over = new Promise<string>((resolve) => {
@@ -108,11 +108,13 @@ type Recorder = ReturnType<typeof recorderOptions> & { node: string };
 /** The node's own agent, until it is asked to end. */
 async function serve(config: Config, recorder: Recorder, over: Promise<string>): Promise<void> {
   const { Service } = await import('../agent/service/service.ts');
+  const { giveBackStart } = await import('../agent/loop/give-back.ts');
   const { makeOutlet } = await import('../agent/service/make-sinks.ts');
   const spool = config['service.spool'];
   let service: Service | undefined;
   const metrics = await openServiceMetrics(config, () => service);
   const outlet = await makeOutlet({ config, spool, node: recorder.node, say: warn }, () => service?.roll());
+  giveBackStart();
   service = new Service({
     ...recorder,
     spool,
@@ -147,9 +149,11 @@ async function record(
   const { process_records: records, marks_file: marks } = readJob(recording) ?? {};
   const step = process.env.SLURM_STEP_ID;
   const { noteAgent } = await import('../control/active.ts');
+  const { giveBackStart } = await import('../agent/loop/give-back.ts');
   const forget = noteAgent(process.env, recording, (what, why) => {
     warn(`${what}: ${why}`);
   });
+  giveBackStart();
   const node = await startNodeAgent({
     ...recorder,
     recording,

@@ -91,7 +91,7 @@ async function annotate(named: string | undefined, notes: Notes, options: Option
 async function recordingMeant(named: string | undefined, options: Options): Promise<string | undefined> {
   if (named === undefined) return activeRecording();
   if (options.db !== undefined) return undefined;
-  if (fs.existsSync(named)) return named;
+  if (fs.statSync(named, { throwIfNoEntry: false })?.isDirectory()) return named;
   const { isPath, pathNamed, recordingsOf } = await import('./named-recordings.ts');
   if (isPath(named) || (await recordingsOf(named, options)) === undefined) return undefined;
   return pathNamed(named, options);

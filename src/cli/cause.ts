@@ -50,10 +50,12 @@ Examples:
       ]);
       const model = await usableModel(await storeOf(options), options.model);
       const job = await openJob(name, options);
-      const { id, origin } = job.job;
+      const { id, start, origin } = job.job;
+      const isInModel = model.jobs.some((each) => each.id === id && each.start === start);
       const cause = {
         ...causeOf(id, await jobFeatures(job, stated({ tags: modelTags(model) })), model),
         recording: origin,
+        ...(isInModel ? { in_model: true as const } : {}),
       };
       if (options.format === 'json') {
         process.stdout.write(`${JSON.stringify(cause, null, 1)}\n`);

@@ -27,7 +27,7 @@ const open = new Map<string, Promise<Database>>();
  * recordings are jobs in the database that TACHO_DB or the configuration names, if one does.
  */
 export async function databaseFor(names: readonly string[], options: DatabaseOptions): Promise<Database | undefined> {
-  if (options.db === undefined && (names.length === 0 || names.some(isPath))) return undefined;
+  if (options.db === undefined && (names.length === 0 || names.some((name) => isPath(name)))) return undefined;
   const { db } = await configOf({ ...options }, ['db']);
   if (db === undefined || options.db !== undefined) return db === undefined ? undefined : opened(db);
   for (const name of names) if ((await recordingsOf(name, options)) !== undefined) return undefined;

@@ -305,7 +305,7 @@ function jobsText(jobs: readonly StoredJob[]): string {
     began(job.start, width),
     Number.isNaN(job.end) ? '' : formatDuration((job.end - job.start) / 1e6),
     job.state,
-    String(job.processes),
+    figure(job.processes),
     Object.entries(job.tags)
       .map(([key, value]) => `${key}:${value}`)
       .join(' '),
@@ -336,7 +336,7 @@ function defineDelete(command: Command): void {
       if (given.format === 'json') return json({ ...gone, deleted: ids, dry_run: dryRun });
       const held = `${count(gone.processes, 'process', 'processes')}, ${count(gone.threads, 'thread')}`;
       const named = ids.map(({ id, job }) => `${printable(id)} (#${job})`).join(', ');
-      print(`${dryRun ? 'would go' : 'removed'}: ${named}: ${held}\n`);
+      print(`${dryRun ? 'would be removed' : 'removed'}: ${named}: ${held}\n`);
     });
 }
 
@@ -361,7 +361,7 @@ function defineRetire(command: Command): void {
       bar.done();
       if (given.format === 'json') json({ ...gone, before, dry_run: given.dryRun === true });
       else {
-        const done = given.dryRun ? 'would go' : 'removed';
+        const done = given.dryRun ? 'would be removed' : 'removed';
         const accounted =
           gone.accounted === undefined ? '' : `, ${count(gone.accounted, 'job')} known from accounting only`;
         print(

@@ -70,7 +70,7 @@ export function define(command: Command): void {
       'one row for each interval: means of gauges, last values of counters',
       parseDuration,
     )
-    .option('--rates', 'counters as rates a second: their means over each interval')
+    .option('--rates', 'counters as rates per second: their means over each interval')
     .option('--extremes', 'with --interval: also the lowest and highest value (NAME_min, NAME_max)')
     .option('-j, --job <id>', 'only the job with this id; may be given several times', list)
     .option('--epoch', 'times as microseconds since 1970 instead of ISO 8601')

@@ -14,7 +14,7 @@ export function tell(error: unknown): number {
   const { bold, red } = paint(process.stderr);
   const [message, hint, exit] = errorTexts(error);
   // both quote what files and arguments hold
-  const clean = (said: string): string => said.split('\n').map(printable).join('\n');
+  const clean = (message: string): string => message.split('\n').map(printable).join('\n');
   const width = tableWidth(process.stderr);
   const folded = [
     ...`tacho: ${clean(message)}`.split('\n'),

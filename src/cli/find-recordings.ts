@@ -7,7 +7,7 @@ import * as open from '../recording/folder/open.ts';
 import { type PlaceOptions, resolveNames } from './named-recordings.ts';
 
 /** What was said already: some commands look again and again. */
-const said = new Set<string>();
+const warned = new Set<string>();
 
 /**
  * The recordings that a command is about: named by path or by job; of no name, the usual ones. What has to be left out is
@@ -50,14 +50,14 @@ const headOf = ({ id, name, tags, start, end }: open.Recording['job']): JobHead 
   ...stated({ end }),
 });
 
-/** So many stay open: who asks for a few recordings has them opened once. */
+/** Number of recordings that stay open: few are opened only once. */
 const STAY_OPEN = 16;
 
 /** The same for commands that take one after the other. `before` is told of each how many there were before it. */
 export async function findEach(
   names: readonly string[],
   options: PlaceOptions = {},
-  before: (found: number) => void = () => {},
+  before: (count: number) => void = () => {},
 ): Promise<FoundRecording[]> {
   const { paths, refused } = await resolveNames(names, options);
   if (paths.length === 0) throw refused[0];
@@ -108,7 +108,7 @@ async function addUnfiled(recording: open.Recording): Promise<open.Recording> {
 }
 
 function leftOut({ message, hint }: Fault): void {
-  if (!said.has(message)) warn(`left out: ${message}${hint === undefined ? '' : `; ${hint}`}`);
-  said.add(message);
+  if (!warned.has(message)) warn(`left out: ${message}${hint === undefined ? '' : `; ${hint}`}`);
+  warned.add(message);
   process.exitCode = 1;
 }

@@ -55,7 +55,7 @@ export function jobFilters(command: Command): Command {
   return command
     .option('-u, --user <name...>', 'only jobs of these users')
     .option('--account <name...>', 'only jobs of these accounts (projects)')
-    .option('--partition <name...>', 'of these partitions (queues)')
+    .option('--partition <name...>', 'only jobs in these partitions (queues)')
     .option('--state <state...>', 'only jobs in these states: completed, failed, timeout, running…')
     .option('--name <name...>', 'only jobs with these names')
     .option('--program <name...>', 'only jobs that ran these programs')

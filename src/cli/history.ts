@@ -69,9 +69,9 @@ Examples:
       const { from: _, to: __, ...filter } = filterOf(options);
       const { by, metric, timezone: zone } = options;
       const usage = await withHistory(paths, options, async (history) => {
-        const found = await history.usage({ by, metric, ...period, filter, ...stated({ zone, emissions }) });
-        if (found.total.jobs === 0) throw await nothingThere(history, found);
-        return found;
+        const usage = await history.usage({ by, metric, ...period, filter, ...stated({ zone, emissions }) });
+        if (usage.total.jobs === 0) throw await nothingThere(history, usage);
+        return usage;
       });
       process.stdout.write(await shown(usage, options));
     });

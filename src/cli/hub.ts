@@ -21,7 +21,7 @@ const KEYS = [
   ...ARCHIVE_SINK_SETTINGS,
 ] as const satisfies readonly SettingKey[];
 
-/** So long samples may still go on to others when the hub is asked to end. */
+/** How long samples may still be sent on when the hub is asked to end. */
 const LAST_SEND_SECONDS = 5;
 
 export function define(command: Command): void {

@@ -12,7 +12,7 @@ import type { SacctJob } from '../import/slurm/sacct-job.ts';
 import type { ImportedSonar } from '../import/sonar/import.ts';
 import type { Imported as ImportedSeries } from '../import/victoria/own.ts';
 import { progress } from '../show/terminal/progress.ts';
-import { printable } from '../show/terminal/text-table.ts';
+import { ascii, printable } from '../show/terminal/text-table.ts';
 import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
 import { tell } from './failure.ts';
 
@@ -75,7 +75,8 @@ Examples:
         progress: () => bar.advance(1),
       });
       bar.done();
-      process.stdout.write(options.format === 'json' ? jsonText(imported, refused) : imported.map(text).join(''));
+      if (options.format === 'json') process.stdout.write(jsonText(imported, refused));
+      else printText(imported.map(text).join(''));
       for (const { fault } of refused) tell(fault);
       if (refused.length > 0) process.exitCode = 1;
     });
@@ -130,10 +131,12 @@ Examples:
 }
 
 function printImported(imported: readonly ImportedSeries[], { format }: Options): void {
-  process.stdout.write(
-    format === 'json' ? `${JSON.stringify({ imported }, null, 1)}\n` : imported.map(seriesText).join(''),
-  );
+  if (format === 'json') process.stdout.write(`${JSON.stringify({ imported }, null, 1)}\n`);
+  else printText(imported.map(seriesText).join(''));
 }
+
+/** Pipes and files get ASCII. */
+const printText = (text: string): boolean => process.stdout.write(process.stdout.isTTY ? text : ascii(text));
 
 function defineOmnistat(command: Command): void {
   command
@@ -240,7 +243,7 @@ Examples:
       ).finally(() => bar.done());
       const target = database === undefined ? (archive ?? '.') : shownAddress(database.address);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(result, null, 1)}\n`);
-      else process.stdout.write(slurmText(target, result));
+      else printText(slurmText(target, result));
     });
 }
 
@@ -259,7 +262,7 @@ function defineSonar(command: Command): void {
     )
     .usage('PATH… [options]')
     .argument('<paths...>', 'files of Sonar (CSV until 0.16, JSON since 0.13), or folders with such files')
-    .option('--min-samples <n>', 'jobs that were seen less often are left out', (text) => samplesOf(text), 2)
+    .option('--min-samples <n>', 'leave out jobs with fewer samples', (text) => samplesOf(text), 2)
     .option('--all', 'also jobs that have only shells and daemons of logins')
     .option('--separate-nodes', 'the same id on two nodes is two jobs, also where the data do not say so')
     .option('-o, --output <folder>', 'where the recordings go', '.')
@@ -291,9 +294,8 @@ Examples:
       bar?.done();
       const added = accounted.length === 0 ? undefined : await addSlurmJobs(options.output, accounted);
       const shown = { ...result, ...stated({ accounted: added?.jobs }) };
-      process.stdout.write(
-        options.format === 'json' ? `${JSON.stringify(shown, null, 1)}\n` : sonarText(options.output, shown),
-      );
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(shown, null, 1)}\n`);
+      else printText(sonarText(options.output, shown));
     });
 }
 

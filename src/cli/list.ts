@@ -3,6 +3,7 @@ import { type Fault, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { printable } from '../base/printable.ts';
+import { commandLine } from '../base/quote.ts';
 import { count, listed as errorLine } from '../base/readable.ts';
 import { inTwoThreads } from '../base/two-threads.ts';
 import { warn } from '../base/warn.ts';
@@ -14,7 +15,7 @@ import {
   type Listed,
   type RecordingFolder,
 } from '../recording/folder/list.ts';
-import { listText } from '../show/list-text.ts';
+import { hiddenText, listText } from '../show/list-text.ts';
 import { tell } from './failure.ts';
 import { refuseUnknown } from './filter-words.ts';
 import { JOBS_ARGUMENT, resolveNames } from './named-recordings.ts';
@@ -60,8 +61,8 @@ export function define(command: Command): void {
       `
 "ended" is the state of the job; "state" is that of the recording: running (an agent writes), ended, sealed (small and
 fast), damaged (see tacho verify) or newer version (update Tacho). On a narrow terminal the two are one column, and columns
-that do not fit are left out; a pipe has every column. Findings are shown in a folder with an index (tacho index), or with
---finding. "-" means not known.
+that do not fit are left out; the last line names them. A pipe has every column. Findings are shown in a folder with an
+index (tacho index), or with --finding. "-" means not known.
 
 Examples:
   tacho list
@@ -87,8 +88,11 @@ Examples:
         await refuseUnknown({ states: options.state?.map(stateWord), findings: options.finding }, RECORDING_STATES);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(listedJobs, null, 1)}\n`);
       else if (options.format === 'csv') process.stdout.write(await csv(COLUMNS, listedJobs.map(flat)));
-      else if (listedJobs.length > 0) process.stdout.write(listText(listedJobs, tableWidth()));
-      else if (all.length > 0) process.stderr.write(`none of ${count(all.length, 'recording')} matches\n`);
+      else if (listedJobs.length > 0) {
+        const hidden: string[] = [];
+        process.stdout.write(listText(listedJobs, tableWidth(), undefined, hidden));
+        process.stdout.write(hiddenText(hidden, tableWidth()));
+      } else if (all.length > 0) process.stderr.write(`none of ${count(all.length, 'recording')} matches\n`);
       else if (store === undefined) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
       else process.stderr.write('no jobs there; agents and hubs push them when victoria.url says where\n');
     });
@@ -98,7 +102,7 @@ const RECORDING_STATES = ['running', 'ended', 'sealed', 'damaged', 'newer_versio
 
 const stateWord = (text: string): string => text.toLowerCase().replaceAll(' ', '_');
 
-/** So many at a time are described. */
+/** Number of recordings that are described at a time. */
 const LOT = 100;
 /** From so many on a second thread helps: it describes while this one still looks for others. */
 const MANY = 1000;
@@ -211,7 +215,7 @@ const pairs = (all: Readonly<Record<string, string>> | undefined, between: strin
 /** One text for each column. */
 const flat = (each: Listed): object => ({
   ...each,
-  command: each.command?.join(' '),
+  command: each.command && commandLine(each.command),
   tags: pairs(each.tags, ':'),
   annotations: pairs(each.annotations, '='),
   findings: each.findings?.join(','),

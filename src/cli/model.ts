@@ -73,7 +73,7 @@ Examples:
       takeOldTag(options);
       const store = await storeOf(options);
       // before anything is read, which may take long
-      if ((await store.load(name)) !== undefined) throw existsAlready(name, store.place);
+      if ((await store.load(name)) !== undefined) throw existsAlready(name, store.location);
       const jobs = await openJobs(names, options);
       const bar = readingJobs(jobs.length);
       const model = await createModel(name, jobs, {
@@ -103,7 +103,7 @@ Examples:
         warn(hint === undefined ? message : `${message}; ${hint}`);
       });
       if (models.length > 0 || options.format !== 'text') await printModels(models, options, 'modelList');
-      else if (bad === 0) warn(`no models in ${store.place}; tacho model create NAME JOB… makes one`);
+      else if (bad === 0) warn(`no models in ${store.location}; tacho model create NAME JOB… makes one`);
     });
 
   verb('show', 'show what a model holds', ['text', 'json', 'csv'])
@@ -140,9 +140,9 @@ Examples:
       // all or none; one that is damaged can go as well
       for (const name of models) if (!(await store.has(name))) throw await noModel(store, name);
       for (const name of models) await store.delete(name);
-      const said = { deleted: models };
-      if (options.format === 'json') process.stdout.write(`${JSON.stringify(said, null, 1)}\n`);
-      else process.stdout.write(`deleted ${said.deleted.join(', ')}\n`);
+      const outcome = { deleted: models };
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(outcome, null, 1)}\n`);
+      else process.stdout.write(`deleted ${outcome.deleted.join(', ')}\n`);
     });
 
   command.action(() => {

@@ -20,6 +20,8 @@ export const JOBS_ARGUMENT = 'recordings, folders of recordings, job ids or name
 export interface PlaceOptions {
   /** The configuration to use instead of tacho.toml and the like. */
   config?: string;
+  /** Files are read, too, such as archives: without it a file is none, as jobs are often called like the script beside them. */
+  takesFiles?: boolean;
 }
 
 export interface Named {
@@ -34,7 +36,7 @@ export async function resolveNames(names: readonly string[], options: PlaceOptio
   if (names.length === 0) return { paths: await usualPlaces(options), refused: [] };
   const named: Named = { paths: [], refused: [] };
   for (const name of names) {
-    const recordingNames = isPath(name) ? [name] : await recordingsOf(name, options);
+    const recordingNames = isPath(name, options) ? [name] : await recordingsOf(name, options);
     if (recordingNames === undefined) named.refused.push(await unknownName(name, options));
     else named.paths.push(...recordingNames);
   }
@@ -56,7 +58,8 @@ export async function pathNamed(name: string, options: PlaceOptions = {}): Promi
 }
 
 /** Whether a name on the command line is a path, whatever lies there. */
-export const isPath = (name: string): boolean => name === '' || name.includes('/') || fs.existsSync(name);
+export const isPath = (name: string, { takesFiles = false }: PlaceOptions = {}): boolean =>
+  name === '' || name.includes('/') || (takesFiles ? fs.existsSync(name) : isFolder(name));
 
 const foundBefore = new Map<string, string[] | undefined>();
 
@@ -102,6 +105,12 @@ async function usualPlaces(options: PlaceOptions): Promise<string[]> {
   const [first] = foldersBelow('.', 1);
   if (first?.folder === '.') return ['.'];
   return first === undefined ? [recordings] : ['.', recordings];
+}
+
+/** This folder, and that in which recordings are made. */
+export async function placesOfRecordings(): Promise<string[]> {
+  const { recordings } = await settings({});
+  return isFolder(recordings) ? ['.', recordings] : ['.'];
 }
 
 const isFolder = (folder: string | undefined): folder is string =>
@@ -168,7 +177,8 @@ export async function unknownName(name: string, options: PlaceOptions): Promise<
     recordings !== undefined && archive !== undefined
       ? ''
       : `; the settings recordings and hub.archive name other places`;
-  return new Fault(`cannot open ${name}: no such file or folder, and no job with this id or name`, {
+  const missing = fs.existsSync(name) ? 'not a folder' : 'no such file or folder';
+  return new Fault(`cannot open ${name}: ${missing}, and no job with this id or name`, {
     hint: `looked in ${looked.join(', ')}${more}; tacho list shows the recordings in the current folder`,
   });
 }

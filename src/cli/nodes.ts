@@ -65,15 +65,15 @@ Examples:
       if (name !== 'nodes') tellOld(`tacho ${name}`, 'tacho nodes');
       const ask = await asker(hub, options);
       if (options.watch !== true) return print(await ask(), options);
-      for (let said = ''; ; ) {
+      for (let lastMessage = ''; ; ) {
         try {
           await print(await ask(), options, true);
-          said = '';
+          lastMessage = '';
         } catch (error) {
           // a hub that is being restarted is back in a moment
           if (!(error instanceof Fault)) throw error;
-          if (error.message !== said) tell(error);
-          said = error.message;
+          if (error.message !== lastMessage) tell(error);
+          lastMessage = error.message;
         }
         await pause(AGAIN_MS);
       }

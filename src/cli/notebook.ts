@@ -36,9 +36,9 @@ Examples:
   tacho notebook tacho.ipynb                            open it again
 `,
     )
-    .action(async (words: string[], options: Options, self: Command) => {
+    .action(async (commandWords: string[], options: Options, self: Command) => {
       const { checkArguments, findJupyter, runJupyter } = await import('../show/jupyter.ts');
-      const { names, extra } = split(words, raw(self));
+      const { names, extra } = split(commandWords, raw(self));
       checkArguments(extra);
       const jupyter = findJupyter();
       const again = names.length === 1 && names[0]!.endsWith('.ipynb') ? names[0] : undefined;
@@ -58,10 +58,10 @@ Examples:
 const raw = (command: Command): readonly string[] => (command.parent as unknown as { rawArgs: string[] }).rawArgs;
 
 /** What stands before `--` is for Tacho, the rest for Jupyter. */
-function split(words: readonly string[], raw: readonly string[]): { names: string[]; extra: string[] } {
+function split(commandWords: readonly string[], raw: readonly string[]): { names: string[]; extra: string[] } {
   const at = raw.indexOf('--');
-  const own = at === -1 ? words.length : words.length - (raw.length - at - 1);
-  return { names: words.slice(0, own), extra: words.slice(own) };
+  const own = at === -1 ? commandWords.length : commandWords.length - (raw.length - at - 1);
+  return { names: commandWords.slice(0, own), extra: commandWords.slice(own) };
 }
 
 /** What the notebook is about, looked for before anything is started. */

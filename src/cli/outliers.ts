@@ -58,8 +58,8 @@ export function define(command: Command): void {
     .option('--pca', 'show the principal components of jobs: scores, loadings and rankings (also as --format svg)')
     .option('-p, --process <pid>', 'only threads of this process', whole)
     .option(
-      '--floor <part>',
-      `smaller differences do not count: a part of the median (default: ${LEAST_PART}); of processes and threads, of the job's total (default: ${FLOOR})`,
+      '--floor <share>',
+      `smaller differences do not count: a share of the median (default: ${LEAST_PART}); of processes and threads, of the job's total (default: ${FLOOR})`,
       Number,
     )
     .option('-n, --limit <n>', 'show at most N rows (0: all; default: 20 as text)', whole)
@@ -106,9 +106,10 @@ Examples:
       if (options.process !== undefined && of !== 'threads') throw usage('--process goes with --of threads');
       if (options.floor !== undefined && !(options.floor >= 0 && options.floor <= 1))
         throw usage(
-          '--floor is a part of the whole, between 0 and 1',
+          '--floor is a share of the whole, between 0 and 1',
           'write it like --floor 0.01; 0 counts everything',
         );
+      await checkGroups(jobs, options);
       const bar = readingJobs(jobs.length);
       const outliers = await findOutliers(of, jobs, {
         progress: bar.advance,
@@ -138,8 +139,23 @@ Examples:
     });
 }
 
+/** Without this a misspelt tag would judge all jobs together. */
+async function checkGroups(jobs: readonly MeasuredJob[], { by }: Options): Promise<void> {
+  if (by === undefined) return;
+  const { groupOf } = await import('../judge/outliers/job-kinds.ts');
+  if (jobs.some(({ job }) => groupOf(job, by) !== undefined)) return;
+  const tags = [...new Set(jobs.flatMap(({ job }) => Object.keys(job.tags)))];
+  throw usage(
+    `--by: no job has the tag "${by}"`,
+    tags.length === 0
+      ? 'the jobs have no tags; --by name groups them by name'
+      : `there are ${tags.join(', ')} and name`,
+  );
+}
+
 async function showComponents(jobs: readonly MeasuredJob[], options: Options): Promise<void> {
   if ((options.of ?? 'jobs') !== 'jobs') throw usage('--pca goes with --of jobs', 'leave out --of');
+  await checkGroups(jobs, options);
   const { componentsOf } = await import('../judge/outliers/components.ts');
   const bar = readingJobs(jobs.length);
   const components = await componentsOf(jobs, { progress: bar.advance, ...(await choices('jobs', options)) });

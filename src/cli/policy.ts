@@ -182,27 +182,27 @@ Examples:
       const from = parseMoment(options.from);
       const to = options.to === undefined ? Date.now() * 1000 : parseMoment(options.to);
       const { replay } = await import('../policy/replay.ts');
-      const found = await withHistory(paths, options, async (history) => {
-        const replayed = await replay(history, policy!, from, to);
-        if (replayed.looked_at > 0) return replayed;
+      const replayed = await withHistory(paths, options, async (history) => {
+        const whole = await replay(history, policy!, from, to);
+        if (whole.looked_at > 0) return whole;
         throw await (await import('./history.ts')).nothingThere(history, { from, to });
       });
       const { CASE_COLUMNS, caseJson, caseRows } = await import('../policy/case-json.ts');
       if (options.format === 'json') {
-        const periods = found.periods.map((period) => ({
+        const periods = replayed.periods.map((period) => ({
           ...period,
           messages: period.messages.map(({ time, ...one }) => ({ time, ...caseJson(one) })),
         }));
-        process.stdout.write(`${JSON.stringify({ ...found, periods }, null, 1)}\n`);
+        process.stdout.write(`${JSON.stringify({ ...replayed, periods }, null, 1)}\n`);
       } else if (options.format === 'csv') {
-        const messages = found.periods.flatMap((period) => period.messages);
+        const messages = replayed.periods.flatMap((period) => period.messages);
         await writeCsv(
           CASE_COLUMNS,
           messages.flatMap(({ time, ...one }) => caseRows(policy!.name, one, { time })),
         );
       } else {
         const { replayText } = await import('../show/policy/policy-text.ts');
-        process.stdout.write(replayText(found, { stream: process.stdout, width: tableWidth() }));
+        process.stdout.write(replayText(replayed, { stream: process.stdout, width: tableWidth() }));
       }
     });
 }
@@ -296,7 +296,7 @@ async function sent(judgedPolicies: readonly JudgedPolicy[], state: string, conf
 }
 
 async function runText(
-  found: readonly JudgedPolicy[],
+  judgements: readonly JudgedPolicy[],
   done: readonly Delivered[],
   { now, isSent, format }: { now: number; isSent: boolean; format: Options['format'] },
 ): Promise<string> {
@@ -308,23 +308,23 @@ async function runText(
     return one === undefined ? undefined : deliveryText(policy, one, isSent);
   };
   if (format === 'json')
-    return judgedJson(found, now, (policy, user) => ({ sent: isSent, ...stateOf(of(policy, user)) }));
+    return judgedJson(judgements, now, (policy, user) => ({ sent: isSent, ...stateOf(of(policy, user)) }));
   if (format === 'csv') {
     const [{ CASE_COLUMNS, caseRows }, { objectCsv }] = await Promise.all([
       import('../policy/case-json.ts'),
       import('../show/object-csv.ts'),
     ]);
-    const rows = found.flatMap(({ policy, judged }) =>
+    const rows = judgements.flatMap(({ policy, judged }) =>
       judged.cases.flatMap((one) => caseRows(policy.name, one, { time: now, message: messageText(policy, one.user) })),
     );
     return objectCsv(CASE_COLUMNS, rows);
   }
   const { judgedMarkdown, judgedText } = await import('../show/policy/policy-text.ts');
-  if (format === 'markdown') return judgedMarkdown(found);
-  const judgedPolicies = found.map(({ policy, judged }) => ({
+  if (format === 'markdown') return judgedMarkdown(judgements);
+  const judgedPolicies = judgements.map(({ policy, judged }) => ({
     policy,
     judged,
-    said: ({ user }: Case) => messageText(policy, user),
+    noteOf: ({ user }: Case) => messageText(policy, user),
   }));
   return judgedText(judgedPolicies, { stream: process.stdout, width: tableWidth() });
 }

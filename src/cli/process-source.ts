@@ -50,10 +50,10 @@ async function sourceOf(
 ): Promise<SelectingSource> {
   const database = await databaseFor(names, options);
   if (database === undefined) {
-    const found = await findRecordings(names, 1, options);
-    await askForSteps(found, query);
-    const selections = selectEach(found, query, leaveOut);
-    const recordings = found.filter((recording) => selections.has(recording));
+    const allRecordings = await findRecordings(names, 1, options);
+    await askForSteps(allRecordings, query);
+    const selections = selectEach(allRecordings, query, leaveOut);
+    const recordings = allRecordings.filter((recording) => selections.has(recording));
     const selected = recordings.map((each) => ({ selection: selections.get(each), steps: each.job.steps }));
     return { source: recordingsSource(recordings), select: () => new Map(selected.entries()) };
   }

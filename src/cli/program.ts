@@ -72,7 +72,9 @@ function add(program: Command, verb: Verb, module?: Awaited<ReturnType<Verb['loa
     .command(verb.name, { hidden: verb.hidden === true })
     .summary(verb.summary)
     .description(`${verb.summary.charAt(0).toUpperCase()}${verb.summary.slice(1)}.`)
-    .helpGroup(`${verb.group}:`);
+    .helpGroup(`${verb.group}:`)
+    // "help" is taken by runProgram; commander's own would be a verb with a page and flags
+    .helpCommand(false);
   module?.define(command);
   takeOldSpellings(command);
   if (verb.strict !== undefined) command.option('--strict', verb.strict);
@@ -123,13 +125,15 @@ function forgiveValues(command: Command): void {
 
 /** Runs what the arguments ask for. Throws a Fault for the user; help and version return normally. */
 export async function runProgram(args: readonly string[]): Promise<void> {
-  let given = [...args];
-  if (given[0] === 'help') given = given.length > 1 ? [given[1]!, '--help'] : ['--help'];
+  let given = args[0] === 'help' ? [...args.slice(1), '--help'] : [...args];
   const word = given[0];
   const program = root();
   const verb = verbs.find(({ name }) => name === word);
-  if (verb !== undefined) add(program, verb, await verb.load());
-  else {
+  if (verb !== undefined) {
+    add(program, verb, await verb.load());
+    const hasVerbs = program.commands.some((command) => command.name() === word && command.commands.length > 0);
+    if (hasVerbs && given[1] === 'help') given = [verb.name, ...given.slice(2), '--help'];
+  } else {
     if (word !== undefined && !word.startsWith('-')) throw unknownVerb(word);
     for (const each of verbs) add(program, each);
     program.addHelpText('after', EXAMPLES);
@@ -171,12 +175,12 @@ function wrongUse(error: CommanderError, program: Command, given: readonly strin
 
 /** The words of the verb that was meant: `dask csv` has a help of its own. */
 function verbWords(program: Command, given: readonly string[]): string {
-  const words: string[] = [];
+  const verbNames: string[] = [];
   let command: Command | undefined = program;
   for (const word of given) {
     command = command.commands.find((each) => each.name() === word);
     if (command === undefined) break;
-    words.push(word);
+    verbNames.push(word);
   }
-  return words.join(' ');
+  return verbNames.join(' ');
 }

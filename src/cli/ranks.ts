@@ -59,11 +59,11 @@ Examples:
         throw new Fault(`no ranks were recorded in ${set.jobs.map((job) => job.origin).join(', ')}`, {
           hint: 'a rank is what mpirun, mpiexec or srun starts, if there are two or more',
         });
-      const found = options.world === undefined ? all : all.filter(({ number }) => number === options.world);
-      if (found.length === 0)
+      const chosenWorlds = options.world === undefined ? all : all.filter(({ number }) => number === options.world);
+      if (chosenWorlds.length === 0)
         throw new Fault(`there is no world ${options.world}`, { hint: `there are ${all.length}, counted from 1` });
       const by = SORTS[options.sort];
-      const worlds = found.map((world) => ({
+      const worlds = chosenWorlds.map((world) => ({
         ...world,
         ranks: world.ranks.toSorted((a, b) => by(a) - by(b) || a.rank - b.rank),
       }));

@@ -344,10 +344,10 @@ interface Failed {
 
 /** The report of one recording: the one that is kept with it, or made now. */
 export async function reportOf(
-  { wanted, settings, ...found }: Reported,
+  { wanted, settings, ...reported }: Reported,
   keep?: (results: Results) => void,
 ): Promise<Report> {
-  const recording = await openFound(found);
+  const recording = await openFound(reported);
   const { phases, ...selection } = wanted;
   const isUsual = settings === undefined && Object.keys(selection).length === 0;
   const kept = isUsual ? readKeptReport(recording, phases) : undefined;

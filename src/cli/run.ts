@@ -64,13 +64,13 @@ Examples:
   tacho run --strict -- ./simulate           only if it can be recorded
 `,
     )
-    .action(async (words: string[], options: Options) => {
-      if (words.length === 0) throw usage('no command given', 'tacho run -- COMMAND [ARGUMENT…]');
+    .action(async (command: string[], options: Options) => {
+      if (command.length === 0) throw usage('no command given', 'tacho run -- COMMAND [ARGUMENT…]');
       const { commandFirst } = await import('../agent/run/command-first.ts');
       const { endAs } = await import('../agent/run/end-as.ts');
       const { folder, ending } = await commandFirst(
-        words,
-        (start) => record(words, options, start),
+        command,
+        (start) => record(command, options, start),
         (error, running) => {
           if (options.strict && !running) throw error;
           warn(`${running ? 'recording has failed, the command goes on' : NOT_RECORDED}: ${errorLine(error)}`);
@@ -87,13 +87,13 @@ Examples:
     });
 }
 
-async function record(words: readonly string[], options: Options, start: StartCommand): Promise<Recorded> {
+async function record(command: readonly string[], options: Options, start: StartCommand): Promise<Recorded> {
   const { strict = false } = options;
   const config = await (strict ? configOf : forgivenConfig)(options, RECORDER_SETTINGS);
   const { recordCommand } = await import('../agent/run/record.ts');
   return recordCommand(
     {
-      command: words,
+      command,
       strict,
       ...stated({
         hosts: options.hosts,

@@ -26,7 +26,7 @@ interface RunOptions extends Omit<ScaleOptions, 'name'> {
 /** Stands for the number of cores in the command. */
 const PLACE = '{cores}';
 
-export function coresList(text: string): number[] {
+function coresList(text: string): number[] {
   const cores = text.split(',').map((word) => Number(word.trim() || Number.NaN));
   const wrong = cores.find((each) => !Number.isInteger(each) || each < 1);
   if (wrong !== undefined) throw usage(`"${text}" is no list of numbers of cores`, 'write it like 1,2,4');
@@ -71,9 +71,9 @@ Examples:
   tacho scale run --cores 1,2,4 --kind weak -- ./solver --cells {cores}000
 `,
     )
-    .action(async (words: string[], options: RunOptions) => {
-      if (words.length === 0) throw usage('no command given', 'tacho scale run --cores 1,2,4 -- COMMAND [ARGUMENT…]');
-      const folder = await makeStudy(words, options);
+    .action(async (command: string[], options: RunOptions) => {
+      if (command.length === 0) throw usage('no command given', 'tacho scale run --cores 1,2,4 -- COMMAND [ARGUMENT…]');
+      const folder = await makeStudy(command, options);
       const { scaleOf } = await import('./scale-runs.ts');
       const { name: _, ...choice } = options;
       await printScale(await scaleOf([folder], { ...choice, by: 'cores' }), options.format);
@@ -81,7 +81,7 @@ Examples:
     });
 }
 
-async function makeStudy(words: readonly string[], options: RunOptions): Promise<string> {
+async function makeStudy(command: readonly string[], options: RunOptions): Promise<string> {
   const { cpusFor, usableCpus } = await import('../agent/run/study-cpus.ts');
   if (options.tag !== undefined) parseTags(options.tag);
   const isBound = options.bind;
@@ -100,15 +100,15 @@ async function makeStudy(words: readonly string[], options: RunOptions): Promise
       process.stderr.write(`tacho: run ${++done} of ${total}: ${count(cores, 'core')}\n`);
       const output = path.join(folder, `cores-${cores}-run-${round}`);
       // not that of taskset, which every run begins with
-      const name = options.name ?? path.basename(words[0]!);
-      await recorded(commandFor(words, cores, binding.get(cores)!), cores, output, { ...options, name });
+      const name = options.name ?? path.basename(command[0]!);
+      await recorded(commandFor(command, cores, binding.get(cores)!), cores, output, { ...options, name });
     }
   return folder;
 }
 
 /** With the number of cores in it, and bound to its CPUs. */
-function commandFor(words: readonly string[], cores: number, cpus: readonly number[]): string[] {
-  const own = words.map((word) => word.replaceAll(PLACE, String(cores)));
+function commandFor(command: readonly string[], cores: number, cpus: readonly number[]): string[] {
+  const own = command.map((word) => word.replaceAll(PLACE, String(cores)));
   return cpus.length === 0 ? own : ['taskset', '--cpu-list', cpus.join(','), ...own];
 }
 

@@ -28,7 +28,10 @@ interface Options {
 export function define(command: Command): void {
   command
     .argument('<recording...>', 'recordings, folders of recordings, job ids or names')
-    .option('--force', 'also nodes whose agent seems to be recording still; the files that it writes to stay')
+    .option(
+      '--force',
+      'also nodes whose agent seems to be recording still; files that it writes to are left as they are',
+    )
     .option('--parquet', 'small tables become Parquet files, too')
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(

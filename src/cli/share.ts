@@ -27,9 +27,13 @@ Example:
 `,
   );
   shared(command.command('make'))
-    .description('make a link to a job, and print it')
+    .description('Make a link to a job, and print it.')
     .argument('<job>', 'the id of a job that the page shows')
-    .option('--expires <duration>', 'how long it counts, up to 366d', parseDuration, 14 * DAY)
+    .addOption(
+      new Option('--expires <duration>', 'how long the link works, up to 366d')
+        .argParser(parseDuration)
+        .default(14 * DAY, '14d'),
+    )
     .addHelpText('after', '\nExample:\n  tacho share make 4711 --expires 7d\n')
     .action(async (job: string, options: Options & { expires: number }) => {
       const days = options.expires / DAY;
@@ -44,7 +48,7 @@ Example:
       }
     });
   shared(command.command('list'), ['text', 'json', 'csv'])
-    .description('list the links that were made')
+    .description('List the links that were made.')
     .addHelpText('after', '\nExample:\n  tacho share list --format json\n')
     .action(async (options: Options) => {
       const links = await (await clientFor(options)).list();
@@ -55,7 +59,7 @@ Example:
       else process.stdout.write(await linkTable(links));
     });
   shared(command.command('revoke'))
-    .description('end a link at once')
+    .description('End a link at once.')
     .argument('<id>', 'its id, as tacho share list prints it')
     .addHelpText('after', '\nExample:\n  tacho share revoke kJ2mXb0qPZ4d\n')
     .action(async (id: string, options: Options) => {

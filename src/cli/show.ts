@@ -14,7 +14,7 @@ interface Options extends SpanOptions, SeriesOptions {
   format: 'text' | 'json' | 'csv';
 }
 
-/** So many intervals are shown where nobody says how long they shall be. */
+/** Number of intervals that are shown where no length is given. */
 const USUAL_ROWS = 20;
 
 export function define(command: Command): void {

@@ -78,8 +78,8 @@ Examples:
         return;
       }
       const { commonLogLines } = await import('../control/launch.ts');
-      for (const { nodes, many, words } of commonLogLines(missing)) {
-        warn([`${nodes} ${many ? 'do' : 'does'} not record`, ...words].join('\n'));
+      for (const { nodes, many, logLines } of commonLogLines(missing)) {
+        warn([`${nodes} ${many ? 'do' : 'does'} not record`, ...logLines].join('\n'));
       }
       const nodes = job.nodes.length - missing.length;
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);

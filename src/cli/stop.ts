@@ -47,13 +47,13 @@ async function stop(folder: string | undefined, exitCode: number | undefined): P
   const { nodesText } = await import('../base/hostlist.ts');
   const { commonLogLines } = await import('../control/launch.ts');
   const why = (node: string): string => job.not_recorded?.[node] ?? 'its agent wrote nothing';
-  for (const { nodes, many, words } of commonLogLines(never.map((node) => ({ node, words: [why(node)] })))) {
-    warn(`${nodes} ${many ? 'were' : 'was'} not recorded: ${words[0]}`);
+  for (const { nodes, many, logLines } of commonLogLines(never.map((node) => ({ node, logLines: [why(node)] })))) {
+    warn(`${nodes} ${many ? 'were' : 'was'} not recorded: ${logLines[0]}`);
   }
   const unrecorded = new Set(never);
   const lost = silent.filter((node) => !unrecorded.has(node));
   if (lost.length > 0) {
-    warn(`no word from the end of recording on ${nodesText(lost)}: what was written there is kept`);
+    warn(`the agents on ${nodesText(lost)} did not confirm their end: what they wrote is kept`);
   }
   return { recording, over, noted };
 }

@@ -24,14 +24,14 @@ export async function storedJobs(address: string, ids: readonly string[], tellRu
   if (ids.length === 0) {
     throw usage('which job of the store?', `--job ID names one; tacho list --store ${store.name} shows what is there`);
   }
-  const found: StoredJob[] = [];
+  const storedJobs: StoredJob[] = [];
   for (const id of ids) {
     const jobs = await findJobs(store, id);
-    append(found, jobs);
+    append(storedJobs, jobs);
     if (jobs.length > 1 && tellRuns)
       warn(
         `job ${id} is there ${jobs.length} times: ${runsOf(jobs)}; name one of these, or its time with --from and --to`,
       );
   }
-  return found;
+  return storedJobs;
 }

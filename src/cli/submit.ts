@@ -48,7 +48,7 @@ Examples:
     )
     .action(async (paths: string[], options: Options) => {
       const address = await needAddress(options);
-      const inputs = (await pathsNamed(paths, options)).map(inputsIn);
+      const inputs = (await pathsNamed(paths, { ...options, takesFiles: true })).map(inputsIn);
       const archives = new Set(inputs.flatMap((each) => each.archives));
       const folders = [...new Set([...inputs.flatMap((each) => each.folders), ...archives])];
       const { submitAll } = await import('../database/submit-all.ts');

@@ -16,7 +16,7 @@ Example:
   );
   command
     .command('key')
-    .description('make a key for a hub, in a file that only its owner can read')
+    .description('Make a key for a hub, in a file that only its owner can read.')
     .argument('<file>', 'the file to make')
     .addHelpText('after', '\nExample:\n  tacho token key /etc/tacho/hub.key\n')
     .action(async (file: string) => {
@@ -28,7 +28,7 @@ Example:
       .command(kind)
       .description(DESCRIPTIONS[kind])
       .argument('<name>', kind === 'node' ? "the node's name; several with commas between them" : 'the name')
-      .option('--expires <duration>', 'how long it counts, or "never"', '365d')
+      .option('--expires <duration>', 'how long the token works, or "never"', '365d')
       .addHelpText(
         'after',
         `\nExample:\n  tacho token ${kind} ${EXAMPLES[kind]} --trust-key-file /etc/tacho/hub.key\n`,
@@ -49,9 +49,9 @@ Example:
 }
 
 const DESCRIPTIONS = {
-  node: 'print the token with which the agent of a node writes to a hub',
-  user: 'print the token with which a user sees their own jobs (and, with trust.users_write, sends some)',
-  administrator: "print the token with which everybody's jobs can be seen",
+  node: 'Print the token with which the agent of a node writes to a hub.',
+  user: 'Print the token with which a user sees their own jobs (and, with trust.users_write, sends some).',
+  administrator: "Print the token with which everybody's jobs can be seen.",
 } as const;
 
 const EXAMPLES = { node: 'c1', user: 'alice', administrator: 'root' } as const;

@@ -30,7 +30,7 @@ interface Options extends Record<string, unknown> {
 const MOST_HISTORY = 600;
 /** Findings take all samples: they are looked for again when that has cost this share of the time, and not more often than that. */
 const FINDINGS = { share: 0.02, least: 60 };
-/** So often it is looked whether other nodes have come; seconds. */
+/** Seconds between two looks for new nodes. */
 const OPEN_AGAIN = 10;
 
 export function define(command: Command): void {
@@ -38,7 +38,11 @@ export function define(command: Command): void {
     .usage('[JOB|RECORDING] [options]')
     .argument('[recording]', 'a recording or the id of a job that runs (default: the one of this job or session)')
     .option('--hub <url>', 'a job that a hub receives now; its id comes first')
-    .option('-i, --interval <duration>', 'time between looks, from 0.5s', parseDuration, 2)
+    .addOption(
+      new Option('-i, --interval <duration>', 'time between looks, from 0.5s')
+        .argParser(parseDuration)
+        .default(2, '2s'),
+    )
     .option('--once', 'print one page and end; also where the output is no terminal')
     .option('--ascii', 'ASCII instead of block characters')
     .addOption(

@@ -21,11 +21,10 @@ export function define(command: Command): void {
   periodOptions(historyPlaces(command), '7 days ago')
     .option('--node <name...>', 'of these nodes only (c1, c[1-8], gpu*)')
     .option('--cluster <name...>', 'of these clusters only')
-    .option(
-      '--gap <duration>',
-      'a node without samples for longer was silent (default: 10m)',
-      (text) => parseDuration(text),
-      600,
+    .addOption(
+      new Option('--gap <duration>', 'a node without samples for longer was silent')
+        .argParser(parseDuration)
+        .default(600, '10m'),
     )
     .option('--only-up', 'only times in which nodes were up')
     .option('--only-silent', 'only times in which they were silent, or GPUs did not answer')

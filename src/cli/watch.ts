@@ -26,8 +26,12 @@ export function define(command: Command): void {
     .argument('<folder>', 'where recordings appear, at most four levels deep, or archives of EPMT')
     .option('--once', 'submit what is there and end')
     .option('--dry-run', 'only print what would be stored or refused, and end')
-    .option('--every <duration>', 'time between looks', parseDuration, 10)
-    .option('--settle <duration>', 'take a recording when nothing in it has changed for this time', parseDuration, 10)
+    .addOption(new Option('--every <duration>', 'time between looks').argParser(parseDuration).default(10, '10s'))
+    .addOption(
+      new Option('--settle <duration>', 'take a recording when nothing in it has changed for this time')
+        .argParser(parseDuration)
+        .default(10, '10s'),
+    )
     .option('--done <folder>', 'where stored recordings go (default: they stay)')
     .addOption(
       new Option('-f, --format <format>', 'output format; json is a line for each event')

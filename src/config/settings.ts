@@ -295,7 +295,7 @@ export const settings = [
     kind: 'duration',
     default: '1s',
     rare: true,
-    help: 'A process has series of its own once it has used so much CPU time.',
+    help: 'CPU time from which a process has series of its own.',
   },
   {
     key: 'metrics.listen',
@@ -325,7 +325,7 @@ export const settings = [
     kind: 'duration',
     default: '30s',
     rare: true,
-    help: 'What a job did not use is judged from this length on: in a shorter one, starting up is most of what was seen.',
+    help: 'What a job did not use is judged from this length on: in a shorter one, starting up is most of what was recorded.',
   },
   {
     key: 'rules.off',

@@ -116,7 +116,7 @@ const samples = (recording: string, node: string): string =>
 test('a node that srun cannot reach takes the others along: these are started again', async (t) => {
   const { env, recording, start, giveUpAfter, isAlive } = cluster(t, 'gone-c3');
   const [started] = await Promise.all([start(1), giveUpAfter('c1', 'c2')]);
-  assert.deepEqual(started.missing, [{ node: 'c3', words: [REFUSED] }]);
+  assert.deepEqual(started.missing, [{ node: 'c3', logLines: [REFUSED] }]);
   assert.deepEqual(started.job.not_recorded, { c3: REFUSED });
   assert.deepEqual([isAlive('c1'), isAlive('c2')], [true, true]);
   // what the first agents wrote before the job began is not in the recording
@@ -209,7 +209,7 @@ test('of many nodes those are started for which there is time, this very node fi
     ],
   );
   const [far] = whyMissing(recording, ['far2'], launched, 3);
-  assert.deepEqual(far, { node: 'far2', words: ['not started: others took the 3.0 s (--timeout waits longer)'] });
+  assert.deepEqual(far, { node: 'far2', logLines: ['not started: others took the 3.0 s (--timeout waits longer)'] });
 });
 
 test('of a node that has said itself what is wrong, nothing else is told', (t) => {

@@ -22,9 +22,9 @@ import {
 export interface Patience {
   /** How long the first samples may take, after each launch. */
   limitSeconds: number;
-  /** So much of it has gone already. */
+  /** Seconds of the time-out that are over already. */
   waitedSeconds?: number;
-  /** So many nodes may fail to record. */
+  /** Number of nodes that may fail to record. */
   allowMissing: number;
 }
 
@@ -34,12 +34,12 @@ export interface Begun {
   /** Nodes that do not record. */
   missing: string[];
   /** The node of this process, where its agent had to be started without the scheduler, and why. */
-  direct?: { node: string; words: string[] };
+  direct?: { node: string; logLines: string[] };
 }
 
 /** Agents that were asked to end in order to be started again have so long to do so. */
 const STOP_SECONDS = 5;
-/** So often a launcher that was asked to end is looked at. */
+/** How often a launcher that was asked to end is checked. */
 const LOOKS = 100;
 
 /**

@@ -250,46 +250,51 @@ export function whyMissing(
   nodes: readonly string[],
   launched: readonly Launched[],
   limitSeconds: number,
-): { node: string; words: string[] }[] {
+): { node: string; logLines: string[] }[] {
   const waits = new Map(
     launched.filter(stillRuns).flatMap(({ nodes: awaited, command }) => awaited.map((node) => [node, command])),
   );
   const late = new Set(launched.filter((each) => each.late).flatMap((each) => each.nodes));
-  return lastLogLines(recording, nodes).map((words, i) => {
+  return lastLogLines(recording, nodes).map((logLines, i) => {
     const node = nodes[i]!;
     if (late.has(node))
-      return { node, words: [`not started: others took the ${formatDuration(limitSeconds)} (--timeout waits longer)`] };
+      return {
+        node,
+        logLines: [`not started: others took the ${formatDuration(limitSeconds)} (--timeout waits longer)`],
+      };
     const command = waits.get(node);
-    if (words.length > 0 || command === undefined) return { node, words };
+    if (logLines.length > 0 || command === undefined) return { node, logLines };
     const silence = `${command} gave no answer within ${formatDuration(limitSeconds)}`;
-    return { node, words: [`${silence}: try it by hand, or wait longer (--timeout)`] };
+    return { node, logLines: [`${silence}: try it by hand, or wait longer (--timeout)`] };
   });
 }
 
-/** So many different reasons are told. */
+/** Number of different reasons that are printed. */
 const MOST_REASONS = 8;
 
 /** Nodes of which the same is said, together, in short; of many reasons only the first. */
-export function commonLogLines(missing: readonly { node: string; words: readonly string[] }[]) {
-  const own = missing.map(({ node, words }) => ({ node, words: words.map((line) => unsigned(line, node)) }));
-  const groups = [...Map.groupBy(own, ({ words }) => words.join('\n')).values()].map((same) => ({
+export function commonLogLines(missing: readonly { node: string; logLines: readonly string[] }[]) {
+  const own = missing.map(({ node, logLines }) => ({ node, logLines: logLines.map((line) => unsigned(line, node)) }));
+  const groups = [...Map.groupBy(own, ({ logLines }) => logLines.join('\n')).values()].map((same) => ({
     nodes: same.map(({ node }) => node),
-    words: same[0]!.words,
+    logLines: same[0]!.logLines,
   }));
   const rest = groups.slice(MOST_REASONS).flatMap(({ nodes }) => nodes);
-  const others = rest.length === 0 ? [] : [{ nodes: rest, words: ['the logs in the recording say why'] }];
-  return [...groups.slice(0, MOST_REASONS), ...others].map(({ nodes, words }) => ({
+  const others = rest.length === 0 ? [] : [{ nodes: rest, logLines: ['the logs in the recording say why'] }];
+  return [...groups.slice(0, MOST_REASONS), ...others].map(({ nodes, logLines }) => ({
     nodes: nodesText(nodes),
     many: nodes.length > 1,
-    words,
+    logLines,
   }));
 }
 
 /** The same as a text to keep, without who says it: that is Tacho, of that node. */
-export const keptLogLines = (missing: readonly { node: string; words: readonly string[] }[]): Record<string, string> =>
+export const keptLogLines = (
+  missing: readonly { node: string; logLines: readonly string[] }[],
+): Record<string, string> =>
   Object.fromEntries(
-    missing.flatMap(({ node, words }) => {
-      const text = words.map((line) => unsigned(line, node)).join(' / ');
+    missing.flatMap(({ node, logLines }) => {
+      const text = logLines.map((line) => unsigned(line, node)).join(' / ');
       return text === '' ? [] : [[node, text.slice(0, 1000)]];
     }),
   );

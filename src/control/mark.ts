@@ -124,10 +124,10 @@ export function openPhases(recording: string, env: Environment): string[] {
 export function endPhase(recording: string, env: Environment, name: string | undefined): string {
   const open = openPhases(recording, env);
   const ended = name ?? open.at(-1);
-  if (ended === undefined) throw new Fault('no phase has begun here', { hint: 'tacho mark begin NAME begins one' });
+  if (ended === undefined) throw new Fault('no phase is open here', { hint: 'tacho mark begin NAME begins one' });
   if (!open.includes(ended)) {
     const hint = open.length === 0 ? 'tacho mark begin NAME begins one' : `open are: ${open.join(', ')}`;
-    throw new Fault(`phase "${ended}" has not begun here`, { hint });
+    throw new Fault(`phase "${ended}" was not begun here`, { hint });
   }
   writeMarks(recording, env, [{ action: 'end', name: ended }]);
   return ended;

@@ -114,7 +114,7 @@ function nodeNamed(name: string, nodes: readonly string[]): string | undefined {
   return more.length === 0 ? first : undefined;
 }
 
-/** So many commands keep their own times: job.json is read often. */
+/** Number of commands that keep their own times: job.json is read often. */
 const MOST_SPANS = 400;
 
 type Spans = NonNullable<OwnUse['spans']>;

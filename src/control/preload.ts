@@ -91,15 +91,16 @@ export function readsFor(folder: string): string | undefined {
 
 /** Agents that were killed leave their file behind, and it lies in memory. */
 export function removeAbandoned(recordsRoot: string): void {
+  const uid = process.getuid!();
   for (const name of fs.readdirSync(recordsRoot)) {
     if (!/^tacho-\d+-/.test(name)) continue;
-    const folder = path.join(recordsRoot, name);
+    const folder = `${recordsRoot}/${name}`;
     try {
       // whoever made the folder is who may say so
-      if (fs.lstatSync(folder).uid !== process.getuid!()) continue;
-      const agent = JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8'));
+      if (fs.lstatSync(folder).uid !== uid) continue;
+      const agent = JSON.parse(fs.readFileSync(`${folder}/agent`, 'utf8'));
       const events = fs.readdirSync(folder).find((each) => /^events(-[\w-]+)?$/.test(each))!;
-      const age = Date.now() - fs.statSync(path.join(folder, events)).mtimeMs;
+      const age = Date.now() - fs.statSync(`${folder}/${events}`).mtimeMs;
       const useless = age > ABANDONED_MS || isRemoved(agent.recording, age);
       if (useless && !stillRuns(agent)) fs.rmSync(folder, { recursive: true, force: true });
     } catch {
@@ -147,15 +148,15 @@ export function tryLibrary(env: Environment, folder: string): Note | undefined {
       encoding: 'utf8',
       timeout: TEST_MS,
     });
-    const said = done.stderr?.trim().split('\n')[0] ?? '';
+    const firstLine = done.stderr?.trim().split('\n')[0] ?? '';
     if (done.error !== undefined) return note(`${command[0]} could not be started with it: ${reason(done.error)}`);
     if (done.status !== 0) {
       return note(
-        `${command[0]} fails with it (${done.signal ?? `exit ${done.status}`})${said === '' ? '' : `: ${said}`}`,
+        `${command[0]} fails with it (${done.signal ?? `exit ${done.status}`})${firstLine === '' ? '' : `: ${firstLine}`}`,
       );
     }
     if (hasWritten()) return undefined;
-    return note(said === '' ? `${command[0]} was started with it and has written nothing` : said);
+    return note(firstLine === '' ? `${command[0]} was started with it and has written nothing` : firstLine);
   } finally {
     discard();
   }

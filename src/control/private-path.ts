@@ -5,7 +5,7 @@ const OTHERS_READ = 0o004;
 const OTHERS_ENTER = 0o001;
 
 /** What to do about a Tacho that lies in a private folder, where jobs need it. */
-export const READABLE = 'install Tacho where every user can read it (/opt/tacho), and make the task prolog anew there';
+export const READABLE = 'install Tacho where every user can read it (/opt/tacho), and make the task prolog again there';
 
 /** Why not every user can read a file, in words (a folder above it is private, as /root is); undefined: everybody can. */
 export function whyPrivate(file: string): string | undefined {

@@ -86,10 +86,10 @@ test('start on this machine, mark, look, stop', async (t) => {
   writeMarks(recording, env, [{ action: 'begin', name: 'outer' }]);
   writeMarks(recording, env, [{ action: 'begin', name: 'a "b", c' }]);
   assert.deepEqual(openPhases(recording, env), ['outer', 'a "b", c']);
-  assert.throws(() => endPhase(recording, env, 'other'), /"other" has not begun/);
+  assert.throws(() => endPhase(recording, env, 'other'), /"other" was not begun/);
   assert.equal(endPhase(recording, env, undefined), 'a "b", c');
   assert.equal(endPhase(recording, env, 'outer'), 'outer');
-  assert.throws(() => endPhase(recording, env, undefined), /no phase has begun/);
+  assert.throws(() => endPhase(recording, env, undefined), /no phase is open/);
 
   const stopped = await stopRecording(env, undefined, silently);
   assert.deepEqual([stopped.silent, stopped.over], [[], true]);

@@ -34,7 +34,7 @@ export interface StartOptions extends JobOptions {
   folder?: string;
   /** Where the recording is made when no folder is named. */
   parent: string;
-  /** So many nodes may fail to record; undefined: all but one. */
+  /** Number of nodes that may fail to record; undefined: all but one. */
   allowMissing?: number;
   /** Refuse a folder that is taken, instead of choosing another beside it. */
   strict?: boolean;
@@ -56,7 +56,7 @@ export interface Started {
   recording: string;
   job: Job;
   /** Nodes without a first sample, with the last lines that were heard of them. */
-  missing: { node: string; words: string[] }[];
+  missing: { node: string; logLines: string[] }[];
 }
 
 /** Makes a recording and starts an agent on every node; returns when every node has written its first sample. */
@@ -91,7 +91,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
   if (guard.unsampled !== undefined && job.nodes.length === 1 && !mustRecord) {
     // a recording without samples: what is known of the job is its facts, and its end
     noteActive(env, { ...note, launched: [], begun: true });
-    const missing = [{ node: job.nodes[0]!, words: [guard.unsampled] }];
+    const missing = [{ node: job.nodes[0]!, logLines: [guard.unsampled] }];
     job.not_recorded = keptLogLines(missing);
     delete job.process_records;
     delete job.marks_file;
@@ -116,7 +116,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     allowMissing: options.allowMissing ?? Number.POSITIVE_INFINITY,
   });
   updateActive(env, { ...note, launched, begun: true });
-  if (direct !== undefined) options.tell?.(withoutScheduler(direct.node, job), direct.words.join(' / '));
+  if (direct !== undefined) options.tell?.(withoutScheduler(direct.node, job), direct.logLines.join(' / '));
   const started = { recording, job, missing: whyMissing(recording, missing, launched, options.limitSeconds) };
   if (isTooFew(job, missing.length, options.allowMissing)) {
     // a recording that the user did not accept must not go on behind his back
@@ -146,10 +146,12 @@ export const isTooFew = (job: Job, missing: number, allowed: number | undefined)
   allowed === undefined ? missing === job.nodes.length : missing > allowed;
 
 export function notEverywhere({ recording, job, missing }: Started, allowed: number | undefined): Fault {
-  const all = missing.flatMap(({ node, words }) => words.map((line) => ({ node, line })));
+  const all = missing.flatMap(({ node, logLines }) => logLines.map((line) => ({ node, line })));
   // one launcher for several nodes says the same of each
-  const reasons = [...Map.groupBy(all, ({ line }) => line)].map(([line, said]) =>
-    said.some(({ node }) => line.includes(node)) ? line : `${nodesText(said.map(({ node }) => node))}: ${line}`,
+  const reasons = [...Map.groupBy(all, ({ line }) => line)].map(([line, sameLines]) =>
+    sameLines.some(({ node }) => line.includes(node))
+      ? line
+      : `${nodesText(sameLines.map(({ node }) => node))}: ${line}`,
   );
   const log = (node: string): string => path.join(recording, nodeFolder(node), 'agent.log');
   const folders = nodesHeard(recording);

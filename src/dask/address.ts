@@ -1,5 +1,8 @@
 import * as fs from 'node:fs';
 import { Fault, reason, usage } from '../base/fault.ts';
+import { askOnce } from '../http/ask-once.ts';
+import { NotHttp } from '../http/response-reader.ts';
+import { unreachableText } from '../trust/connection-text.ts';
 
 /** Where a scheduler listens. */
 export interface SchedulerAddress {
@@ -71,19 +74,12 @@ async function fromDashboard(given: string): Promise<ClusterAddress> {
   // people copy the address of a page: /status, /workers
   const url = new URL(given);
   const dashboard = `${url.origin}${url.pathname.replace(/\/(status|workers|tasks|system|profile|graph|groups|info.*|json.*)?\/?$/, '')}`;
-  let identity: { type?: unknown; address?: unknown };
+  let identity: Identity;
   try {
-    const response = await fetch(`${dashboard}/json/identity.json`, { signal: AbortSignal.timeout(10_000) });
-    if (!response.ok) throw new Error(`status ${response.status}`);
-    identity = (await response.json()) as typeof identity;
+    identity = await identityOf(dashboard);
   } catch (error) {
-    const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
-    const isOther = cause?.name === 'HTTPParserError';
-    const why = isOther
-      ? 'what listens there is no web server'
-      : cause?.code === 'ECONNREFUSED'
-        ? 'nobody listens there'
-        : (cause?.message ?? reason(error));
+    const isOther = error instanceof NotHttp;
+    const why = isOther ? 'what listens there is no web server' : unreachableText(error);
     throw new Fault(`cannot reach a Dask dashboard at ${dashboard}: ${why}`, {
       hint: isOther
         ? `a scheduler is named tcp://${url.host}`
@@ -94,4 +90,18 @@ async function fromDashboard(given: string): Promise<ClusterAddress> {
   if (identity.type !== 'Scheduler' || typeof identity.address !== 'string')
     throw new Fault(`${dashboard} is not the dashboard of a Dask scheduler`, { hint: FORMS });
   return { dashboard, scheduler: parseScheduler(identity.address) };
+}
+
+/** What a scheduler says of itself on its dashboard. */
+interface Identity {
+  type?: unknown;
+  id?: string;
+  address?: unknown;
+  workers?: Record<string, { name?: unknown }>;
+}
+
+export async function identityOf(dashboard: string): Promise<Identity> {
+  const { status, text } = await askOnce(new URL(`${dashboard}/json/identity.json`), 10);
+  if (status !== 200) throw new Error(`status ${status}`);
+  return JSON.parse(text) as Identity;
 }

@@ -10,11 +10,13 @@ import { defaultFolder, jobFacts } from '../jobs/schedulers/job-facts.ts';
 import { createRecording, discardRecording, newRecording, saveJob } from '../recording/folder/create.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { nodeFolder } from '../recording/folder/node-folder.ts';
-import { openRecording } from '../recording/folder/open.ts';
+import { type NodeRecording, openRecording } from '../recording/folder/open.ts';
 import type { WriterOptions } from '../recording/live/append.ts';
+import { readDefined } from '../recording/read/read.ts';
 import { sealRecording } from '../recording/sealed/seal.ts';
 import { isWorthSealing } from '../recording/sealed/worth-sealing.ts';
 import type { CustomSource } from '../sources/custom/custom.ts';
+import { daskGraphTable } from '../sources/own/dask.ts';
 import type { Certificates } from './comm.ts';
 import { type ControlAnswer, type ControlRequest, controlOf, listenForControl } from './control.ts';
 import { loadCustomModule } from './custom-module.ts';
@@ -88,8 +90,10 @@ export async function attach(options: AttachOptions): Promise<Attached> {
     throw error;
   });
   const writer = new DaskWriter(recordingPlace.folder, options.writer);
+  monitor.numbers.goOnAfter(recordingPlace.lastJob);
   if (!options.paused) monitor.isRecording = true;
   monitor.writeTo(writer);
+  monitor.wayIn(opened.way);
   if (!options.paused) {
     monitor.isRecording = false;
     monitor.start(recordingPlace.start);
@@ -98,7 +102,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
   const outcome = Promise.withResolvers<string>();
   const done = Promise.withResolvers<void>();
 
-  async function answer(request: ControlRequest): Promise<ControlAnswer> {
+  async function answerRequest(request: ControlRequest): Promise<ControlAnswer> {
     // what happened before the request belongs to the time before it
     if (request.op === 'start' || request.op === 'new-job') await opened.way.catchUp();
     if (request.op === 'start') monitor.start();
@@ -126,7 +130,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
   const unlisten = await listenForControl(
     recordingPlace.recording,
     { scheduler: opened.cluster.scheduler?.text ?? opened.cluster.dashboard ?? options.given, way: opened.way.name },
-    answer,
+    answerRequest,
   );
 
   /** Listens until it is told to end, or nobody is there any more. */
@@ -140,6 +144,7 @@ export async function attach(options: AttachOptions): Promise<Attached> {
       const again = await comeBack();
       if (again === undefined) return why;
       opened = again;
+      monitor.wayIn(opened.way);
       say('the scheduler is back: recording goes on');
     }
   }
@@ -196,6 +201,8 @@ interface RecordingPlace {
   folder: string;
   /** When it began, epoch seconds. */
   start: number;
+  /** Of the clusters that were recorded into it before, the highest number of a job. */
+  lastJob: number;
   finish(why: string): Promise<void>;
 }
 
@@ -215,6 +222,15 @@ function refuseSecond(recording: string): void {
     });
 }
 
+function lastJobOf(node: NodeRecording): number {
+  if (!node.tables.has(daskGraphTable.name)) return 0;
+  let last = 0;
+  // most events have none, which is not a number
+  for (const job of readDefined(node, daskGraphTable, { columns: ['dask_job'] }).numbers.get('dask_job') ?? [])
+    if (job > last) last = job;
+  return last;
+}
+
 /** The recording that it writes into: one that goes on, or a new one with the hardware of this node. */
 async function openSource(options: AttachOptions, { cluster }: OpenedWay): Promise<RecordingPlace> {
   const start = Date.now() / 1000;
@@ -222,11 +238,13 @@ async function openSource(options: AttachOptions, { cluster }: OpenedWay): Promi
   if (options.into !== undefined) {
     const recording = path.resolve(options.into);
     const { nodes } = openRecording(recording);
+    const lastJob = Math.max(0, ...nodes.map(lastJobOf));
     const own = nodes.find(({ name }) => name === node || name === os.hostname())?.folder;
     return {
       recording,
       folder: own ?? nodes[0]?.folder ?? path.join(recording, nodeFolder(node)),
       start,
+      lastJob,
       async finish() {},
     };
   }
@@ -248,6 +266,7 @@ async function openSource(options: AttachOptions, { cluster }: OpenedWay): Promi
       recording,
       folder: path.join(recording, nodeFolder(node)),
       start,
+      lastJob: 0,
       async finish(why) {
         await agent.stop(why);
         saveJob(recording, { ...job, end: Date.now() * 1000, state: 'completed', reason: why });

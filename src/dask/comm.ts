@@ -43,7 +43,7 @@ export class Comm {
   private readonly socket: net.Socket;
   private chunks: Buffer[] = [];
   private held = 0;
-  /** So many bytes are needed before it is worth to look again. */
+  /** Number of bytes that are needed before the next look is worth it. */
   private needed = 8;
   private messages: Packed[] = [];
   private readers: { resolve: (message: Packed) => void; reject: (error: Error) => void }[] = [];
@@ -66,15 +66,16 @@ export class Comm {
     const socket = await connect(to, certificates);
     const comm = new Comm(socket, to.text);
     const waiting = setTimeout(
-      () => say(`${to.text} says nothing yet: it is busy, or not a Dask scheduler; waiting for it for 60 s`),
+      () =>
+        say(
+          `${to.text} says nothing yet: it is busy, or not a Dask scheduler; waiting for it for 60 s${to.secure ? '' : ` (${otherForms(to)})`}`,
+        ),
       SILENT_MS,
     );
     const silent = setTimeout(() => {
       comm.fail(
         new Fault(`${to.text} takes connections, but does not answer as a Dask scheduler within 60 s`, {
-          hint: to.secure
-            ? 'is it a Dask scheduler?'
-            : `if it is a dashboard, write http://${to.text.slice('tcp://'.length)}; if the scheduler has TLS, tls://HOST:PORT`,
+          hint: to.secure ? 'is it a Dask scheduler?' : otherForms(to),
         }),
       );
       socket.destroy();
@@ -86,6 +87,9 @@ export class Comm {
       comm.send({ compression: null, python: [3, 11, 2], 'pickle-protocol': 4 });
     } catch (error) {
       comm.close();
+      // with TLS 1.3 a scheduler refuses a certificate after the connection is made
+      const cause = error instanceof Fault ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+      if (cause?.code?.startsWith('ERR_SSL_')) throw cannotConnect(to.text, cause, to.secure);
       if (error instanceof Fault && error.message.endsWith('closed the connection')) {
         throw new Fault(`${to.text} closed the connection before it said hello`, {
           hint: to.secure
@@ -180,6 +184,12 @@ export class Comm {
   }
 }
 
+/** Who is silent may want something else to be said to it. */
+function otherForms({ text }: SchedulerAddress): string {
+  const where = text.slice('tcp://'.length);
+  return `a dashboard is named http://${where}, a scheduler with TLS tls://${where}`;
+}
+
 function connect(to: SchedulerAddress, certificates: Certificates): Promise<net.Socket> {
   const { host, port, secure, text } = to;
   return new Promise((resolve, reject) => {
@@ -199,6 +209,15 @@ function connect(to: SchedulerAddress, certificates: Certificates): Promise<net.
   });
 }
 
+/** What a scheduler answers to a certificate, by OpenSSL's code. */
+const REFUSED: { readonly [code: string]: string } = {
+  TLSV13_ALERT_CERTIFICATE_REQUIRED: 'it wants a certificate, and got none',
+  SSLV3_ALERT_HANDSHAKE_FAILURE: 'it refuses the connection: it may want a certificate',
+  TLSV1_ALERT_UNKNOWN_CA: 'it does not know the authority of this certificate',
+  SSLV3_ALERT_BAD_CERTIFICATE: 'it refuses this certificate',
+  SSLV3_ALERT_CERTIFICATE_EXPIRED: 'this certificate has expired',
+};
+
 function cannotConnect(address: string, error: NodeJS.ErrnoException, secure: boolean): Fault {
   const { code = '' } = error;
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
@@ -211,8 +230,9 @@ function cannotConnect(address: string, error: NodeJS.ErrnoException, secure: bo
       ? 'nobody listens there'
       : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
         ? 'there is no such host'
-        : // OpenSSL's own words, without the place in its sources
-          ((error as { reason?: string }).reason ?? reason(error));
+        : (REFUSED[code.replace(/^ERR_SSL_/, '')] ??
+          // the words of OpenSSL and Node, without the place in their sources and advice for their own users
+          ((error as { reason?: string }).reason ?? reason(error)).split('; ')[0]!);
   const certificate = secure && !['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'].includes(code);
   const hint = certificate
     ? 'name the files of the cluster’s TLS with --tls-ca, --tls-cert and --tls-key'

@@ -10,6 +10,7 @@ export const CONTROL_FILE = 'dask.json';
 
 export interface ControlFacts {
   format: number;
+  host: string;
   pid: number;
   socket: string;
   scheduler: string;
@@ -21,23 +22,27 @@ export type ControlAnswer = { ok: boolean; error?: string; hint?: string } & Rec
 
 /** An answer may wait until the newest samples are written, or the recording is sealed. */
 const ANSWER_MS = 120_000;
+const FOLDER = 'tacho-dask-';
+/** One that was made by now may not listen yet. */
+const YOUNG_MS = 60_000;
 const LONGEST_REQUEST = 1 << 16;
 
 /** Listens for requests, one line of JSON each; only this user can connect. Returns how to end it. */
 export async function listenForControl(
   recording: string,
-  facts: Omit<ControlFacts, 'format' | 'pid' | 'socket'>,
-  answer: (request: ControlRequest) => Promise<ControlAnswer>,
+  facts: Omit<ControlFacts, 'format' | 'host' | 'pid' | 'socket'>,
+  answerRequest: (request: ControlRequest) => Promise<ControlAnswer>,
 ): Promise<() => void> {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-dask-'));
+  await removeLeftOver();
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), FOLDER));
   const socket = path.join(folder, 's');
-  const server = net.createServer((connection) => serve(connection, answer));
+  const server = net.createServer((connection) => serve(connection, answerRequest));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(socket, resolve);
   });
   const file = path.join(recording, CONTROL_FILE);
-  replaceJson(file, { format: 1, pid: process.pid, socket, ...facts });
+  replaceJson(file, { format: 1, host: os.hostname(), pid: process.pid, socket, ...facts });
   return () => {
     server.close();
     fs.rmSync(file, { force: true });
@@ -45,7 +50,37 @@ export async function listenForControl(
   };
 }
 
-function serve(connection: net.Socket, answer: (request: ControlRequest) => Promise<ControlAnswer>): void {
+/** Folders of this user's monitors that were killed: nobody listens there any more. */
+async function removeLeftOver(): Promise<void> {
+  const folders = fs.readdirSync(os.tmpdir()).filter((name) => name.startsWith(FOLDER));
+  await Promise.all(
+    folders.map(async (name) => {
+      const folder = path.join(os.tmpdir(), name);
+      try {
+        const { uid, mtimeMs } = fs.lstatSync(folder);
+        if (uid !== process.getuid?.() || Date.now() - mtimeMs < YOUNG_MS || (await isHeard(path.join(folder, 's'))))
+          return;
+        fs.rmSync(folder, { recursive: true, force: true });
+      } catch {
+        // somebody else removes it, too
+      }
+    }),
+  );
+}
+
+/** Whether somebody listens there; refused: its process has ended. */
+const isHeard = (socket: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const connection = net.connect(socket, () => {
+      connection.destroy();
+      resolve(true);
+    });
+    connection.once('error', ({ code }: NodeJS.ErrnoException) =>
+      resolve(code !== 'ECONNREFUSED' && code !== 'ENOENT'),
+    );
+  });
+
+function serve(connection: net.Socket, answerRequest: (request: ControlRequest) => Promise<ControlAnswer>): void {
   let text = '';
   connection.setEncoding('utf8');
   connection.on('error', () => {});
@@ -55,35 +90,40 @@ function serve(connection: net.Socket, answer: (request: ControlRequest) => Prom
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
       const line = text.slice(0, end);
       text = text.slice(end + 1);
-      void reply(line, answer).then((said) => connection.write(`${JSON.stringify(said)}\n`));
+      void reply(line, answerRequest).then((result) => connection.write(`${JSON.stringify(result)}\n`));
     }
   });
 }
 
 async function reply(
   line: string,
-  answer: (request: ControlRequest) => Promise<ControlAnswer>,
+  answerRequest: (request: ControlRequest) => Promise<ControlAnswer>,
 ): Promise<ControlAnswer> {
   try {
     const request = JSON.parse(line) as ControlRequest;
     if (typeof request?.op !== 'string') throw new Fault('the request has no "op"');
     if (request.job !== undefined && !Number.isSafeInteger(request.job)) throw new Fault('"job" is no whole number');
-    return await answer(request);
+    return await answerRequest(request);
   } catch (error) {
     const hint = error instanceof Fault && error.hint !== undefined ? { hint: error.hint } : {};
     return { ok: false, error: error instanceof SyntaxError ? 'the request is no JSON' : reason(error), ...hint };
   }
 }
 
-/** The monitor of a recording; undefined: none is attached. One that was killed has left its file: then too. */
+/** The monitor of a recording on this host; undefined: none is attached. One that was killed has left its file: then too. */
 export function controlOf(recording: string): ControlFacts | undefined {
-  let facts: ControlFacts;
+  const facts = controlFileOf(recording);
+  return facts !== undefined && facts.host === os.hostname() && isRunning(facts.pid) ? facts : undefined;
+}
+
+/** What a monitor says of itself, which may run on another host, or have been killed. */
+export function controlFileOf(recording: string): ControlFacts | undefined {
   try {
-    facts = JSON.parse(fs.readFileSync(path.join(recording, CONTROL_FILE), 'utf8')) as ControlFacts;
+    const facts = JSON.parse(fs.readFileSync(path.join(recording, CONTROL_FILE), 'utf8')) as ControlFacts;
+    return typeof facts.pid === 'number' && typeof facts.socket === 'string' ? facts : undefined;
   } catch {
     return undefined;
   }
-  return typeof facts.pid === 'number' && typeof facts.socket === 'string' && isRunning(facts.pid) ? facts : undefined;
 }
 
 function isRunning(pid: number): boolean {

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as vm from 'node:vm';
-import { Fault, reason } from '../base/fault.ts';
+import { Fault, reason, usage } from '../base/fault.ts';
 import type { GpuValue, MetricValue, WorkerSample } from './events.ts';
 
 /** A custom metric in TypeScript: it is computed by the monitor, from what a worker's sample has. */
@@ -16,6 +16,8 @@ export interface CustomMetric {
 /** Loads FILE.ts: its default export is one custom metric, or a list of them. */
 export async function loadCustomModule(file: string): Promise<CustomMetric[]> {
   let module: { default?: unknown };
+  if (!/\.[cm]?[jt]s$/.test(file))
+    throw usage(`--custom: ${file} is neither Python nor TypeScript`, 'name it FILE.py or FILE.ts');
   if (!fs.existsSync(file)) throw new Fault(`cannot read ${file}: no such file or folder`);
   try {
     module = (await import(pathToFileURL(path.resolve(file)).href)) as typeof module;
@@ -32,10 +34,12 @@ export async function loadCustomModule(file: string): Promise<CustomMetric[]> {
   return metrics;
 }
 
-/** So long a metric may take; then it is not asked any more, as the monitor would stand still. */
+/** How long a metric may take; after that it is not asked any more, because it would block the monitor. */
 const LONGEST_MS = 1000;
 const HUNG = new WeakSet<CustomMetric>();
 const call = new vm.Script('read()');
+/** Each costs as much as a hundred calls: all metrics share one. */
+const around: { read?: () => unknown } = vm.createContext({});
 
 /** What the metrics give for a sample; one that throws, hangs or gives something else has no value. */
 export function computeCustom(
@@ -59,8 +63,8 @@ function metricValue(
   note: (text: string) => void,
 ): number | string | undefined {
   try {
-    const context = vm.createContext({ read: () => metric.read(sample, gpu) });
-    const value: unknown = call.runInContext(context, { timeout: LONGEST_MS });
+    around.read = () => metric.read(sample, gpu);
+    const value: unknown = call.runInContext(around, { timeout: LONGEST_MS });
     if (typeof value === 'number' || typeof value === 'string') return value;
     if (value !== undefined && value !== null)
       note(

@@ -11,19 +11,30 @@ const GPU = daskGpuTable.at;
 const METRIC = daskMetricTable.at;
 const GRAPH = daskGraphTable.at;
 
-/** So many prefixes name a graph. */
+/** Number of prefixes in the name of a graph. */
 const MOST_NAMES = 5;
 
 /** One row of `dask_graph`. */
 export interface ClusterEvent {
   time: number;
-  event: 'graph' | 'client' | 'client-gone' | 'worker' | 'worker-gone' | 'job' | 'start' | 'stop';
+  event:
+    | 'graph'
+    | 'client'
+    | 'client-gone'
+    | 'worker'
+    | 'worker-gone'
+    | 'job'
+    | 'start'
+    | 'stop'
+    | 'way'
+    | 'missing'
+    | 'note';
   client?: string;
   worker?: string;
   name?: string;
   wanted?: number;
   tasks?: number;
-  place?: JobAndGraph;
+  jobAndGraph?: JobAndGraph;
 }
 
 const micro = (seconds: number): number => Math.round(seconds * 1e6);
@@ -122,7 +133,7 @@ export class DaskWriter {
     this.rows.samples++;
   }
 
-  event({ time, event, client = '', worker = '', name = '', wanted, tasks, place: jobAndGraph }: ClusterEvent): void {
+  event({ time, event, client = '', worker = '', name = '', wanted, tasks, jobAndGraph }: ClusterEvent): void {
     const [, , , , frame] = this.tables;
     // rows of one moment would be taken for one row
     this.lastTime = Math.max(micro(time), this.lastTime + 1);

@@ -80,8 +80,8 @@ export interface Listener {
   client(time: number, name: string, came: boolean): void;
   worker(time: number, address: string, came: boolean): void;
   sample(sample: WorkerSample): void;
-  /** Something that keeps a value from being measured, in words. */
-  note(text: string): void;
+  /** Something that keeps a value from being measured, in words; on this worker. */
+  note(text: string, worker?: string): void;
   lost(events: number): void;
 }
 

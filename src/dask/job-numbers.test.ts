@@ -13,6 +13,9 @@ test('client: a client gets the next number with its first graph, and its graphs
   assert.deepEqual(numbers.placeOf(1), { job: 2, dag: 0 });
   assert.equal(numbers.placeOf(9), undefined);
   assert.throws(() => numbers.newJob(), /counted by client/);
+  const second = new JobNumbers('client');
+  second.goOnAfter(2);
+  assert.deepEqual(second.graph({ client: 'Client-c' }), { job: 3, dag: 0 });
 });
 
 test('manual: only new-job counts, and graphs begin again with it', () => {
@@ -29,4 +32,7 @@ test('manual: only new-job counts, and graphs begin again with it', () => {
   );
   assert.equal(numbers.newJob(42), 42);
   assert.deepEqual(graph(), { job: 42, dag: 0 });
+  const second = new JobNumbers('manual');
+  second.goOnAfter(42);
+  assert.deepEqual([second.newJob(), second.newJob()], [43, 44]);
 });

@@ -40,10 +40,15 @@ export class JobNumbers {
     return graph === undefined ? undefined : this.graphs.get(graph);
   }
 
+  /** Another cluster was recorded into the recording before: its jobs have the numbers up to this one. */
+  goOnAfter(last: number): void {
+    this.last = last;
+  }
+
   newJob(job?: number): number {
     if (this.type === 'client')
       throw usage('jobs are counted by client: new-job would have no effect', 'attach with --job-type manual');
-    this.current = { job: job ?? this.current.job + 1, dag: 0 };
+    this.current = { job: job ?? (this.current.job || this.last) + 1, dag: 0 };
     this.begun = false;
     return this.current.job;
   }

@@ -1,6 +1,8 @@
+import { listed } from '../base/readable.ts';
+import { stated } from '../base/stated.ts';
 import { type CustomMetric, computeCustom } from './custom-module.ts';
 import { type DaskWriter, graphName } from './dask-writer.ts';
-import type { ClusterFacts, GraphCame, Listener, TaskEnded, WorkerSample } from './events.ts';
+import type { ClusterFacts, GraphCame, Listener, TaskEnded, Way, WorkerSample } from './events.ts';
 import { JobNumbers, type JobType } from './job-numbers.ts';
 
 /** Different things that could not be measured; more of them are the same again. */
@@ -21,11 +23,23 @@ export interface MonitorStatus {
   notes: string[];
 }
 
+export const WAYS = {
+  feed: 'the scheduler’s feed',
+  calls: 'read-only calls',
+  'event stream': 'the dashboard’s event stream',
+} as const;
+
+function noteText(text: string, workers: readonly string[]): string {
+  if (workers.length === 0) return text;
+  return `${workers.length === 1 ? 'worker' : 'workers'} ${listed(workers)}: ${text}`;
+}
+
 /** Listens to a cluster, numbers its jobs and graphs, and has written down what happens while it records. */
 export class Monitor implements Listener {
   readonly numbers: JobNumbers;
   isRecording = false;
-  readonly notes = new Set<string>();
+  /** What is not measured, and on which workers; none: not on one alone. */
+  private readonly notes = new Map<string, Set<string>>();
   private writer: DaskWriter | undefined;
   /** What was told before there was a writer. */
   private early: (() => void)[] = [];
@@ -33,6 +47,7 @@ export class Monitor implements Listener {
   private readonly tracking: readonly string[];
   private readonly say: (text: string) => void;
   private version = '';
+  private way: Way['name'] | undefined;
   private readonly workers = new Map<string, string>();
   private readonly clients = new Set<string>();
   private lostEvents = 0;
@@ -58,20 +73,20 @@ export class Monitor implements Listener {
   start(time = Date.now() / 1000): void {
     if (this.isRecording) return;
     this.isRecording = true;
-    this.writer?.event({ time, event: 'start', name: this.tracking.join(', '), place: this.numbers.current });
+    this.writer?.event({ time, event: 'start', name: this.tracking.join(', '), jobAndGraph: this.numbers.current });
     this.writer?.flush();
   }
 
   stop(time = Date.now() / 1000): void {
     if (!this.isRecording) return;
-    this.writer?.event({ time, event: 'stop', place: this.numbers.current });
+    this.writer?.event({ time, event: 'stop', jobAndGraph: this.numbers.current });
     this.writer?.flush();
     this.isRecording = false;
   }
 
   newJob(job?: number): number {
     const number = this.numbers.newJob(job);
-    this.writer?.event({ time: Date.now() / 1000, event: 'job', place: this.numbers.current });
+    this.writer?.event({ time: Date.now() / 1000, event: 'job', jobAndGraph: this.numbers.current });
     return number;
   }
 
@@ -88,8 +103,19 @@ export class Monitor implements Listener {
       workers: [...this.workers].map(([address, name]) => ({ address, name })),
       clients: [...this.clients],
       lost_events: this.lostEvents,
-      notes: [...this.notes],
+      notes: [...this.notes].map(([text, workers]) => noteText(text, [...workers].map(this.nameOf))),
     };
+  }
+
+  /** The way in that was taken, and what it lacks. */
+  wayIn({ name, missing }: Pick<Way, 'name' | 'missing'>): void {
+    if (this.way === name) return;
+    this.way = name;
+    const time = Date.now() / 1000;
+    this.soon((writer) => {
+      writer.event({ time, event: 'way', name: WAYS[name] });
+      for (const what of missing) writer.event({ time, event: 'missing', name: what });
+    });
   }
 
   facts({ version, workers, clients }: ClusterFacts): void {
@@ -116,7 +142,7 @@ export class Monitor implements Listener {
       if (!this.isRecording) return;
       const { time, client, wanted, tasks } = graph;
       const counts = { ...(wanted !== undefined && { wanted }), ...(tasks !== undefined && { tasks }) };
-      writer.event({ time, event: 'graph', client, name: graphName(graph.wantedKeys), ...counts, place: jobAndGraph });
+      writer.event({ time, event: 'graph', client, name: graphName(graph.wantedKeys), ...counts, jobAndGraph });
     });
   }
 
@@ -146,11 +172,21 @@ export class Monitor implements Listener {
     });
   }
 
-  note(text: string): void {
-    if (this.notes.has(text) || this.notes.size >= MOST_NOTES) return;
-    this.notes.add(text);
-    this.say(text);
+  note(text: string, worker?: string): void {
+    const workers = this.notes.get(text);
+    // what all workers say is said once
+    if (workers !== undefined) {
+      if (worker !== undefined) workers.add(worker);
+      return;
+    }
+    if (this.notes.size >= MOST_NOTES) return;
+    this.notes.set(text, new Set(worker === undefined ? [] : [worker]));
+    this.say(worker === undefined ? text : noteText(text, [this.nameOf(worker)]));
+    const time = Date.now() / 1000;
+    this.soon((writer) => writer.event({ time, event: 'note', name: text, ...stated({ worker }) }));
   }
+
+  private readonly nameOf = (worker: string): string => this.workers.get(worker) || worker;
 
   lost(events: number): void {
     this.lostEvents += events;

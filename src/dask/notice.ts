@@ -24,7 +24,7 @@ const MOST_MS = 5000;
 /** Programs make their cluster soon after their start: until a Python is so old (seconds), looks are this far apart at most. */
 const YOUNG_SECONDS = 60;
 const YOUNG_MOST_MS = 1000;
-/** So often an address is tried that does not say who it is: its process may be busy. */
+/** How often an address that does not say who it is is tried: its process may be busy. */
 const TRIES = 5;
 /** What a job may wait for after its end. */
 const END_MS = 3000;

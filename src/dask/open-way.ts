@@ -41,7 +41,8 @@ export async function openWay(given: string, options: WayOptions, listener: List
       return { cluster, passed, way };
     } catch (error) {
       if (dashboard === undefined || !(error instanceof Fault)) throw error;
-      passed.push(reason(error));
+      // which certificates to name, not whether it runs
+      passed.push([reason(error), ...(scheduler.secure ? [error.hint ?? []].flat() : [])].join('; '));
     }
   }
   return { cluster, passed, way: await openEventStream(dashboard!, listener) };

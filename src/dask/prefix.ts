@@ -2,10 +2,10 @@ const HEX = /^[a-f]+$/;
 
 /** What Dask calls the prefix of a key: its name without tokens and indices (`key_split` of Dask). */
 export function prefixOf(key: string): string {
-  const words = key.split('-');
-  let name = words[0]!;
+  const keyWords = key.split('-');
+  let name = keyWords[0]!;
   if (!/^\p{L}/u.test(name)) name = name.split(',')[0]!.replace(/^[_'()"]+|[_'()"]+$/g, '');
-  for (const word of words.slice(1)) {
+  for (const word of keyWords.slice(1)) {
     if (!/^\p{L}+$/u.test(word) || (word.length === 8 && HEX.test(word))) break;
     name += `-${word}`;
   }

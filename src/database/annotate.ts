@@ -1,3 +1,5 @@
+import { Fault } from '../base/fault.ts';
+import { formatBytes } from '../base/size.ts';
 import type { Report } from '../judge/report-schema.ts';
 import type { Job } from '../recording/folder/job.ts';
 import type { Database } from './connect.ts';
@@ -20,8 +22,21 @@ export const isNothing = ({ annotations, tags, remove }: Notes): boolean =>
 export function annotated(job: Job, notes: Notes): Job {
   const annotations = { ...job.annotations, ...notes.annotations };
   for (const key of notes.remove) delete annotations[key];
-  return { ...job, annotations, tags: { ...job.tags, ...notes.tags } };
+  const changed = { ...job, annotations, tags: { ...job.tags, ...notes.tags } };
+  const bytes = bytesOf(changed);
+  // what is too much already may become less
+  if (bytes > MOST_BYTES && bytes > bytesOf(job))
+    throw new Fault(
+      `the annotations and tags of job ${job.id} would have ${formatBytes(bytes)}; at most ${formatBytes(MOST_BYTES)} are kept`,
+      { hint: 'put long texts into a file, and annotate where it is' },
+    );
+  return changed;
 }
+
+/** A job.json with more than 1 MiB is not read any more, and more is in it. */
+const MOST_BYTES = 256 << 10;
+
+const bytesOf = ({ annotations = {}, tags }: Job): number => Buffer.byteLength(JSON.stringify([annotations, tags]));
 
 /** Says it of a job in the database. */
 export async function annotateStored(database: Database, name: string, notes: Notes): Promise<Job> {

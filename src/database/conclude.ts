@@ -16,7 +16,7 @@ import { processTable } from '../sources/process/table.ts';
 import type { TaggedOperation } from './job-rows.ts';
 
 /** Told what cannot be read: it was there, and what follows without it would be stored as the truth. */
-export type NeedWhole = (words: string, lines?: boolean) => void;
+export type NeedWhole = (statement: string, lines?: boolean) => void;
 
 /** The operations of a job, by each of its tags. */
 export function taggedOperations(set: ProcessSet): TaggedOperation[] {

@@ -86,6 +86,6 @@ function asPsqlMeansIt(address: string): string {
 }
 
 function timeoutOf(address: string): number {
-  const said = /[?&]connect_timeout=(\d+)/.exec(address)?.[1] ?? process.env.PGCONNECT_TIMEOUT;
-  return Number(said) > 0 ? Number(said) : SECONDS;
+  const statedSeconds = /[?&]connect_timeout=(\d+)/.exec(address)?.[1] ?? process.env.PGCONNECT_TIMEOUT;
+  return Number(statedSeconds) > 0 ? Number(statedSeconds) : SECONDS;
 }

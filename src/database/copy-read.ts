@@ -33,9 +33,9 @@ export function copyReader(bytes: Buffer): CopyReader {
   let at = SIGNATURE + 8 + view.getInt32(SIGNATURE + 4);
   /** Of the field at `at`; −1: NULL. */
   const length = (): number => {
-    const found = view.getInt32(at);
+    const value = view.getInt32(at);
     at += 4;
-    return found;
+    return value;
   };
   const long = (): number => {
     if (length() < 0) return Number.NaN;

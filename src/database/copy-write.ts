@@ -26,7 +26,7 @@ export interface CopyWriter {
   /** Text in bytes. */
   bytes(value: Uint8Array): void;
   /** Text that is there even if it is empty. */
-  words(value: string): void;
+  requiredText(value: string): void;
   /** A JSON text. */
   json(value: string | undefined): void;
   /** What has been written since the last time, when that is worth sending. */
@@ -131,7 +131,7 @@ export function copyWriter(): CopyWriter {
       buffer.set(value, at + 4);
       at += 4 + value.length;
     },
-    words: (value) => utf8(storable(value), 0),
+    requiredText: (value) => utf8(storable(value), 0),
     json(value) {
       room(4);
       if (value === undefined) missing();

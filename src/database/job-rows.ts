@@ -67,8 +67,8 @@ export function operationColumns(operations: readonly TaggedOperation[]): Writte
     write: (to, row) => to[kind](pick(operations[row]!.operation)),
   });
   return [
-    { columns: ['key'], write: (to, row) => to.words(operations[row]!.key) },
-    { columns: ['value'], write: (to, row) => to.words(operations[row]!.value) },
+    { columns: ['key'], write: (to, row) => to.requiredText(operations[row]!.key) },
+    { columns: ['value'], write: (to, row) => to.requiredText(operations[row]!.value) },
     number('processes', 'integer', (one) => one.processes),
     number('threads', 'double', (one) => one.threads),
     number('runs', 'integer', (one) => one.runs.length),

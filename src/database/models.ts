@@ -20,7 +20,7 @@ export function databaseModels(database: Database): ModelStore {
     enabled,
   });
   return {
-    place: databaseText,
+    location: databaseText,
     async list(unreadable) {
       const { rows } = await database.query<ModelRow>(`${SELECT} order by name collate "C"`);
       const models = await Promise.all(rows.map((row) => readable(async () => modelOf(row), unreadable)));

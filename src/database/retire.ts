@@ -1,7 +1,7 @@
 import type { Database } from './connect.ts';
 import { SUBMITTING } from './submitting.ts';
 
-/** So much is deleted at once: others can work in between, and what was interrupted is not undone. */
+/** Number of rows deleted at once: others can work in between, and what was interrupted is not undone. */
 const PROCESSES = 200_000;
 const JOBS = 200;
 
@@ -16,7 +16,7 @@ export interface Retired {
 export interface RetireOptions {
   /** Jobs that ended before: epoch microseconds. */
   before: number;
-  /** Only say what would go. */
+  /** Only report what would be removed. */
   dryRun?: boolean;
   /** After every chunk: how many jobs went. */
   progress?: (jobs: number) => void;

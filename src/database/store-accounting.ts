@@ -13,7 +13,7 @@ import { storableJson } from './copy-write.ts';
 import { storeRows } from './store-summaries.ts';
 import { SUBMITTING } from './submitting.ts';
 
-/** So many runs are stored in one transaction. */
+/** Number of runs stored in one transaction. */
 const AT_ONCE = 5000;
 
 /** The row of a recorded job, and the columns of it that accounting has filled. */

@@ -333,7 +333,7 @@ async function storeHosts(database: Database, job: number, { job: facts, nodes }
   const agents = new Map(nodes.map((node) => [storable(node.name), node.agent]));
   const names = [...new Set([...facts.nodes.map(storable), ...agents.keys()])].sort();
   const hostFacts = names.map((name) => storableJson(agents.get(name)?.facts ?? {}));
-  const said = names.map((name) => {
+  const texts = names.map((name) => {
     const agent = agents.get(name);
     return agent === undefined ? null : storableJson({ ...agent, tables: agent.tables.map((table) => table.name) });
   });
@@ -343,7 +343,7 @@ async function storeHosts(database: Database, job: number, { job: facts, nodes }
   );
   await database.query(
     'insert into tacho.job_hosts (job, host, agent) select $1, host, agent from unnest($2::text[], $3::jsonb[]) as t(host, agent)',
-    [job, names, said],
+    [job, names, texts],
   );
   await database.query(
     `update tacho.hosts set facts = new.facts from unnest($1::text[], $2::jsonb[]) as new(name, facts)

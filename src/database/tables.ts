@@ -77,8 +77,8 @@ export async function writeTable(database: Database, question: TableQuestion, ou
 }
 
 function named<T extends { name: string }>(all: readonly T[], name: string, what: string): T {
-  const found = all.find((one) => one.name === name);
-  if (found !== undefined) return found;
+  const matchingTable = all.find((one) => one.name === name);
+  if (matchingTable !== undefined) return matchingTable;
   const names = all.map((one) => one.name);
   const near = suggest(name, names);
   const hint = `${near === undefined ? '' : `did you mean ${near}? `}there are ${names.join(', ')}`;

@@ -24,8 +24,8 @@ const STOPPED = ['57P01', '57P02', '57P03', '53300'];
 export function isAway(error: unknown): error is Fault {
   if (!isDatabaseTrouble(error)) return false;
   const { cause } = error as Fault;
-  const said = cause instanceof Error ? codeOf(cause) : undefined;
-  return said !== undefined && (AWAY.includes(said) || STOPPED.includes(said));
+  const sqlState = cause instanceof Error ? codeOf(cause) : undefined;
+  return sqlState !== undefined && (AWAY.includes(sqlState) || STOPPED.includes(sqlState));
 }
 
 type Words = readonly [what: string, hint?: string];
@@ -46,11 +46,11 @@ const WORDS: Record<string, Words> = {
     'wrong password',
     'put it into ~/.pgpass or PGPASSWORD, or into the address: postgres://user:password@host/name',
   ],
-  '28000': ['this user is not let in', 'ask whoever looks after the database for access (pg_hba.conf)'],
+  '28000': ['this user is not let in', 'ask the administrator of the database for access (pg_hba.conf)'],
   '3D000': ['there is no such database', 'createdb makes one; then tacho db migrate'],
   '42501': [
     'you lack a privilege for this',
-    'ask whoever looks after the database for it; docs/database.md lists them',
+    'ask the administrator of the database for it; docs/database.md lists them',
   ],
   '25006': ['the database is read-only', 'is this a standby? submit to the primary'],
   '53300': ['the database has no free connection', 'try again later'],

@@ -13,7 +13,7 @@ export const CARD = {
   driver: '6.10.5',
 };
 
-export const cardTable = pick(
+const cardTable = pick(
   gpuTable,
   ['utilization_percent', 'memory_busy_percent', 'memory_used_bytes', 'power_watts', 'energy_mj'],
   ['temperature_celsius', 'temperature_hotspot_celsius', 'temperature_memory_celsius', 'clock_mhz', 'memory_clock_mhz'],

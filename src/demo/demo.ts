@@ -50,7 +50,7 @@ export interface DemoOptions extends Partial<DemoSize> {
 const DEFAULTS: DemoSize = { nodes: 8, gpus: 8, seconds: 7200, interval: 1 };
 /** Processes are looked at every ten seconds. */
 const PROCESS_SECONDS = 10;
-/** So many ticks are made before anybody else gets a turn. */
+/** Number of ticks that are made before others get a turn. */
 const STRIDE = 300;
 /** The job goes on in steps of no more than a second, however seldom it is looked at: so all intervals show the same job. */
 const STEP_SECONDS = 1;

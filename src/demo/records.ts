@@ -13,7 +13,7 @@ const COUNTED = [
 const WHO = ['ppid', 'pgid', 'sid', 'uid', 'rank', 'tags', 'directory', 'path', 'args', 'exename'] as const;
 
 /** Processes and threads as they record themselves; the demo fills these columns. */
-export const RECORD_TABLES = {
+const RECORD_TABLES = {
   start: pick(processStartTable, [...WHO, 'began', 'step', 'world', 'ranks']),
   end: pick(
     processEndTable,
@@ -265,7 +265,7 @@ function addNamed(frame: Frame, time: number, values: Readonly<Record<string, nu
     frame.texts[row * frame.textWidth + i] = String(values[name]);
   });
   columns.forEach(({ name }, i) => {
-    const columnPlace = frame.place[i]!;
+    const columnPlace = frame.indexes[i]!;
     if (columnPlace < 0) frame.texts[row * frame.textWidth - 1 - columnPlace] = String(values[name] ?? '');
     else frame.numbers[row * frame.numberWidth + columnPlace] = Number(values[name] ?? Number.NaN);
   });

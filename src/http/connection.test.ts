@@ -7,7 +7,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 const BODY = Buffer.from('body');
 
 /** A server that does with the n-th request of all (from 0) what the test says. */
-async function serve(t: TestContext, answer: (socket: net.Socket, request: string, n: number) => void) {
+async function serve(t: TestContext, respond: (socket: net.Socket, request: string, n: number) => void) {
   const requests: string[] = [];
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
@@ -18,10 +18,10 @@ async function serve(t: TestContext, answer: (socket: net.Socket, request: strin
       text += chunk.toString('latin1');
       const length = /content-length: (\d+)/i.exec(text)?.[1];
       const end = text.indexOf('\r\n\r\n') + 4;
-      if (end < 4 || text.length < end + Number(length)) return;
+      if (end < 4 || text.length < end + Number(length ?? 0)) return;
       requests.push(text);
       text = '';
-      answer(socket, requests.at(-1)!, requests.length - 1);
+      respond(socket, requests.at(-1)!, requests.length - 1);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -171,4 +171,13 @@ test('an answer that is used while it comes: slowly, cut off, given up', async (
     break;
   }
   assert.equal(large.isOpen, false);
+});
+
+test('no answer to what would be used while it comes is a failure of the request alone', async (t) => {
+  const { connection } = await serve(t, (socket, _, n) => {
+    if (n === 0) socket.destroy();
+    else socket.write('HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n');
+  });
+  await assert.rejects(connection.stream({ method: 'GET', path: '/' }), /closed it without an answer/);
+  await assert.rejects(connection.stream({ method: 'GET', path: '/' }), /no HTTP server/);
 });

@@ -18,7 +18,7 @@ export interface ConnectionOptions {
 }
 
 export interface HttpRequest {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   path: string;
   headers?: Readonly<Record<string, string>>;
   body?: Buffer;
@@ -60,6 +60,9 @@ const LARGEST_ANSWER = 16 << 20;
 /** Up to here head and body go out as one piece. */
 const SMALL = 64 << 10;
 
+/** There was no connection: nothing of the request can have arrived. */
+export class NotConnected extends Error {}
+
 /** Nothing was answered on a connection that had been kept: it may just have been closed meanwhile. */
 class Stale extends Error {}
 
@@ -72,7 +75,7 @@ export class Connection {
   private readonly options: ConnectionOptions;
   private socket: net.Socket | undefined;
   private exchange: Exchange | undefined;
-  private connecting: ((why: Error) => void) | undefined;
+  private connecting: ((why: NotConnected) => void) | undefined;
 
   constructor(url: URL, options: ConnectionOptions) {
     this.url = url;
@@ -104,10 +107,12 @@ export class Connection {
   /** The answer as soon as it begins. */
   async stream(request: HttpRequest): Promise<HttpStream> {
     let body = new Readable();
+    let hasBegun = false;
     const { reader } = await this.twice(request, (settle, fail) => {
       const reader = new ResponseReader((chunk) => {
         if (!body.push(chunk)) this.socket?.pause();
       });
+      hasBegun = false;
       body = new Readable({
         read: () => void this.socket?.resume(),
         destroy: (error, done) => {
@@ -116,12 +121,14 @@ export class Connection {
         },
       });
       const advance = (): void => {
-        if (reader.status >= 200) settle();
+        hasBegun ||= reader.status >= 200;
+        if (hasBegun) settle();
         if (reader.done) body.push(null);
       };
       const failed = (error: Error): void => {
-        fail(error);
-        body.destroy(error);
+        // before it begins nobody has the body yet
+        if (hasBegun) body.destroy(error);
+        else fail(error);
       };
       return { reader, advance, fail: failed };
     });
@@ -129,7 +136,7 @@ export class Connection {
   }
 
   close(): void {
-    this.connecting?.(new Error('given up'));
+    this.connecting?.(new NotConnected('given up'));
     this.drop(new Error('given up'));
   }
 
@@ -176,7 +183,7 @@ export class Connection {
     const name = net.isIP(host) > 0 ? {} : { servername: host };
     return new Promise((resolve, reject) => {
       const socket = tls === undefined ? net.connect(where) : tls.connect({ ...where, ...name, ...stated({ ca }) });
-      const fail = (error: Error): void => {
+      const fail = (error: NotConnected): void => {
         clearTimeout(timer);
         this.connecting = undefined;
         socket.destroy();
@@ -188,11 +195,12 @@ export class Connection {
       });
       const late = (): void => {
         const why = isConnected ? 'it took the connection, but TLS did not begin' : 'no connection';
-        fail(new Error(`${why} within ${connectSeconds} s`));
+        fail(new NotConnected(`${why} within ${connectSeconds} s`));
       };
       const timer = setTimeout(late, connectSeconds * 1000);
-      const closed = (): void => fail(new Error('it closed the connection'));
-      const refused = (error: Error): void => fail(new Error(connectionText(error, false, advice), { cause: error }));
+      const closed = (): void => fail(new NotConnected('it closed the connection'));
+      const refused = (error: Error): void =>
+        fail(new NotConnected(connectionText(error, false, advice), { cause: error }));
       this.connecting = fail;
       socket.on('error', refused);
       socket.once('close', closed);

@@ -10,6 +10,9 @@ const HEADERS = {
 };
 const NOTHING: Buffer = Buffer.alloc(0);
 
+/** What came is no answer of HTTP/1.x. */
+export class NotHttp extends Error {}
+
 /** Reads one answer of HTTP/1.x as its bytes come; those of its body go to `body`. */
 export class ResponseReader {
   status = 0;
@@ -125,4 +128,4 @@ export class ResponseReader {
   }
 }
 
-const notHttp = (): Error => new Error('what answers there is no HTTP server');
+const notHttp = (): NotHttp => new NotHttp('what answers there is no HTTP server');

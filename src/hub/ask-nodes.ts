@@ -1,7 +1,8 @@
-import { code, Fault, reason } from '../base/fault.ts';
+import { Fault } from '../base/fault.ts';
 import { stated } from '../base/stated.ts';
 import { Connection, type HttpRequest, type HttpResponse } from '../http/connection.ts';
 import { type NodesReply, PROTOCOL, type SessionReply } from '../sinks/hub/protocol.ts';
+import { unreachableText } from '../trust/connection-text.ts';
 import { type Credentials, NO_CREDENTIALS } from '../trust/identity.ts';
 
 export interface Wanted {
@@ -16,11 +17,6 @@ export interface AskOptions {
   ca?: string | Buffer;
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
-  ENOTFOUND: 'no machine of this name is known',
-  EAI_AGAIN: 'its name cannot be looked up just now',
-};
 const SECONDS = 20;
 const LARGEST_ANSWER = 256 << 20;
 
@@ -66,7 +62,7 @@ async function ask<T>(connection: Connection, hub: URL, request: HttpRequest): P
   try {
     reply = await connection.ask(request);
   } catch (error) {
-    throw failed(WORDS[code((error as Error).cause) ?? ''] ?? reason(error));
+    throw failed(unreachableText(error));
   }
   let nodeReply: T & { error?: string };
   try {
@@ -75,6 +71,9 @@ async function ask<T>(connection: Connection, hub: URL, request: HttpRequest): P
     throw failed('what answers there is not a hub');
   }
   if (reply.status === 200) return nodeReply;
-  const hint = reply.status === 401 ? '--trust says how to prove who you are' : undefined;
+  const hint =
+    reply.status === 401
+      ? 'choose the method of the hub: --trust munge, or --trust token (setting trust.method)'
+      : undefined;
   throw failed(nodeReply.error ?? `status ${reply.status}`, hint);
 }

@@ -78,7 +78,7 @@ const FORGET_MS = 60_000;
 const IDLE_MS = 3_600_000;
 /** One that is done is shown for a while. */
 const DONE_MS = 600_000;
-/** So long may requests take that are under way at the end. */
+/** How long requests that are under way at the end may take. */
 const LAST_ANSWERS_MS = 5_000;
 const MOST_CONNECTIONS = 20_000;
 const CONNECTIONS_PER_ADDRESS = 64;
@@ -118,7 +118,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const pace = new Pace(options.batches);
   const flock = await loadFlock();
   const filing = new Filing(
-    { places: archiveFolders, descriptors, rolled: (node, file) => compressor.add(node, file) },
+    { folders: archiveFolders, descriptors, rolled: (node, file) => compressor.add(node, file) },
     {
       done: (recording) => finisher.consider(recording),
       tell: log,
@@ -233,13 +233,13 @@ function recordingAround(folder: string): string | undefined {
   return parent === folder ? undefined : recordingAround(parent);
 }
 
-function listening(server: http.Server, host: string, port: number, said: string): Promise<void> {
+function listening(server: http.Server, host: string, port: number, address: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
       const hint =
         code(error) === 'EADDRINUSE' ? 'another program listens there: choose another port with --listen' : undefined;
       const why = code(error) === 'EADDRINUSE' ? 'it is taken' : reason(error);
-      reject(new Fault(`cannot listen on ${said}: ${why}`, hint === undefined ? {} : { hint }));
+      reject(new Fault(`cannot listen on ${address}: ${why}`, hint === undefined ? {} : { hint }));
     });
     server.listen({ host, port, backlog: 4096 }, () => {
       server.removeAllListeners('error');

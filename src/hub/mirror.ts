@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { code, Fault, reason } from '../base/fault.ts';
+import { Fault } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { stated } from '../base/stated.ts';
 import { Connection, type HttpRequest } from '../http/connection.ts';
@@ -14,6 +14,7 @@ import {
   type RecordingsReply,
   type SessionReply,
 } from '../sinks/hub/protocol.ts';
+import { unreachableText } from '../trust/connection-text.ts';
 import { NO_CREDENTIALS } from '../trust/identity.ts';
 import type { AskOptions } from './ask-nodes.ts';
 
@@ -140,8 +141,7 @@ export class HubMirror {
       const { status, body } = await this.#connection.stream(request);
       return { status, bytes: await buffer(body) };
     } catch (error) {
-      const why = code((error as Error).cause) === 'ECONNREFUSED' ? 'nobody listens there' : reason(error);
-      throw this.#failed(why);
+      throw this.#failed(unreachableText(error));
     }
   }
 
@@ -152,7 +152,12 @@ export class HubMirror {
     } catch {
       return this.#failed('what answers there is not a hub');
     }
-    return this.#failed(why, status === 401 ? '--trust says how to prove who you are' : undefined);
+    return this.#failed(
+      why,
+      status === 401
+        ? 'choose the method of the hub: --trust munge, or --trust token (setting trust.method)'
+        : undefined,
+    );
   }
 
   #failed(why: string, hint = 'is it running, and is this its address?'): Fault {

@@ -25,7 +25,7 @@ const orNaN = (type: z.ZodNumber, help: string) => type.describe(help).optional(
 const allocationSource = z
   .enum(ALLOCATION_SOURCES)
   .describe(
-    'asked: the user or scheduler said so. limit: the kernel holds the job to it (cpuset, cgroup). machine: nobody said anything, so it is all the machine has.',
+    'asked: the user or scheduler said so. limit: the kernel holds the job to it (cpuset, cgroup). machine: neither is known, so it is all that the machine has.',
   );
 
 const cpuSource = z
@@ -37,7 +37,7 @@ const cpuSource = z
 const memorySource = z
   .enum(MEMORY_SOURCES)
   .describe(
-    'cgroup: peak of the job’s cgroup, file cache included. processes: the peaks of processes that lived at the same time, added up: an upper bound. pss: the same less what they were seen to share, which is sampled. process: the largest single process: a lower bound. node: all that is used on the node.',
+    'cgroup: peak of the job’s cgroup, file cache included. processes: the sum of the peaks of processes that ran at the same time: an upper bound. pss: the same without the shared memory that samples show. process: the largest single process: a lower bound. node: all that is used on the node.',
   );
 
 const energySource = z
@@ -131,7 +131,7 @@ const summary = z.strictObject({
   cpus_source: allocationSource.exactOptional(),
   cpu_seconds: optional(seconds, 'CPU time of the job.'),
   cpu_source: cpuSource.exactOptional(),
-  cpu_utilization: optional(share, 'Of the job’s CPUs, 0 to 1; a node counts for as long as it was seen.'),
+  cpu_utilization: optional(share, 'Of the job’s CPUs, 0 to 1; a node counts for as long as it was recorded.'),
   cpus_busy: optional(z.number(), 'CPUs busy on average.'),
   cpus_measured: optional(z.number(), 'CPUs of the nodes that were measured.'),
   memory_peak_bytes: optional(bytes, 'Highest use on any one node.'),
@@ -139,7 +139,7 @@ const summary = z.strictObject({
   memory_source: memorySource.exactOptional(),
   memory_shm_bytes: optional(
     bytes,
-    'Counted by processes: up to so much more may lie in files in memory (/dev/shm), which belong to no process.',
+    'Where processes were counted: memory that files in memory (/dev/shm) may take in addition, as they belong to no process.',
   ),
   memory_limit_bytes: optional(bytes, 'What the job may use on that node.'),
   memory_limit_source: allocationSource.exactOptional(),
@@ -165,7 +165,7 @@ const summary = z.strictObject({
   gpu_hours: z.number().exactOptional(),
   time_limit_seconds: seconds.exactOptional(),
   time_used: optional(share, 'Of the time limit, 0 to 1.'),
-  processes: optional(z.number(), 'Processes of the job that were seen.'),
+  processes: optional(z.number(), 'Processes of the job that were recorded or sampled.'),
 });
 export type SummaryReport = z.infer<typeof summary>;
 
@@ -205,9 +205,12 @@ const node = z.strictObject({
   memory_source: memorySource.exactOptional(),
   memory_shm_bytes: optional(
     bytes,
-    'Counted by processes: up to so much more may lie in files in memory (/dev/shm), which belong to no process.',
+    'Where processes were counted: memory that files in memory (/dev/shm) may take in addition, as they belong to no process.',
   ),
-  memory_own_bytes: optional(bytes, 'Of the peak, at most so much was Tacho’s own: agent and commands in the job.'),
+  memory_own_bytes: optional(
+    bytes,
+    'The largest part of the peak that Tacho itself (agent and commands in the job) can have used.',
+  ),
   memory_limit_bytes: bytes.exactOptional(),
   memory_limit_source: allocationSource.exactOptional(),
   swap_peak_bytes: optional(bytes, 'Memory of the job in swap, at most.'),
@@ -229,7 +232,10 @@ const node = z.strictObject({
   energy_joules: z.number().exactOptional(),
   energy_source: energySource.exactOptional(),
   energy_covers: z.array(textSchema).exactOptional(),
-  energy_seconds: optional(seconds, 'The time that was metered: a card may be seen for less than its node.'),
+  energy_seconds: optional(
+    seconds,
+    'The time that was metered: a card may be recorded for a shorter time than its node.',
+  ),
   straggler: optional(z.array(textSchema), 'Why this node is unlike the others.'),
   shared_with: optional(z.array(textSchema), 'Other jobs that ran on this node meanwhile.'),
   neighbours: optional(
@@ -429,7 +435,7 @@ const daskPrefix = z.strictObject({
   tasks: z.number().describe('Executions.'),
   erred: z.number(),
   lost: z.number().describe('Their worker went away while it had them.'),
-  recomputed: z.number().describe('Executions of keys that had been computed before.'),
+  recomputed: z.number().describe('Executions of keys that their job of Dask had computed before.'),
   seconds: seconds.describe('Of all executions together.'),
   mean_seconds: seconds.exactOptional(),
   median_seconds: seconds.exactOptional(),
@@ -460,7 +466,7 @@ const dask = z.strictObject({
   busy: optional(share, 'Part of their time in which threads of workers executed tasks.'),
   spilled_peak_bytes: optional(bytes, 'Results on disk, of the worker that had most.'),
   prefixes: z.array(daskPrefix).describe('Those that took most time, at most 200.'),
-  more_prefixes: optional(z.number(), 'So many prefixes are left out.'),
+  more_prefixes: optional(z.number(), 'Number of prefixes that are left out.'),
 });
 export type DaskReport = z.infer<typeof dask>;
 export type DaskPrefix = z.infer<typeof daskPrefix>;

@@ -1,4 +1,4 @@
-import { shellQuote } from '../base/quote.ts';
+import { commandLine } from '../base/quote.ts';
 
 /** An answer is no longer than this: it takes its place in what an assistant can keep in mind. */
 export const MOST_CHARACTERS = 30_000;
@@ -22,8 +22,7 @@ const isMoment = (value: unknown, name: string): value is number =>
 function shortened(value: unknown, longest: number, name = ''): unknown {
   // an assistant cannot count microseconds since 1970
   if (isMoment(value, name)) return new Date(value / 1000).toISOString();
-  if (name === 'command' && Array.isArray(value))
-    return shortened(value.map((word) => shellQuote(String(word))).join(' '), longest);
+  if (name === 'command' && Array.isArray(value)) return shortened(commandLine(value.map(String)), longest);
   if (typeof value === 'number' && !Number.isFinite(value)) return undefined;
   if (typeof value === 'number' && !Number.isInteger(value)) return Number(value.toPrecision(6));
   if (typeof value === 'string') return value.length > 2000 ? `${value.slice(0, 2000)}…` : value;

@@ -12,6 +12,7 @@ import { commandOf } from '../query/processes/columns.ts';
 import { readColumns } from '../query/processes/processes.ts';
 import { joinColumns } from '../query/processes/set.ts';
 import { linkProcesses } from '../query/processes/tree.ts';
+import { processEndTable } from '../sources/tables.ts';
 import type { JobsAtHand } from './jobs-at-hand.ts';
 
 /** One question that an assistant may ask. All of them only read. */
@@ -20,7 +21,7 @@ export interface Tool {
   title: string;
   description: string;
   input: z.ZodObject;
-  answer(jobs: JobsAtHand, given: never): Promise<unknown>;
+  run(jobs: JobsAtHand, given: never): Promise<unknown>;
 }
 
 const tool = <S extends z.ZodRawShape>(
@@ -28,15 +29,16 @@ const tool = <S extends z.ZodRawShape>(
   title: string,
   description: string,
   shape: S,
-  answer: (jobs: JobsAtHand, given: z.infer<z.ZodObject<S>>) => Promise<unknown>,
-): Tool => ({ name, title, description, input: z.strictObject(shape), answer: answer as Tool['answer'] });
+  run: (jobs: JobsAtHand, given: z.infer<z.ZodObject<S>>) => Promise<unknown>,
+): Tool => ({ name, title, description, input: z.strictObject(shape), run: run as Tool['run'] });
 
 const job = z.string().min(1).max(300).describe('Id of a job, or name of its recording.');
 const time = (what: string) =>
   z.string().max(40).optional().describe(`${what}: a date (2026-03-01), a moment, or an age (-7d).`);
 const names = (what: string) =>
   z.array(z.string().max(200)).max(50).optional().describe(`${what}; * and ? are allowed.`);
-const limit = (usual: number) => z.number().int().min(1).max(200).optional().describe(`At most so many (${usual}).`);
+const limit = (usual: number) =>
+  z.number().int().min(1).max(200).optional().describe(`Maximum number of results (default: ${usual}).`);
 
 const filter = {
   users: names('Only jobs of these users'),
@@ -165,7 +167,7 @@ export const TOOLS: readonly Tool[] = [
     async (jobs, { job: name, sort = 'cpu', command, limit: most = 30 }) => {
       const { material, recording } = await jobs.open(name);
       const set = material.processes ?? linkProcesses(readColumns([recording]));
-      const memory = set.metrics.get('rssmax');
+      const memory = set.metrics.get(processEndTable.col.rssmax.name);
       const rows = Array.from({ length: set.length }, (_, i) => ({
         command: commandOf(set, i),
         pid: set.pid[i]!,

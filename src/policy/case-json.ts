@@ -2,7 +2,7 @@ import { stated } from '../base/stated.ts';
 import type { Case, CaseJob } from './evaluate.ts';
 
 /** A job of a case, as programs read it; times are epoch microseconds. */
-export function caseJobJson({ summary: job, figures, exemption_unknown }: CaseJob): Record<string, unknown> {
+function caseJobJson({ summary: job, figures, exemption_unknown }: CaseJob): Record<string, unknown> {
   return stated({
     job: job.job,
     cluster: job.cluster,

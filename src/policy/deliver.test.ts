@@ -49,7 +49,7 @@ interface Mail {
 
 type Hooks = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo' | 'onAuth'> & {
   /** Instead of taking a mail. */
-  data?: (text: string, answer: (error?: Error) => void, cut: () => void) => void;
+  data?: (text: string, finish: (error?: Error) => void, cut: () => void) => void;
 };
 
 /** A real SMTP server; it can be stopped, and started again at the same port. */
@@ -380,14 +380,18 @@ test('two runs at once send once', async (t) => {
   assert.deepEqual(mails.map(({ to }) => to[0]).sort(), ['ada@site.test', 'bob@site.test', 'cleo@site.test']);
 });
 
-test('a webhook: JSON, signed; an answer of 5xx waits, one of 422 is final, a cut is unsure', async (t) => {
+test('a webhook: JSON, signed; an answer of 5xx waits, one of 422 is final, a cut is unsure, nobody waits', async (t) => {
   const posts: { headers: http.IncomingHttpHeaders; body: Buffer }[] = [];
-  let httpStatus: number | 'cut' = 503;
+  let httpStatus: number | 'cut' | 'long' = 503;
   const server = http.createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     if (httpStatus === 'cut') {
       request.socket.destroy();
+      return;
+    }
+    if (httpStatus === 'long') {
+      response.writeHead(200, { 'content-length': 64 << 20 }).write(Buffer.alloc(8 << 20));
       return;
     }
     if (httpStatus === 200) posts.push({ headers: request.headers, body: Buffer.concat(chunks) });
@@ -423,6 +427,14 @@ test('a webhook: JSON, signed; an answer of 5xx waits, one of 422 is final, a cu
   httpStatus = 'cut';
   await runAt(state, config, policy, START, other('3', 'cleo'));
   assert.deepEqual(hook(), ['sent', 'refused', 'unsure']);
+  // the status counts, however much follows it
+  httpStatus = 'long';
+  await runAt(state, config, policy, START, other('4', 'dan'));
+  assert.equal(hook()[3], 'sent');
+  server.close();
+  await runAt(state, config, policy, START, other('5', 'eve'));
+  const last = Ledger.read(state).messages().at(-1)!.message.sendings.webhook!;
+  assert.equal(last.state, 'waiting');
 });
 
 test('what is not configured is said before anything is sent', async () => {

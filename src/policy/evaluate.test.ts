@@ -212,10 +212,10 @@ test('replay: once per user and period, each job once, nothing forgotten', async
   const history = await openHistory({ archive: await archiveOf(jobs) });
   const replayed = await replay(history, policy(['cpu_use < 25%']), from, NOW);
   await history.close();
-  const said = replayed.periods.map(({ messages }) =>
+  const outcome = replayed.periods.map(({ messages }) =>
     messages.map(({ user, time, jobs: all }) => [user, (time - from) / DAY, all.map(({ summary }) => summary.job)]),
   );
-  assert.deepEqual(said, [
+  assert.deepEqual(outcome, [
     // a job ends at the end of a day: the run at that moment does not see it
     [
       ['cleo', 1, ['5']],

@@ -124,7 +124,7 @@ actions = ["mail"]
 [[policy]]
 name = "too-many-cpus-per-gpu"
 enabled = false
-help = "So many cores for each GPU keep other jobs from the node's GPUs"
+help = "Jobs with many cores for each GPU keep other jobs from the node's GPUs"
 advice = "Ask for at most 12 cores for each GPU unless the CPUs are busy."
 window = "7d"
 when = ["cpus_per_gpu > 18", "cpu_use < 60%", "gpu_hours >= 1"]

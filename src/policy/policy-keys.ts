@@ -31,7 +31,7 @@ export const policyKeys = [
     key: 'period',
     kind: 'duration',
     say: 'a duration such as "7d"',
-    help: 'A user hears of the policy at most once in so long (default: the window).',
+    help: 'A user gets at most one message of the policy in this time (default: the window).',
   },
   {
     key: 'when',
@@ -66,7 +66,7 @@ export const policyKeys = [
     key: 'most',
     kind: 'number',
     say: 'a whole number from 1 up',
-    help: 'Only so many users in a run: those who wasted most.',
+    help: 'Maximum number of users in a run: those who wasted most.',
   },
   {
     key: 'actions',
@@ -85,7 +85,7 @@ export const policyKeys = [
     key: 'warnings',
     kind: 'number',
     say: 'a whole number from 1 up',
-    help: 'So many warnings about a job are sent before it is cancelled, a period apart.',
+    help: 'Number of warnings about a job before it is cancelled, a period apart.',
   },
   {
     key: 'cancel_command',

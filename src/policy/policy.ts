@@ -8,7 +8,7 @@ import type { JobFilter } from '../history/ask/filter.ts';
 import { type Condition, contradiction, parseCondition } from './condition.ts';
 import { type PolicyKey, policyKeys } from './policy-keys.ts';
 
-export const ACTIONS = ['list', 'json', 'markdown', 'mail', 'webhook'] as const;
+const ACTIONS = ['list', 'json', 'markdown', 'mail', 'webhook'] as const;
 export type Action = (typeof ACTIONS)[number];
 /** How messages leave. */
 export type Channel = 'mail' | 'webhook';

@@ -5,10 +5,10 @@ import type { Policy } from './policy.ts';
 import { type AroundJob, needsOf, surroundingsOf } from './surroundings.ts';
 
 /** A row of a job that runs must not be older: else nobody knows whether it still does. */
-export const FRESH_US = 3600e6;
+const FRESH_US = 3600e6;
 
 /** The jobs that a policy looks at, at a moment. */
-export async function jobsFor(history: History, policy: Policy, now: number): Promise<JobSummary[]> {
+async function jobsFor(history: History, policy: Policy, now: number): Promise<JobSummary[]> {
   const { scope, jobs: which, window_seconds: window } = policy;
   const from = now - window * 1e6;
   if (which === 'running') {
@@ -21,7 +21,7 @@ export async function jobsFor(history: History, policy: Policy, now: number): Pr
 }
 
 /** The same for rows at hand; what ran at that moment is not known of jobs that are over. */
-export function inWindow(job: JobSummary, { jobs: which, window_seconds: window }: Policy, now: number): boolean {
+function inWindow(job: JobSummary, { jobs: which, window_seconds: window }: Policy, now: number): boolean {
   if (job.end_time === undefined) return which !== 'ended' && isRunning(job, now);
   return which !== 'running' && job.end_time >= now - window * 1e6 && job.end_time < now;
 }

@@ -5,6 +5,7 @@ import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { splitLine } from '../base/csv.ts';
 import { Fault, reason, usage } from '../base/fault.ts';
 import type { Config } from '../config/config.ts';
+import { isLoopback } from '../trust/same-host.ts';
 import { readSecret } from '../trust/token.ts';
 import type { Message } from './ledger.ts';
 import type { Sender } from './sender.ts';
@@ -112,8 +113,6 @@ function outcomeOf(error: SmtpError, isOut: boolean): Awaited<ReturnType<Sender>
   const isFinal = smtpStatus >= 500 && (command === 'RCPT TO' || command === 'DATA');
   return { state: isFinal ? 'refused' : 'waiting', error: what };
 }
-
-const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|::1)$/.test(host);
 
 interface Server {
   host: string;

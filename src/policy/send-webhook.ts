@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
-import * as http from 'node:http';
-import * as https from 'node:https';
 import { usage } from '../base/fault.ts';
 import type { Config } from '../config/config.ts';
+import { basicAuthorization } from '../http/basic-authorization.ts';
+import { Connection, NotConnected } from '../http/connection.ts';
+import { EXTRA_CERTIFICATES } from '../trust/connection-text.ts';
 import { readSecret } from '../trust/token.ts';
 import type { Message } from './ledger.ts';
 import type { Outcome, Sender } from './sender.ts';
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_SECONDS = 30;
 
 /** What a receiver computes, too, with the same secret: of the time and the body as they came. */
 export const signatureOf = (secret: string, time: string, body: Buffer): string =>
@@ -32,48 +33,40 @@ export function openWebhook(config: Config): Sender {
   return (message) => post(new URL(url), secret, message);
 }
 
-function post(url: URL, secret: string, { id, user, data }: Message): Promise<Outcome> {
+async function post(url: URL, secret: string, { id, user, data }: Message): Promise<Outcome> {
   const body = Buffer.from(JSON.stringify({ id, user, ...data }));
   const time = String(Math.floor(Date.now() / 1000));
-  let isOut = false;
-  return new Promise((resolve) => {
-    const failed = (error: Error): void =>
-      resolve(
-        isOut ? { state: 'unsure', error: error.message } : { state: 'waiting', error: error.message, down: true },
-      );
-    const request = (url.protocol === 'https:' ? https : http).request(
-      url,
-      {
-        method: 'POST',
-        headers: {
-          'Content-Type': 'application/json',
-          'Content-Length': body.length,
-          'User-Agent': 'tacho',
-          'Idempotency-Key': id,
-          'X-Tacho-Timestamp': time,
-          'X-Tacho-Signature': signatureOf(secret, time, body),
-        },
-        timeout: PATIENCE_MS,
-        agent: false,
-      },
-      (webhookResponse) => {
-        webhookResponse.resume();
-        const { statusCode: status = 0 } = webhookResponse;
-        resolve(outcomeOf(status));
-      },
-    );
-    request.on('timeout', () => request.destroy(new Error(`no answer in ${PATIENCE_MS / 1000} s`)));
-    request.on('error', failed);
-    // before that nothing of it can have arrived
-    request.on('socket', (socket) => {
-      const out = (): void => {
-        isOut = true;
-      };
-      if (!socket.connecting) out();
-      else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', out);
-    });
-    request.end(body);
+  const headers = {
+    ...basicAuthorization(url),
+    'Content-Type': 'application/json',
+    'User-Agent': 'tacho',
+    'Idempotency-Key': id,
+    'X-Tacho-Timestamp': time,
+    'X-Tacho-Signature': signatureOf(secret, time, body),
+  };
+  const connection = new Connection(url, {
+    connectSeconds: PATIENCE_SECONDS,
+    requestSeconds: PATIENCE_SECONDS,
+    advice: EXTRA_CERTIFICATES,
   });
+  try {
+    // the status says it; what else it answers may be long, or cut off
+    const reply = await connection.stream({
+      method: 'POST',
+      path: `${url.pathname}${url.search}`,
+      headers,
+      body,
+    });
+    reply.body.destroy();
+    return outcomeOf(reply.status);
+  } catch (error) {
+    const { message } = error as Error;
+    return error instanceof NotConnected
+      ? { state: 'waiting', error: message, down: true }
+      : { state: 'unsure', error: message };
+  } finally {
+    connection.close();
+  }
 }
 
 function outcomeOf(status: number): Outcome {

@@ -91,9 +91,9 @@ function waitingAround(waiting: readonly JobSummary[], now: number): AroundJob {
   const groups = new Map<string, Waits>();
   const groupOf = (...groupKeys: (string | boolean | undefined)[]): Waits => {
     const key = JSON.stringify(groupKeys);
-    const found = groups.get(key) ?? { begins: [], ends: [] };
-    groups.set(key, found);
-    return found;
+    const group = groups.get(key) ?? { begins: [], ends: [] };
+    groups.set(key, group);
+    return group;
   };
   for (const job of waiting) {
     if (job.submit_time === undefined) continue;

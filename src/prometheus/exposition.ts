@@ -99,7 +99,7 @@ function planOf(frame: Frame): Plan {
 }
 
 function addFrame(family: FamilyOf, frame: Frame, labelsOfAll: Labels): void {
-  const { table, numbers, numberWidth, textWidth, texts, rows, place } = frame;
+  const { table, numbers, numberWidth, textWidth, texts, rows, indexes } = frame;
   const { metrics, keys, texts: textLabels, info } = planOf(frame);
   const common = labelText(labelsBeside(labelsOfAll, [...keys, ...textLabels.map(([label]) => label)]));
   // the labels of a row are the same for all of its columns
@@ -115,7 +115,7 @@ function addFrame(family: FamilyOf, frame: Frame, labelsOfAll: Labels): void {
     const divisor = factor < 1 ? Math.round(1 / factor) : 1 / factor;
     let lines = '';
     for (let row = 0; row < rows; row++) {
-      const value = numbers[row * numberWidth + place[c]!]!;
+      const value = numbers[row * numberWidth + indexes[c]!]!;
       if (!Number.isNaN(value)) lines += `${name}{${labels[row]}} ${value / divisor}\n`;
     }
     if (lines !== '') family(name, metric.type, metric.unit, metric.help).lines += lines;

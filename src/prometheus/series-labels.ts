@@ -22,9 +22,9 @@ export function labelsBeside(labels: Labels, own: readonly string[]): Labels {
 
 /** All labels of a fact. The cluster is the one that the site names: by it all series of a store are told apart. */
 export function factLabels(common: Labels, own: Readonly<Record<string, string>>): Labels {
-  const said = Object.entries(own).filter(
+  const ownLabels = Object.entries(own).filter(
     ([name, value]) => value !== '' && !(name === 'cluster' && common.some(([each]) => each === name)),
   );
-  const names = said.map(([name]) => name);
-  return [...labelsBeside(common, names), ...said];
+  const names = ownLabels.map(([name]) => name);
+  return [...labelsBeside(common, names), ...ownLabels];
 }

@@ -13,7 +13,7 @@ export interface PastSeries {
   series: SeriesStatistics;
 }
 
-/** So many recordings are looked at, the last before this job. */
+/** Number of earlier recordings that are read, the newest first. */
 const MOST = 20;
 /** Of a folder with more in it, so many by name are asked when they began. */
 const MOST_NAMES = 500;
@@ -21,7 +21,7 @@ const MOST_NAMES = 500;
 /** Some columns of a table in the jobs that ended before this one began, recorded into the same folder; the last one first. */
 export function pastSeries(folder: string, start: number, table: string, columns: readonly string[]): PastSeries[] {
   const wanted = new Map([[table, columns]]);
-  return earlier(folder, start).flatMap(({ place: recordingPath, id }) => {
+  return earlier(folder, start).flatMap(({ recordingPath, id }) => {
     try {
       const nodes: Material['nodes'] = openRecording(recordingPath).nodes.map((node) => ({
         node: node.name,
@@ -35,7 +35,7 @@ export function pastSeries(folder: string, start: number, table: string, columns
   });
 }
 
-function earlier(folder: string, start: number): { place: string; id: string }[] {
+function earlier(folder: string, start: number): { recordingPath: string; id: string }[] {
   const [own, beside] = [path.resolve(folder), path.dirname(path.resolve(folder))];
   const recordingPaths = namesIn(beside)
     .map((name) => path.join(beside, name))
@@ -44,7 +44,7 @@ function earlier(folder: string, start: number): { place: string; id: string }[]
     .slice(-MOST_NAMES)
     .flatMap((recordingPath) => {
       const job = readJob(recordingPath);
-      return job?.end !== undefined && job.end <= start ? [{ place: recordingPath, id: job.id, end: job.end }] : [];
+      return job?.end !== undefined && job.end <= start ? [{ recordingPath, id: job.id, end: job.end }] : [];
     })
     .sort((a, b) => b.end - a.end)
     .slice(0, MOST);

@@ -20,7 +20,7 @@ export const rangeQuery = z.strictObject({
 });
 
 export const chartQuery = rangeQuery.extend({
-  points: z.coerce.number().int().min(1).max(4000).optional().describe('About so many steps (300).'),
+  points: z.coerce.number().int().min(1).max(4000).optional().describe('Approximate number of steps (default: 300).'),
   node: textSchema.optional().describe('Of this node alone.'),
   as: z
     .enum(['lines', 'band', 'heat'])
@@ -58,7 +58,7 @@ export const span = z.strictObject({
   from: z.number(),
   to: z.number(),
 });
-export const figureMarker = z.strictObject({
+const figureMarker = z.strictObject({
   name: textSchema,
   node: textSchema,
   time: z.number(),
@@ -67,7 +67,7 @@ export const figureMarker = z.strictObject({
 export const jobSpans = z
   .strictObject({
     spans: z.array(span),
-    left_out: z.number().describe('So many more spans there are: the shortest ones.'),
+    left_out: z.number().describe('Number of spans that are left out: the shortest ones.'),
     figures: z.array(figureMarker).describe('Figures of merit, at the time they were reported.'),
   })
   .describe('What a job is made of.');
@@ -150,7 +150,10 @@ export const processColumns = z
     exit: values,
     rank: z.array(textSchema),
     threads: values,
-    left_out: z.number().exactOptional().describe('In a file: so many more processes there were, which used least.'),
+    left_out: z
+      .number()
+      .exactOptional()
+      .describe('In a file: number of processes that are left out: those that used least.'),
   })
   .describe('Every process of a job, as columns.');
 export type ProcessData = z.infer<typeof processColumns>;
@@ -193,6 +196,7 @@ export const jobList = z.strictObject({
   jobs: z.array(listedJob),
   pending: z.number().describe('Recordings that are still being read: their rows come with a later answer.'),
   troubles: z.array(textSchema),
+  lacks: textSchema.exactOptional().describe('What this list does not say of its jobs, in words.'),
 });
 export type JobList = z.infer<typeof jobList>;
 export type ListedJob = z.infer<typeof listedJob>;
@@ -205,7 +209,7 @@ export const comparison = z.looseObject({
 
 /** A link to one job. */
 export const shareRequest = z.strictObject({
-  days: z.number().positive().max(366).describe('After so many days the link ends.'),
+  days: z.number().positive().max(366).describe('Days until the link ends.'),
 });
 export const jobShare = z.strictObject({
   id: textSchema.describe('Names the link when it is revoked; it opens nothing.'),
@@ -230,7 +234,7 @@ export const threadColumns = z.strictObject({
   end: values,
   cpu: values.describe('CPU seconds.'),
   waiting: values.describe('Seconds ready to run, without a CPU.'),
-  left_out: z.number().describe('So many more threads there are: those that used least.'),
+  left_out: z.number().describe('Number of threads that are left out: those that used least.'),
 });
 export type ThreadData = z.infer<typeof threadColumns>;
 
@@ -250,7 +254,7 @@ export const nodeJob = z.strictObject({
 export type NodeJob = z.infer<typeof nodeJob>;
 
 /** What a node of a running job does now. */
-export const nodeNow = z.strictObject({
+const nodeNow = z.strictObject({
   node: textSchema,
   last: z.number().exactOptional().describe('The newest sample.'),
   status: textSchema,

@@ -1,6 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ConnectionError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { Fault, reason } from '../base/fault.ts';
+import { asMarkup } from '../base/markup.ts';
 import type { Viewer } from './access/viewer.ts';
 
 /** What goes wrong while a question is answered, with the status that says so. */
@@ -40,8 +43,31 @@ export function answerProblems(app: FastifyInstance): void {
 
 /** What the server refuses before any route or hook is asked: an address that cannot be read. */
 export function answerUnreadable(error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
-  say(request, reply, error.statusCode ?? 400, 'the address cannot be read: a % in it begins no character');
+  const why = request.url.includes('%') ? ': a % in it begins no character' : '';
+  say(request, reply, error.statusCode ?? 400, `the address cannot be read${why}`);
 }
+
+/** What is no HTTP at all: there is no request that could be answered. */
+export function answerGarbage(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, title] = GARBAGE[error.code] ?? [400, 'this is no request of HTTP'];
+  const body = JSON.stringify({ type: 'about:blank', title, status });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Content-Type: application/problem+json; charset=utf-8',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const GARBAGE: Readonly<Record<string, [status: number, title: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the headers of the request are too long'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
+};
 
 /** A browser that opens a page, not a script that asks. */
 export const isNavigation = ({ headers, method, url }: FastifyRequest): boolean =>
@@ -63,12 +89,10 @@ function say(
     .send(JSON.stringify({ type: 'about:blank', title, status, ...(detail === undefined ? {} : { detail }) }));
 }
 
-const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-
 function problemPage(title: string, detail = ''): string {
   const heading = `${title.charAt(0).toUpperCase()}${title.slice(1)}.`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Tacho</title><link rel="icon" href="data:,"></head>
-<body><h1>Tacho</h1><p>${escaped(heading)}</p><p>${escaped(detail)}</p></body></html>
+<body><h1>Tacho</h1><p>${asMarkup(heading)}</p><p>${asMarkup(detail)}</p></body></html>
 `;
 }

@@ -18,7 +18,7 @@ import { maySee, ownerOf, type Viewer } from './access/viewer.ts';
 import { type JobList, problem } from './api.ts';
 import type { Collection, OpenJob } from './collections/collection.ts';
 import type { Watch } from './followers.ts';
-import { answerProblems, answerUnreadable, Problem } from './problems.ts';
+import { answerGarbage, answerProblems, answerUnreadable, Problem } from './problems.ts';
 import { chartRoutes } from './routes/charts.ts';
 import { compareRoutes } from './routes/compare.ts';
 import { daskRoutes } from './routes/dask.ts';
@@ -71,6 +71,7 @@ const makeApp = () =>
   fastify({
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 200 },
+    clientErrorHandler: answerGarbage,
     // no hook runs before it
     frameworkErrors: (error, request, reply) =>
       answerUnreadable(error, request as never, reply.headers(HEADERS) as never),

@@ -1,5 +1,10 @@
-import { Fault, reason, usage } from '../base/fault.ts';
+import { Fault, usage } from '../base/fault.ts';
+import { askOnce } from '../http/ask-once.ts';
+import type { HttpRequest, HttpResponse } from '../http/connection.ts';
+import { unreachableText } from '../trust/connection-text.ts';
 import type { JobList, JobShare, ListedJob, MadeShare } from './api.ts';
+
+const PATIENCE_SECONDS = 120;
 
 /** Asks a page that is served about links to its jobs. */
 export class ShareClient {
@@ -41,16 +46,14 @@ export class ShareClient {
     throw new Fault(`the page shows no job ${name}`, { hint: 'its table of jobs has the ids' });
   }
 
-  private async ask<T>(method: string, path: string, body?: object): Promise<T> {
-    const sent =
-      body === undefined
-        ? { headers: this.headers }
-        : { headers: { ...this.headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
-    let response: Response;
+  private async ask<T>(method: HttpRequest['method'], path: string, body?: object): Promise<T> {
+    const sent = body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) };
+    const headers = body === undefined ? this.headers : { ...this.headers, 'content-type': 'application/json' };
+    let response: HttpResponse;
     try {
-      response = await fetch(`${this.origin}${path}`, { method, ...sent });
+      response = await askOnce(new URL(`${this.origin}${path}`), PATIENCE_SECONDS, { method, headers, ...sent });
     } catch (error) {
-      throw new Fault(`${this.origin} does not answer: ${reason((error as Error).cause ?? error)}`, {
+      throw new Fault(`${this.origin} does not answer: ${unreachableText(error)}`, {
         hint: 'is tacho serve still running?',
       });
     }
@@ -58,8 +61,19 @@ export class ShareClient {
       throw new Fault(`${this.origin} does not know you`, {
         hint: 'give --server the whole address that tacho serve printed; where people log in, make links on the page of the job',
       });
-    const value = (await response.json().catch(() => ({}))) as T & { title?: string; detail?: string };
-    if (response.ok) return value;
-    throw new Fault([value.title ?? `status ${response.status}`, value.detail].filter(Boolean).join(': '));
+    const value = objectOf(response.text);
+    const isOk = response.status >= 200 && response.status < 300;
+    if (isOk && value === undefined) throw new Fault(`what answers at ${this.origin} is no page of Tacho`);
+    if (isOk) return value as T;
+    const { title = `status ${response.status}`, detail } = (value ?? {}) as { title?: string; detail?: string };
+    throw new Fault([title, detail].filter(Boolean).join(': '));
+  }
+}
+
+function objectOf(text: string): object | undefined {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
   }
 }

@@ -15,7 +15,7 @@ interface VerbPage {
 }
 
 /** The pages of all verbs that help shows. */
-export function verbPages(program: Command): VerbPage[] {
+function verbPages(program: Command): VerbPage[] {
   const pages: VerbPage[] = [];
   const walk = (command: Command, above: string): void => {
     const help = command.createHelp();
@@ -87,7 +87,7 @@ export function cliReference(program: Command, letters: Readonly<Record<string, 
     '- nothing. Then it is the folder `recordings`, with the current folder where that holds recordings; else the',
     '  current folder.',
     '',
-    'An id comes before a name. What two recordings have in common is refused, and both are named. The id of an array means',
+    'An id comes before a name. If two jobs share a name, it is refused, and both are listed. The id of an array means',
     'all of its tasks.',
     '',
     'A letter means the same flag in every verb:',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Listed } from '../recording/folder/list.ts';
-import { listText } from './list-text.ts';
+import { hiddenText, listText } from './list-text.ts';
 
 // noon where the reader is: the same day in every time zone
 const START = new Date(2026, 10, 15, 12, 49, 12).getTime() * 1000;
@@ -75,6 +75,18 @@ test('80 places: when it began, how long, how it ended and where; an id that the
   ]);
 });
 
+test('80 places: the command of local jobs instead of a start that their recordings have in their names', () => {
+  const command = { path: 'tacho-20261115-124912-pipeline.sh', job: '20261115-124912-pipeline.sh-1kon', nodes: 1 };
+  const jobs = [1, 2].map((n) => listed({ ...command, name: 'pipeline.sh', command: ['./pipeline.sh', String(n)] }));
+  assert.deepEqual(at(80, ...jobs), [
+    '  duration  ended      nodes  command          recording',
+    '1 h 00 min  COMPLETED      1  ./pipeline.sh 1  tacho-20261115-124912-pipeline.sh',
+    '1 h 00 min  COMPLETED      1  ./pipeline.sh 2  tacho-20261115-124912-pipeline.sh',
+  ]);
+  // a recording of another name does not say when it began
+  assert.match(at(80, ...jobs, listed({ ...command, path: 'night' }))[0]!, /^start {10}/);
+});
+
 test('80 places: a short id and the name before the size and a user who is everybody’s', () => {
   const job = { path: 'tacho-4711', job: '4711', name: 'train' };
   assert.deepEqual(at(80, listed(job)), [
@@ -89,8 +101,24 @@ test('80 places: a short id and the name before the size and a user who is every
     'job   name   user  start               duration  ended      nodes     size  state   recording',
     '4711  train  ada   2026-11-15 12:49  1 h 00 min  COMPLETED      8  118 MiB  sealed  tacho-4711',
   ]);
+  assert.match(at(100, listed({ ...job, nodes: 1024 }))[1]!, / COMPLETED +1,024 /);
   // an id that is the end of another one is not told by it
   assert.match(at(80, listed({ ...job, job: '11' }))[1]!, /^11 /);
+});
+
+test('columns that are left out are named below; what another column says is not missing', () => {
+  const below = (width: number, ...listedJobs: Listed[]): string => {
+    const hidden: string[] = [];
+    listText(listedJobs, width, NOW, hidden);
+    return hiddenText(hidden, width);
+  };
+  const job = { path: 'tacho-4711', job: '4711', name: 'train', tags: { case: 'a' } };
+  assert.equal(below(80, listed(job)), 'columns hidden: user, size; a wider terminal or a pipe shows them\n');
+  assert.equal(below(140, listed(job)), '');
+  assert.equal(below(Number.POSITIVE_INFINITY, listed(job)), '');
+  const long = below(80, listed({ ...job, path: 'x'.repeat(70), findings: ['cpu-low'] }), listed({ user: 'bob' }));
+  assert.match(long, /^columns hidden: .*tags.*findings/s);
+  for (const line of long.split('\n')) assert.ok(line.length <= 80, line);
 });
 
 test('80 places: the state where it says more than how the job ended', () => {

@@ -1,10 +1,11 @@
 import * as path from 'node:path';
 import { formatDuration } from '../base/duration.ts';
+import { figure } from '../base/figure.ts';
 import { formatMoment } from '../base/moment.ts';
-import { shellQuote } from '../base/quote.ts';
+import { commandLine } from '../base/quote.ts';
 import { formatBytes } from '../base/size.ts';
 import type { Listed } from '../recording/folder/list.ts';
-import { printable, type TextColumn, textTable, textWidth } from './terminal/text-table.ts';
+import { hiddenColumns, printable, type TextColumn, textTable, textWidth, wrap } from './terminal/text-table.ts';
 
 /** What may be told in fewer places. */
 interface Brief {
@@ -14,17 +15,20 @@ interface Brief {
   once?: boolean;
   /** The id only where the path does not end with it, and a scheduler gave it. */
   idInPath?: boolean;
+  /** When it began only where the path does not say it, as those of local jobs do. */
+  startInPath?: boolean;
 }
 
 /**
  * Recordings for people, one a line. On a terminal that is too narrow for it all, seconds and what is told twice go first,
  * then the size and a user who is everybody's, this year, other users and names. Paths are what one types next: always
- * whole, and where there is no room, below.
+ * whole, and where there is no room, below. `hidden` takes the heads of columns that were left out.
  */
 export function listText(
   listedJobs: readonly Listed[],
   width = Number.POSITIVE_INFINITY,
   now = Date.now() * 1000,
+  hidden: string[] = [],
 ): string {
   const columns = columnsOf(listedJobs);
   const cheap = columns.filter(({ spare = 0 }) => spare >= CHEAP).map(({ head }) => head);
@@ -33,16 +37,17 @@ export function listText(
   const isThisYear = begins.every((moment) => moment === undefined || moment.startsWith(year));
   const rowsOf = (brief: Brief): string[][] =>
     listedJobs.map((each, i) => rowOf(each, beganCell(begins[i], brief), brief, now));
+  const shortest: Brief = { began: isThisYear ? 'day' : 'minutes', once: true, idInPath: true };
   const usual: [brief: Brief, mayGo: readonly string[]][] = [
     [{}, []],
     [{ began: 'minutes' }, []],
     [{ began: 'minutes', once: true }, cheap],
     [{ began: 'minutes', once: true, idInPath: true }, cheap],
-    [{ began: isThisYear ? 'day' : 'minutes', once: true, idInPath: true }, columns.map(({ head }) => head)],
+    [shortest, columns.map(({ head }) => head)],
   ];
   // what was run comes before sizes and seconds, and goes before who and when
   const tries = [
-    ...usual.map(
+    ...[...usual, [{ ...shortest, startInPath: true }, columns.map(({ head }) => head)] as const].map(
       ([brief, mayGo]) =>
         [brief, [...mayGo.filter((head) => head !== 'command'), 'tags', 'findings', 'nodes']] as const,
     ),
@@ -51,14 +56,28 @@ export function listText(
   for (const [brief, mayGo] of tries) {
     const gone: string[] = [];
     const lines = textTable(columns, rowsOf(brief), width, gone);
-    if (gone.every((head) => mayGo.includes(head)) && lines.every((line) => textWidth(line) <= width))
+    if (gone.every((head) => mayGo.includes(head)) && lines.every((line) => textWidth(line) <= width)) {
+      hidden.push(...inOrder(columns, gone));
       return `${lines.join('\n')}\n`;
+    }
   }
   const [job, ...others] = columns.slice(0, -1);
   const rows = rowsOf({ began: 'minutes', once: true });
-  const [heads, ...lines] = textTable([{ ...job!, whole: false }, ...others], rows, width);
+  const gone: string[] = [];
+  const [heads, ...lines] = textTable([{ ...job!, whole: false }, ...others], rows, width, gone);
+  hidden.push(...inOrder(columns, gone));
   return `${[heads, ...lines.flatMap((line, i) => [line, `  ${printable(listedJobs[i]!.path)}`])].join('\n')}\n`;
 }
+
+const inOrder = (columns: readonly TextColumn[], heads: readonly string[]): string[] =>
+  columns.map(({ head }) => head).filter((head) => heads.includes(head));
+
+/** Names below a list on a narrow terminal the columns that it has left out; empty: none. */
+export const hiddenText = (hidden: readonly string[], width: number): string =>
+  hiddenColumns(hidden)
+    .flatMap((line) => wrap(line, width))
+    .map((line) => `${line}\n`)
+    .join('');
 
 /** From here on a column is left out before anything else that is told only once. */
 const CHEAP = 3;
@@ -92,13 +111,13 @@ function rowOf(each: Listed, began: string, brief: Brief, now: number): string[]
     brief.idInPath && (LOCAL_ID.test(id) || namesId(folder, id)) ? '' : id,
     brief.once && isNamed ? '' : each.name,
     each.user,
-    began,
+    brief.startInPath && namesDay(folder, each.start) ? '' : began,
     each.start === undefined ? '' : lasted(each, now),
     brief.once ? endedOrState(each) : ended(each),
-    String(each.nodes),
+    figure(each.nodes),
     each.bytes === undefined ? '' : formatBytes(each.bytes),
     brief.once ? '' : each.state,
-    each.command?.map(shellQuote).join(' ') ?? '',
+    each.command ? commandLine(each.command) : '',
     Object.entries(each.tags ?? {})
       .map(([key, value]) => `${key}:${value}`)
       .join(' '),
@@ -114,6 +133,12 @@ const LOCAL_ID = /^(\d{8}-\d{6}-.+)-[a-z0-9]{4}$/;
 function namesId(folder: string, id: string): boolean {
   const stem = LOCAL_ID.exec(id)?.[1] ?? id;
   return endsWith(folder, stem) || endsWith(unnumbered(folder), stem);
+}
+
+/** "tacho-20261115-204912-sleep" has the day of a job, and its time. */
+function namesDay(folder: string, start: number | undefined): boolean {
+  const [, ...date] = /(\d{4})(\d{2})(\d{2})-\d{6}/.exec(folder) ?? [];
+  return start !== undefined && formatMoment(start).startsWith(date.join('-') || '-');
 }
 
 /** "tacho-x" of "tacho-x-2". */

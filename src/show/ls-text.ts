@@ -27,9 +27,9 @@ export function sortLines(lines: readonly NodeLine[]): NodeLine[] {
 
 export interface LsLayout {
   width?: number;
-  /** So many lines fit; the rest is counted. */
+  /** Number of lines that fit; the rest is counted. */
   height?: number;
-  /** So long agents collect samples before they send them, in seconds. */
+  /** Seconds for which agents collect samples before they send them. */
   batchSeconds?: number;
 }
 

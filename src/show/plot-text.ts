@@ -20,8 +20,9 @@ const HEIGHT = 10;
 const SHADES = { unicode: ['·', '░', '▒', '▓', '█'], plain: ['.', '-', '+', '*', '#'] };
 
 const ends = (from: number, to: number, width: number, { start }: TextPage): string => {
-  const [begin, end] = [sinceStart(from - start), sinceStart(to - start)];
-  return `${begin}${end.padStart(Math.max(0, width - begin.length))}`;
+  // the first step may begin a little before the job
+  const [begin, end] = [sinceStart(Math.max(0, from - start)), sinceStart(to - start)];
+  return begin.length + end.length < width ? `${begin}${end.padStart(width - begin.length)}` : `${begin} to ${end}`;
 };
 
 const finiteOf = (values: Iterable<number>): number[] => [...values].filter((value) => !Number.isNaN(value));

@@ -1,3 +1,4 @@
+import { figure } from '../base/figure.ts';
 import type { Recording } from '../recording/folder/open.ts';
 import type { Table } from '../table/table.ts';
 import { union } from './export/node-batch.ts';
@@ -31,7 +32,7 @@ export function recordedTables(recordings: readonly Recording[]): RecordedTable[
 export function tableListText(tables: readonly RecordedTable[], width?: number): string {
   const rows = tables.map(({ name, keys, columns, nodes, help }) => [
     name,
-    String(nodes),
+    figure(nodes),
     keys.map((key) => key.name).join(', '),
     String(columns.length),
     help,

@@ -21,7 +21,7 @@ export interface Sent {
   trouble?: string | undefined;
 }
 
-/** So long after a round that failed comes the next one at the end, when there is little time. */
+/** Milliseconds between a round that failed and the next one at the end, when there is little time. */
 const LAST_PAUSE_MS = 200;
 
 /** When a sink sends: one round at a time; after a failure again, ever later; and once more when it is closed. */

@@ -10,7 +10,7 @@ export interface Library {
   /** A function that returns an int, or undefined when this version of the library has none of that name. */
   call(name: string, args: readonly string[]): Call | undefined;
   /** The library's own text for a status: returned by the function, or left where its second argument points to. */
-  words(name: string, by: 'result' | 'argument'): (status: number) => string;
+  statusText(name: string, by: 'result' | 'argument'): (status: number) => string;
 }
 
 type Koffi = typeof import('koffi');
@@ -43,7 +43,7 @@ export function loadLibrary(paths: readonly string[], named?: string, hint?: str
             return undefined;
           }
         },
-        words(name, by) {
+        statusText(name, by) {
           try {
             if (by === 'result') return lib.func(name, 'str', ['int']) as unknown as (status: number) => string;
             const f = lib.func(name, 'int', ['int', k.out(k.pointer('str'))]);

@@ -25,7 +25,7 @@ const COLON = 58;
 
 /** `place` says where a name's number goes among the row's numbers; −1: nowhere. It is asked only when lines change. */
 export function fields(columnOf: (name: string) => number, native = sampling()): TakeFields {
-  let lines: { length: number; first: number; last: number; place: number; factor: number; tail: number }[] = [];
+  let lines: { length: number; first: number; last: number; column: number; factor: number; tail: number }[] = [];
   /** The same, six integers a line. */
   let flat = new Int32Array(0);
 
@@ -47,7 +47,7 @@ export function fields(columnOf: (name: string) => number, native = sampling()):
       }
       p = q + line.tail;
       if (p > end || bytes[p - 1] !== NEWLINE) return false;
-      if (line.place >= 0) numbers[at + line.place] = value * line.factor;
+      if (line.column >= 0) numbers[at + line.column] = value * line.factor;
     }
     return p === end;
   };
@@ -66,7 +66,7 @@ export function fields(columnOf: (name: string) => number, native = sampling()):
         length,
         first: bytes[p]!,
         last: bytes[p + length - 1]!,
-        place: columnOf(lineMatch[1]!),
+        column: columnOf(lineMatch[1]!),
         factor: lineMatch[2] === undefined ? 1 : 1024,
         tail: lineMatch[2] === undefined ? 1 : 4,
       });
@@ -79,14 +79,14 @@ export function fields(columnOf: (name: string) => number, native = sampling()):
     numbers.fill(Number.NaN, at, at + width);
     learn(bytes, end);
     flat = Int32Array.from(
-      lines.flatMap(({ length, first, last, place, factor, tail }) => [length, first, last, place, factor, tail]),
+      lines.flatMap(({ length, first, last, column, factor, tail }) => [length, first, last, column, factor, tail]),
     );
     walk(bytes, end, numbers, at);
   };
 }
 
 /** The names in such a file, in its order, and whether their numbers are in kB. */
-export function fieldNames(text: string): Field[] {
+function fieldNames(text: string): Field[] {
   const names: Field[] = [];
   for (const [, name, unit] of text.matchAll(/^([^\s:]+):? *\d+( kB)?$/gm)) {
     names.push({ name: name!, kilobytes: unit !== undefined });
@@ -122,7 +122,7 @@ export function fieldsKind(
           const form = formOf(file.bytes.toString('latin1', 0, end), ({ line, index, count }) => {
             const [field] = fieldNames(line);
             const columnIndex = index === count - 1 && field !== undefined ? indexOfField.get(field.name) : undefined;
-            return columnIndex === undefined ? undefined : { place: columnIndex, factor: field!.kilobytes ? 1024 : 1 };
+            return columnIndex === undefined ? undefined : { column: columnIndex, factor: field!.kilobytes ? 1024 : 1 };
           });
           return [{ fd: file.fd, single: options.single === true, form }];
         },

@@ -1,6 +1,6 @@
 /** Where a number of a text goes among the numbers of a frame: one place or two, multiplied (or, by `divisor`, divided). */
 export interface Target {
-  readonly place: number;
+  readonly column: number;
   readonly also?: number | undefined;
   readonly factor?: number;
   readonly divisor?: number;
@@ -29,15 +29,15 @@ const NONE = -1;
  * without a look at its words (takeNumbers of native/node-sampling.c). The first number of a form is a sum over all that is
  * no digit; then there are three for each number of the text: two places and the factor, below 0 a divisor.
  */
-export function formOf(text: string, targetOf: (found: NumberInLine) => Target | undefined): Float64Array {
+export function formOf(text: string, targetOf: (number: NumberInLine) => Target | undefined): Float64Array {
   const targets: number[] = [];
   let used = 0;
   for (const line of text.split('\n')) {
     const count = line.match(/\d+/g)?.length ?? 0;
     for (let index = 0; index < count; index++) {
       const target = targetOf({ line, index, count });
-      const { place = NONE, also = NONE, factor = 1, divisor } = target ?? {};
-      targets.push(place, also, divisor === undefined ? factor : -divisor);
+      const { column = NONE, also = NONE, factor = 1, divisor } = target ?? {};
+      targets.push(column, also, divisor === undefined ? factor : -divisor);
       if (target !== undefined) used = targets.length;
     }
   }

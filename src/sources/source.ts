@@ -56,8 +56,10 @@ export interface ProcessRows {
   readonly numbers: Float64Array;
   readonly texts: Uint8Array;
   /** Where among the numbers of a row each one goes. */
-  readonly places: Int32Array;
+  readonly positions: Int32Array;
   readonly decimals: Uint8Array;
+  /** From when on memory has leapt or is much, and how long the status may go unread. */
+  readonly limits: Float64Array;
 }
 
 /** What a file in this folder exports: the table's definition, and how to open it on a host. */

@@ -20,13 +20,13 @@ export class Frame {
   readonly numberWidth: number;
   readonly textWidth: number;
   /** For each column of the table: its place among the numbers, or −1 − its place among the texts. */
-  readonly place: readonly number[];
+  readonly indexes: readonly number[];
 
   constructor(table: Table) {
     this.table = table;
     let number = 0;
     let word = table.keys.length;
-    this.place = table.columns.map((c) => (c.type === 'text' ? -1 - word++ : number++));
+    this.indexes = table.columns.map((c) => (c.type === 'text' ? -1 - word++ : number++));
     this.numberWidth = number;
     this.textWidth = word;
     this.numbers = new Float64Array(Math.max(1, number) * 8).fill(Number.NaN);
@@ -79,7 +79,7 @@ export class Frame {
 
   /** Place of a number column among the numbers: look it up once, when the source opens. */
   number(column: string): number {
-    const at = this.place[this.table.columns.findIndex((c) => c.name === column)];
+    const at = this.indexes[this.table.columns.findIndex((c) => c.name === column)];
     if (at === undefined || at < 0) throw new Error(`${this.table.name} has no number column ${column}`);
     return at;
   }
@@ -88,7 +88,7 @@ export class Frame {
   text(name: string): number {
     const key = this.table.keys.findIndex((k) => k.name === name);
     if (key >= 0) return key;
-    const at = this.place[this.table.columns.findIndex((c) => c.name === name)];
+    const at = this.indexes[this.table.columns.findIndex((c) => c.name === name)];
     if (at === undefined || at >= 0) throw new Error(`${this.table.name} has no text column ${name}`);
     return -1 - at;
   }

@@ -13,9 +13,9 @@ export function prometheusName(table: Table, column: Column): string {
   let stem = column.name;
   if (suffix !== '' && stem === suffix) stem = '';
   else if (suffix !== '' && stem.endsWith(`_${suffix}`)) stem = stem.slice(0, -suffix.length - 1);
-  const words = ['tacho', legal(table.name), legal(stem), base];
-  if (column.kind === 'counter') words.push('total');
-  return words.filter((word) => word !== '').join('_');
+  const nameParts = ['tacho', legal(table.name), legal(stem), base];
+  if (column.kind === 'counter') nameParts.push('total');
+  return nameParts.filter((word) => word !== '').join('_');
 }
 
 /** value in the file × factor = value that Prometheus sees */
@@ -39,7 +39,7 @@ export function infoName(table: Table): string {
 }
 
 /** Labels that every series may have; a key or text of a table that is called the same gets another name. */
-export const OWN_LABELS: readonly string[] = ['node', 'job', 'user', 'restart', 'recorded_by'];
+const OWN_LABELS: readonly string[] = ['node', 'job', 'user', 'restart', 'recorded_by'];
 
 /** The label that holds a key or a text column. */
 export function labelName(name: string): string {

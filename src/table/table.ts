@@ -52,7 +52,7 @@ export interface TableColumn<T extends string = string, N extends string = strin
   readonly table: T;
   readonly keys: readonly Key<K>[];
   /** Its place in a row of a frame: among the numbers, or of a text among the texts. */
-  readonly place: number;
+  readonly index: number;
 }
 
 /** A table whose columns are known to the type check: `cgroupTable.col.usage_us`. */
@@ -81,11 +81,11 @@ export function defineTable<const T extends string, const C extends Column, cons
   onDemand(defined, 'at', () => {
     const texts = [...keys, ...columns.filter(({ type }) => type === 'text')];
     const numbers = columns.filter(({ type }) => type !== 'text');
-    return Object.fromEntries([texts, numbers].flatMap((all) => all.map((one, place) => [one.name, place])));
+    return Object.fromEntries([texts, numbers].flatMap((all) => all.map((one, index) => [one.name, index])));
   });
   onDemand(defined, 'col', () => {
     const { at } = defined as { at: Record<string, number> };
-    return Object.fromEntries(columns.map((c) => [c.name, { ...c, table: name, keys, place: at[c.name] }]));
+    return Object.fromEntries(columns.map((c) => [c.name, { ...c, table: name, keys, index: at[c.name] }]));
   });
   return defined;
 }

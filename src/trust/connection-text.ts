@@ -7,6 +7,12 @@ export interface Advice {
   noTls: string;
 }
 
+/** Of servers for which Tacho has no setting of its own. */
+export const EXTRA_CERTIFICATES: Advice = {
+  authority: 'name it in NODE_EXTRA_CA_CERTS',
+  noTls: 'is its address http://…?',
+};
+
 const OF_A_HUB: Advice = { authority: 'give --trust-ca FILE (setting trust.ca)', noTls: 'is its address http://…?' };
 const UNKNOWN = 'its certificate was not issued by an authority that is trusted here';
 const NO_TLS = 'it does not speak TLS';
@@ -28,19 +34,32 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Why a connection failed, in words; what TLS says of certificates is short and in words of its own. `plain`: without TLS. */
 export function connectionText(error: unknown, plain = false, advice: Advice = OF_A_HUB): string {
-  const words = fault(error, plain);
-  if (words === UNKNOWN) return `${words}: ${advice.authority}`;
-  return words === NO_TLS ? `${words}: ${advice.noTls}` : words;
+  const text = fault(error, plain);
+  if (text === UNKNOWN) return `${text}: ${advice.authority}`;
+  return text === NO_TLS ? `${text}: ${advice.noTls}` : text;
 }
 
 function fault(error: unknown, plain: boolean): string {
-  const known = code(error) ?? '';
-  if (known === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+  const errorCode = code(error) ?? '';
+  if (errorCode === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const { cert } = error as { cert?: { subjectaltname?: string; subject?: { CN?: string } } };
     const names = cert?.subjectaltname?.replaceAll(/(?:DNS|IP Address):/g, '') ?? cert?.subject?.CN;
     return `its certificate is for another name${names === undefined ? '' : ` (${names})`}`;
   }
-  if (plain && (known === 'ECONNRESET' || /socket hang up/.test(reason(error)))) return CLOSED_UNANSWERED;
+  if (plain && (errorCode === 'ECONNRESET' || /socket hang up/.test(reason(error)))) return CLOSED_UNANSWERED;
   if (/before secure TLS connection/.test(reason(error))) return NO_TLS;
-  return WORDS[known] ?? reason(error).split('\n')[0]!;
+  return WORDS[errorCode] ?? reason(error).split('\n')[0]!;
+}
+
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: 'no machine of this name is known',
+  EAI_AGAIN: 'its name cannot be looked up just now',
+  EHOSTUNREACH: 'there is no way to that host',
+};
+
+/** Why there is no answer, for somebody who just asked: what the system says of the network, in words. */
+export function unreachableText(error: unknown): string {
+  const errorCode = code(error) ?? code((error as Error).cause) ?? '';
+  return UNREACHABLE[errorCode] ?? reason(error);
 }

@@ -46,17 +46,17 @@ export async function openGatekeeper(
   return mungeGatekeeper(await openMunge(noMunge, options.mungeSocket), options, userName);
 }
 
-/** So long before its end it is said that a token must be renewed, once a day. */
+/** How long before its end a token's renewal is asked for, once a day. */
 const RENEW_SECONDS = 30 * 86_400;
 const DAY_SECONDS = 86_400;
 
 function tokenGatekeeper(key: Buffer): Gatekeeper {
-  const said = new Map<string, number>();
+  const reminded = new Map<string, number>();
   const remind = (kind: string, name: string, until: number): void => {
     const now = Date.now() / 1000;
     const left = until - now;
-    if (left > RENEW_SECONDS || now - (said.get(`${kind} ${name}`) ?? 0) < DAY_SECONDS) return;
-    said.set(`${kind} ${name}`, now);
+    if (left > RENEW_SECONDS || now - (reminded.get(`${kind} ${name}`) ?? 0) < DAY_SECONDS) return;
+    reminded.set(`${kind} ${name}`, now);
     warn(
       `the token of ${kind} ${name} expires in ${formatDuration(left)}: tacho token ${kind} ${name} makes a new one`,
     );

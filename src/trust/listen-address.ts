@@ -17,7 +17,7 @@ export interface ListenForm {
   hint: string;
 }
 
-export const HUB_LISTEN: ListenForm = {
+const HUB_LISTEN: ListenForm = {
   port: 8471,
   hint: 'for instance 127.0.0.1:8471, or 0.0.0.0:8471 with --trust munge',
 };

@@ -32,7 +32,7 @@ export async function openMunge(unusable: (why: string) => Fault, socket?: strin
     } catch {
       return undefined;
     }
-  }).find((found) => found !== undefined);
+  }).find((candidate) => candidate !== undefined);
   if (library === undefined) throw unusable('its library libmunge.so.2 is not on this machine');
   const free = koffi.load('libc.so.6').func('void free(void *)');
   const create = library.func('void *munge_ctx_create(void)');
@@ -43,7 +43,7 @@ export async function openMunge(unusable: (why: string) => Fault, socket?: strin
   const decode = library.func(
     'int munge_decode(const char *, void *, _Out_ void **, _Out_ int *, _Out_ uint32_t *, _Out_ uint32_t *)',
   );
-  const words = library.func('str munge_strerror(int)') as (status: number) => string;
+  const statusText = library.func('str munge_strerror(int)') as (status: number) => string;
 
   const withContext = async <T>(work: (context: unknown) => Promise<T>): Promise<T> => {
     const context = create();
@@ -67,7 +67,7 @@ export async function openMunge(unusable: (why: string) => Fault, socket?: strin
       withContext(async (context) => {
         const made = [null];
         const status = await aside(encode, made, context, text, Buffer.byteLength(text));
-        if (status !== 0) throw unusable(words(status));
+        if (status !== 0) throw unusable(statusText(status));
         const credential = koffi.decode(made[0]!, 'char', -1) as string;
         free(made[0]);
         return credential;
@@ -77,7 +77,7 @@ export async function openMunge(unusable: (why: string) => Fault, socket?: strin
         const [bytes, length, uid, gid] = [[null], [0], [0], [0]];
         const status = await aside(decode, credential, context, bytes, length, uid, gid);
         try {
-          if (status !== 0) throw new Refused(`MUNGE does not vouch for it: ${words(status)}`);
+          if (status !== 0) throw new Refused(`MUNGE does not vouch for it: ${statusText(status)}`);
           const address = Buffer.alloc(4);
           get(context, OPTION_ADDRESS, 'void *', address);
           const count = Math.min(length[0]!, LONGEST);

@@ -35,8 +35,8 @@ export async function isAt(
   connection: string,
   resolve: Resolve = resolveName,
 ): Promise<boolean> {
-  const known = await resolve(name);
+  const addresses = await resolve(name);
   const from = plain(connection);
-  if (!isLoopback(origin) && origin !== '0.0.0.0' && known.includes(origin)) return true;
-  return known.includes(from) || (isLoopback(from) && known.some(isLoopback));
+  if (!isLoopback(origin) && origin !== '0.0.0.0' && addresses.includes(origin)) return true;
+  return addresses.includes(from) || (isLoopback(from) && addresses.some(isLoopback));
 }

@@ -15,7 +15,8 @@ export interface Claim {
 const KINDS: readonly string[] = ['node', 'user', 'administrator'] satisfies Claim['kind'][];
 const KEY_BYTES = 32;
 
-const seal = (key: Buffer, words: string): Buffer => createHmac('sha256', key).update(`tacho token\n${words}`).digest();
+const seal = (key: Buffer, claims: string): Buffer =>
+  createHmac('sha256', key).update(`tacho token\n${claims}`).digest();
 
 /**
  * A token is what it claims and a seal that only the holder of the hub's key can make: the hub keeps no list of tokens.
@@ -23,8 +24,8 @@ const seal = (key: Buffer, words: string): Buffer => createHmac('sha256', key).u
  *     makeToken(key, { kind: 'node', name: 'c1', until: 1826366400 })   node:c1:1826366400.jk3…
  */
 export function makeToken(key: Buffer, { kind, name, until }: Claim): string {
-  const words = `${kind}:${encodeURIComponent(name)}${until === undefined ? '' : `:${until}`}`;
-  return `${words}.${seal(key, words).toString('base64url')}`;
+  const claims = `${kind}:${encodeURIComponent(name)}${until === undefined ? '' : `:${until}`}`;
+  return `${claims}.${seal(key, claims).toString('base64url')}`;
 }
 
 /** Compares without telling by the time it takes where the difference is. */
@@ -36,13 +37,13 @@ export const isSameSecret = (given: string, right: string): boolean => isSame(Bu
 /** What a token claims, once the seal has been found right and its time has not run out. Throws `Refused`. */
 export function readToken(key: Buffer, token: string, now = Date.now() / 1000): Claim {
   const dot = token.lastIndexOf('.');
-  const words = token.slice(0, Math.max(0, dot));
+  const claims = token.slice(0, Math.max(0, dot));
   const given = Buffer.from(token.slice(dot + 1), 'base64url');
-  const right = seal(key, words);
+  const right = seal(key, claims);
   if (!isSame(given, right)) {
     throw new Refused('the token was not made with the key of this hub');
   }
-  const [kind, name, end] = words.split(':') as [string, string, string?];
+  const [kind, name, end] = claims.split(':') as [string, string, string?];
   if (!KINDS.includes(kind)) throw new Refused(`the token is for a ${kind}`);
   const claim = { kind: kind as Claim['kind'], name: decodeURIComponent(name) };
   if (end === undefined) return claim;

@@ -76,12 +76,12 @@ test('found, missed and false are told apart, and each rule has its row', () => 
 });
 
 test('the bar: 95 % of the causes, 1 % false, and no healthy job with a warning', () => {
-  const found = resultOf(
+  const result = resultOf(
     { name: 'x', what: '', script: '', must: ['a'] },
     { findings: [finding('a', 'info')], checks: [] },
   );
-  const judged = { ...found, judged: Array.from({ length: 100 }, (_, i) => `r${i}`) };
-  const missed = { ...found, missed: ['a'] };
+  const judged = { ...result, judged: Array.from({ length: 100 }, (_, i) => `r${i}`) };
+  const missed = { ...result, missed: ['a'] };
   const twenty = Array.from({ length: 19 }, () => judged);
   assert.equal(totalsOf([...twenty, missed]).isGood, true);
   assert.equal(totalsOf([...twenty, missed, missed]).isGood, false);

@@ -36,10 +36,10 @@ const FIRST_RUNS = {
 const flag = (name: string): boolean => process.argv.includes(name);
 const optionOf = (name: string): string | undefined =>
   flag(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined;
-const words = process.argv.slice(2).filter((word, i, all) => !word.startsWith('--') && all[i - 1] !== '--json');
+const args = process.argv.slice(2).filter((word, i, all) => !word.startsWith('--') && all[i - 1] !== '--json');
 const wanted = causes.filter(
   ({ name, heldOut }) =>
-    (words.length === 0 || words.some((word) => name.toLowerCase().includes(word.toLowerCase()))) &&
+    (args.length === 0 || args.some((word) => name.toLowerCase().includes(word.toLowerCase()))) &&
     (heldOut === NEWEST || !flag('--held-out')),
 );
 const say = (text = ''): void => void process.stdout.write(`${text}\n`);
@@ -61,7 +61,7 @@ try {
 async function main(): Promise<void> {
   const mistakes = mistakesIn(causes);
   if (mistakes.length > 0) throw new Fault(mistakes.join('\n'));
-  if (wanted.length === 0) throw new Fault(`no case has ${words.join(' or ')} in its name; --list names them`);
+  if (wanted.length === 0) throw new Fault(`no case has ${args.join(' or ')} in its name; --list names them`);
   if (flag('--publish') && wanted.length < causes.length) throw new Fault('only a run of all cases is published');
   if (flag('--list'))
     return say(wanted.map(({ name, what, must }) => `${name}: ${what} [${must.join(', ')}]`).join('\n'));
@@ -157,9 +157,9 @@ async function tried(cause: Cause, cpu: number, recordingFolder: () => string): 
     result = { ...(await recorded(cause, cpu, tries)), tries };
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
-  const said = result.findings.map(({ id, severity }) => (severity === 'info' ? `${id} (info)` : id)).join(', ');
+  const output = result.findings.map(({ id, severity }) => (severity === 'info' ? `${id} (info)` : id)).join(', ');
   say(
-    `${recordingFolder().padStart(8)}  ${isRight(result) ? 'right' : 'WRONG'}  ${cause.name} (${seconds} s): ${said || 'nothing'}`,
+    `${recordingFolder().padStart(8)}  ${isRight(result) ? 'right' : 'WRONG'}  ${cause.name} (${seconds} s): ${output || 'nothing'}`,
   );
   if (result.broken !== undefined) say(`${' '.repeat(17)}not recorded: ${result.broken}`);
   for (const id of result.missed)
@@ -252,8 +252,8 @@ function install(cases: readonly Cause[]): void {
   }
   say(`installing Debian packages: ${packages.join(' ')}`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const apt = (words: readonly string[]): boolean =>
-    spawnSync(words[0]!, words.slice(1), { stdio: 'ignore', env }).status === 0;
+  const apt = (args: readonly string[]): boolean =>
+    spawnSync(args[0]!, args.slice(1), { stdio: 'ignore', env }).status === 0;
   if (apt(get)) return;
   execFileSync('apt-get', ['update', '-q'], { stdio: 'ignore', env });
   if (!apt(get)) say('they could not be installed');

@@ -68,7 +68,7 @@ export const processCauses: readonly Cause[] = [
   },
   {
     name: 'stopped worker',
-    what: 'four like processes of which one was stopped for a while',
+    what: 'four similar processes of which one was stopped for a while',
     needs: ['cc'],
     script: 'for s in 1 2 3 4; do job spin 1.5 & done; sleep 0.3; kill -STOP $!; sleep 12; kill -CONT $!; wait',
     must: ['slow-worker'],

@@ -39,8 +39,8 @@ export class Stage {
   }
 
   private provideLibrary(name: string, source: string): void {
-    const words = ['-shared', '-fPIC', '-O1', '-w', '-o', path.join(this.bin, name), path.join(HERE, source)];
-    spawnSync('cc', words, { stdio: 'inherit' });
+    const args = ['-shared', '-fPIC', '-O1', '-w', '-o', path.join(this.bin, name), path.join(HERE, source)];
+    spawnSync('cc', args, { stdio: 'inherit' });
   }
 
   private provide(source: string): void {
@@ -96,7 +96,7 @@ export class Stage {
 
   private async recordInSlurm({ name, script, recorded = {} }: Cause): Promise<Report> {
     const lab = await this.slurm();
-    const own = await lab.place(USER, fileName(name));
+    const own = await lab.workFolder(USER, fileName(name));
     fs.writeFileSync(path.join(own, 'case.sh'), script);
     const bin = path.join(lab.folder, 'home/bin');
     const set = Object.entries({ ...this.settingsOf(own, bin, recorded), PATH: `${bin}:$PATH` });

@@ -12,7 +12,7 @@ const skip = spawnSync(PYTHON, ['-c', 'import dask_jobqueue']).status !== 0 ? 'n
 test('a SLURMCluster of dask-jobqueue is monitored: each worker is in a job of its own', { skip }, async () => {
   const lab = new Lab();
   lab.up(2);
-  const labFolder = await lab.place('tacho-a', 'dask');
+  const labFolder = await lab.workFolder('tacho-a', 'dask');
   fs.cpSync(path.join(import.meta.dirname, '../../python'), path.join(labFolder, 'python'), { recursive: true });
   fs.cpSync(path.join(import.meta.dirname, 'slurm.py'), path.join(labFolder, 'workflow.py'));
   // nodes see neither our home nor /tmp, but Debian's Python
@@ -22,9 +22,9 @@ test('a SLURMCluster of dask-jobqueue is monitored: each worker is in a job of i
   const command = `cd ${labFolder} && PYTHONPATH=${labFolder}/python:${labFolder}/site /usr/bin/python3 workflow.py ${labFolder}`;
   const { code, stdout, stderr } = await lab.on('login', 'tacho-a', 'sh', '-c', command);
   assert.equal(code, 0, stderr);
-  const said = JSON.parse(stdout) as { total: number; nodes: number[]; jobs: number[][] };
-  assert.equal(said.total, 28);
-  assert.deepEqual(said.nodes, [1, 2]);
-  for (const jobs of said.jobs) assert.ok(jobs.includes(1), `${jobs}`);
+  const reply = JSON.parse(stdout) as { total: number; nodes: number[]; jobs: number[][] };
+  assert.equal(reply.total, 28);
+  assert.deepEqual(reply.nodes, [1, 2]);
+  for (const jobs of reply.jobs) assert.ok(jobs.includes(1), `${jobs}`);
   lab.down();
 });

@@ -7,6 +7,8 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { findCluster, parseScheduler } from '../../src/dask/address.ts';
 import { Comm } from '../../src/dask/comm.ts';
 import { askMonitor, controlOf } from '../../src/dask/control.ts';
+import { gather } from '../../src/judge/facts/gather.ts';
+import { report } from '../../src/judge/report.ts';
 import { daskPeaks } from '../../src/query/dask/peaks.ts';
 import { prefixUse } from '../../src/query/dask/prefixes.ts';
 import { daskUse } from '../../src/query/dask/task-use.ts';
@@ -50,8 +52,8 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
     const folder = temporaryFolder(t);
     const custom = path.join(folder, 'custom.py');
     fs.writeFileSync(custom, CUSTOM);
-    const said: string[] = [];
-    const attached = await attachTo(cluster.dashboard, folder, { custom, say: (text) => said.push(text) });
+    const messages: string[] = [];
+    const attached = await attachTo(cluster.dashboard, folder, { custom, say: (text) => messages.push(text) });
     const { recording } = attached;
     assert.equal(attached.opened.way.name, 'feed');
     await cluster.run(['graphs', 'keys', 'errors']);
@@ -60,8 +62,8 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
       'samples of both workers',
       () => new Set(rowsOf(recording, 'dask_worker').map((r) => r.worker)).size === 2,
     );
-    for (const words of ['it throws', 'custom metric stuck hangs'])
-      await eventually(`that ${words}`, () => said.some((text) => text.includes(words)));
+    for (const expectedText of ['it throws', 'custom metric stuck hangs'])
+      await eventually(`that ${expectedText}`, () => messages.some((text) => text.includes(expectedText)));
     const { ok, workers } = await askMonitor(control, { op: 'status' });
     assert.ok(ok);
     assert.equal((workers as unknown[]).length, 2);
@@ -212,6 +214,11 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
       ["ValueError('no, 0')", "ValueError('no, 2')"],
     );
     assert.ok(rowsOf(attached.recording, 'dask_worker').some(({ tasks }) => String(tasks).startsWith('inc-')));
+    const { unmeasured } = report(gather(openRecording(attached.recording)));
+    assert.deepEqual(
+      unmeasured.filter(({ why }) => why === 'Dask was recorded by read-only calls').map(({ what }) => what),
+      way.missing,
+    );
   });
 
   test('a key that is used again at once belongs to its new graph', async (t) => {
@@ -252,6 +259,47 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
     assert.equal(use!.lost, 1);
   });
 
+  test('a task that another worker has stolen is lost with that one', async (t) => {
+    const folder = temporaryFolder(t);
+    const attached = await attachTo(cluster.address, folder);
+    await cluster.run(['stolen_death'], { MARKER: path.join(folder, 'died') });
+    attached.detach('detached');
+    await attached.ended;
+    const gone = rowsOf(attached.recording, 'dask_graph').find(({ event }) => event === 'worker-gone');
+    const die = rowsOf(attached.recording, 'dask_task').filter(({ prefix }) => prefix === 'die');
+    assert.deepEqual(
+      die.map(({ outcome, worker }) => [outcome, worker === gone!.worker]),
+      [
+        ['lost', true],
+        ['ok', false],
+      ],
+    );
+  });
+
+  test('a task that cannot be read by its worker erred, and is not lost', async (t) => {
+    // newer Dask reads it where its messages come in, and its workers die of it
+    const own = await startCluster();
+    t.after(() => own.end());
+    const attached = await attachTo(own.address, temporaryFolder(t));
+    await own.run(['unreadable']);
+    attached.detach('detached');
+    await attached.ended;
+    const events = rowsOf(attached.recording, 'dask_graph').map(({ event }) => event);
+    const outcomes = rowsOf(attached.recording, 'dask_task').map(({ outcome }) => outcome);
+    assert.deepEqual(new Set(outcomes), new Set([events.includes('worker-gone') ? 'lost' : 'erred']));
+  });
+
+  test('a task whose input went with another worker has not failed', async (t) => {
+    const folder = temporaryFolder(t);
+    const attached = await attachTo(cluster.address, folder);
+    await cluster.run(['lost_input'], { MARKER: path.join(folder, 'lost') });
+    attached.detach('detached');
+    await attached.ended;
+    const outcomes = (task: string): unknown[] =>
+      rowsOf(attached.recording, 'dask_task').flatMap(({ key, outcome }) => (key === task ? [outcome] : []));
+    assert.deepEqual({ input: outcomes('input-1'), use: outcomes('use-1') }, { input: ['ok', 'ok'], use: ['ok'] });
+  });
+
   test('who is not a Dask scheduler is told apart, and a scheduler that goes ends the recording', async (t) => {
     const other = net.createServer((socket) =>
       socket.end('HTTP/1.1 400 Bad Request\r\n\r\nyou are not speaking HTTP here'),
@@ -271,14 +319,14 @@ describe('a real Dask cluster', { skip: whyNoDask }, () => {
     const silent = net.createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     t.after(() => silent.close());
-    const said: string[] = [];
+    const messages: string[] = [];
     const quiet = parseScheduler(`tcp://127.0.0.1:${(silent.address() as net.AddressInfo).port}`);
     await assert.rejects(
-      Comm.open(quiet, {}, { limitMs: 4000, say: (text) => void said.push(text) }),
+      Comm.open(quiet, {}, { limitMs: 4000, say: (text) => void messages.push(text) }),
       /takes connections, but does not answer/,
     );
-    assert.deepEqual(said, [
-      `${quiet.text} says nothing yet: it is busy, or not a Dask scheduler; waiting for it for 60 s`,
+    assert.deepEqual(messages, [
+      `${quiet.text} says nothing yet: it is busy, or not a Dask scheduler; waiting for it for 60 s (a dashboard is named ${quiet.text.replace('tcp', 'http')}, a scheduler with TLS ${quiet.text.replace('tcp', 'tls')})`,
     ]);
 
     const folder = temporaryFolder(t);
@@ -317,6 +365,11 @@ function checkCsv(recording: string, folder: string): void {
   assert.ok(
     rows.some((row) => first.test(row)),
     rows[0],
+  );
+  assert.deepEqual(
+    rows.filter((row) => /^\d+,\d+,-/.test(row)),
+    [],
+    'no sample is from before the start',
   );
   const again = path.join(folder, 'csv of csv');
   assert.equal(tacho(['dask', 'csv', out, '-o', again]).code, 0);

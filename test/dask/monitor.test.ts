@@ -35,8 +35,8 @@ function monitored(t: Parameters<typeof fakeGpu>[0], script: string): Record<str
 }
 
 test('Monitor: jobs, graphs, tasks and GPUs of a cluster, with the names of dask-metrics', { skip }, (t) => {
-  const said = monitored(t, 'dask_monitor.py');
-  assert.deepEqual(said.wrong, [
+  const reply = monitored(t, 'dask_monitor.py');
+  assert.deepEqual(reply.wrong, [
     "TypeError: tracking is a list of names, not the text 'tasks'",
     "ValueError: there is no metric 'gpu'; there are tasks, total-mem, mem-util, compute-util, and custom metrics",
     "ValueError: job_type is one of client, manual, not 'auto'",
@@ -46,7 +46,7 @@ test('Monitor: jobs, graphs, tasks and GPUs of a cluster, with the names of dask
     'FileNotFoundError',
   ]);
   const none = 'RuntimeError: no monitor is attached to this cluster: attach() comes first';
-  assert.deepEqual(said['in process'], {
+  assert.deepEqual(reply['in process'], {
     inside: 'TachoError: a cluster',
     nothing: none,
     twice: 'RuntimeError: a monitor runs on this cluster already: stop() ends it, detach() takes it away',
@@ -83,7 +83,7 @@ test('Monitor: jobs, graphs, tasks and GPUs of a cluster, with the names of dask
     'new job': "RuntimeError: jobs are counted by clients: attach with job_type='manual' to number them yourself",
     detached: [none, 0],
   });
-  assert.deepEqual(said.manual, {
+  assert.deepEqual(reply.manual, {
     recorded: [[1, 7], ...(hasModule('pandas') ? [['recorded'], ['running']] : [])],
     numbers: [1, 42, 43],
     jobs: ['0', '1', '42', '43'],
@@ -91,12 +91,14 @@ test('Monitor: jobs, graphs, tasks and GPUs of a cluster, with the names of dask
     'in memory': ['metrics stay in memory: cannot write to /a file/below: Not a directory'],
   });
   if (hasModule('matplotlib'))
-    assert.deepEqual(said.plots, {
+    assert.deepEqual(reply.plots, {
       sizes: [
         [true, true],
         [true, true],
       ],
       'no job': 'ValueError: job 99',
       'no metric': "KeyError: \"'loss'",
+      'no number': "'tasks' has values that are no numbers",
+      none: 'ValueError: metrics is empty: name one at least',
     });
 });

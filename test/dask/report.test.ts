@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { test } from 'node:test';
 import { draw } from '../../src/charts/draw.ts';
 import { chartOf } from '../../src/charts/job-charts.ts';
 import { makeChartData } from '../../src/charts/make-chart-data.ts';
 import { metricCharts } from '../../src/charts/metric-charts.ts';
+import { seriesName } from '../../src/charts/option.ts';
+import { DaskWriter } from '../../src/dask/dask-writer.ts';
 import { compare } from '../../src/judge/compare/compare.ts';
 import { gather } from '../../src/judge/facts/gather.ts';
 import { report } from '../../src/judge/report.ts';
@@ -16,9 +20,10 @@ import { sealRecording } from '../../src/recording/sealed/seal.ts';
 import { chartsThere } from '../../src/serve/data/charts.ts';
 import { taskCsv, taskJson, taskTable } from '../../src/show/dask/task-table.ts';
 import { compareCsv, compareJson, compareText } from '../../src/show/judged/compare-text.ts';
-import { reportText } from '../../src/show/report/text.ts';
 import { daskRecording } from '../made/dask-recording.ts';
+import { reportText } from '../made/report-text.ts';
 import { START } from '../make-recording.ts';
+import { tacho } from '../tacho.ts';
 
 const cardOf = (folder: string): Report => report(gather(openRecording(folder)));
 
@@ -72,30 +77,100 @@ Dask
 
 test('runs are compared by prefix: text, JSON and CSV', async () => {
   const folders = [await daskRecording(), await daskRecording({ id: '18', load: 0.75 })];
-  const found = compare(folders.map(cardOf), undefined, 'prefix');
+  const comparison = compare(folders.map(cardOf), undefined, 'prefix');
   assert.deepEqual(
-    found.prefixes.map(({ prefix, difference, jobs }) => [prefix, difference, jobs.map((use) => use!.tasks)]),
+    comparison.prefixes.map(({ prefix, difference, jobs }) => [prefix, difference, jobs.map((use) => use!.tasks)]),
     [
       ['load', 5_500_000, [22, 22]],
       ['sum', 0, [1, 1]],
       ['fail', 0, [1, 1]],
     ],
   );
-  const text = compareText(found, { width: 120 });
+  const text = compareText(comparison, { width: 120 });
   assert.match(text, /Tasks of Dask by prefix: their time added up\n/);
   assert.match(text, /\n +\+5\.5 s +11\.0 s +16\.5 s +22 +22 +500 ms +750 ms +load\n/);
-  assert.equal(JSON.parse(compareJson(found)).prefixes[0].jobs[1].seconds, 16.5);
-  const [head, first] = compareCsv(found).split('\n');
+  assert.equal(JSON.parse(compareJson(comparison)).prefixes[0].jobs[1].seconds, 16.5);
+  const [head, first] = compareCsv(comparison).split('\n');
   assert.match(head!, /^prefix,difference,seconds 17,seconds 18,tasks 17,tasks 18,median_seconds 17,/);
   assert.match(first!, /^load,5500000,11,16.5,22,22,0.5,0.75,/);
 });
 
 test('a job without tasks beside one with tasks is said', async () => {
   const { dask: _, ...other } = { ...cardOf(await daskRecording({ id: '18' })) };
-  const found = compare([cardOf(await daskRecording()), other], undefined);
-  assert.ok(found.notes.includes('no Dask tasks were recorded of 18'), found.notes.join());
-  assert.equal(found.prefixes[0]!.jobs[1], undefined);
+  const comparison = compare([cardOf(await daskRecording()), other], undefined);
+  assert.ok(comparison.notes.includes('no Dask tasks were recorded of 18'), comparison.notes.join());
+  assert.equal(comparison.prefixes[0]!.jobs[1], undefined);
   assert.deepEqual(compare([other, other], undefined, 'prefix').notes.slice(-1), ['no job has tasks of Dask']);
+});
+
+test('the same keys in another job of Dask are not computed again', async () => {
+  const uses = daskUse(openRecording(await daskRecording()));
+  const again = (): number => prefixUse(uses).reduce((sum, { recomputed }) => sum + recomputed, 0);
+  assert.equal(again(), 2);
+  const [{ tasks }] = uses as [(typeof uses)[0]];
+  // each execution after the first of its key was a later client's
+  const seen = new Map<number, number>();
+  tasks.key.codes.forEach((key, row) => {
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+    if (row < tasks.length) tasks.job[row] = seen.get(key)!;
+  });
+  assert.equal(again(), 0);
+});
+
+test('a choice of tasks that there are none of: what there is to choose from', async () => {
+  const uses = daskUse(openRecording(await daskRecording()));
+  const hintOf = (choice: Parameters<typeof needTasks>[1]): string | undefined => {
+    try {
+      needTasks(uses, choice);
+    } catch (error) {
+      return (error as { hint?: string }).hint;
+    }
+    return undefined;
+  };
+  assert.equal(hintOf({ job: 99 }), 'jobs are 1');
+  assert.equal(hintOf({ job: 1, dag: 7 }), 'graphs of job 1 are 0');
+  assert.equal(hintOf({ dag: 7 }), 'graphs are 0');
+  assert.equal(hintOf({ job: 1, prefix: 'nope' }), 'prefixes are load, sum and fail');
+  assert.equal(hintOf({ job: 1, prefix: 'load' }), undefined);
+});
+
+test('a recording in which no task ended yet says so', async () => {
+  const folder = await daskRecording();
+  fs.rmSync(path.join(folder, 'node=c1/dask_task.csv'));
+  for (const args of [[], ['--each']]) {
+    const { out, err } = tacho(['dask', 'tasks', folder, ...args]);
+    assert.equal(`${out}|${err}`, '|tacho: no task ended while it recorded\n');
+  }
+});
+
+test('the report says what the way into the cluster and its workers did not give', async () => {
+  const folder = await daskRecording();
+  const writer = new DaskWriter(path.join(folder, 'node=c1'), { plain: true });
+  const time = START / 1e6 + 2;
+  writer.event({ time, event: 'way', name: 'read-only calls' });
+  writer.event({ time, event: 'missing', name: 'GPUs of workers' });
+  writer.event({ time, event: 'note', worker: 'tcp://10.0.0.2:4000', name: 'custom metric power: OSError: no right' });
+  await writer.close();
+  const { unmeasured } = cardOf(folder);
+  assert.deepEqual(
+    unmeasured.filter(({ why }) => /Dask was|custom/.test(why)),
+    [
+      { what: 'GPUs of workers', why: 'Dask was recorded by read-only calls' },
+      { what: 'Dask, first on worker 1', why: 'custom metric power: OSError: no right' },
+    ],
+  );
+});
+
+test('charts name workers as the cluster does, and find them by their addresses', async () => {
+  const material = gather(openRecording(await daskRecording()));
+  const data = makeChartData(draw(material, chartOf('dask-memory')!)!);
+  assert.deepEqual(data.series.map(seriesName), ['worker 0', 'worker 1']);
+  material.dask!()!.uses[0]!.workers.get('tcp://10.0.0.1:4000')!.name = '10';
+  const renamed = makeChartData(draw(material, chartOf('dask-memory')!)!);
+  assert.deepEqual(renamed.series.map(seriesName), ['worker 1', 'worker 10']);
+  const focus = { node: 'c1', key: 'tcp://10.0.0.2:4000' };
+  const focused = makeChartData(draw(material, chartOf('dask-memory')!)!, 'lines', focus);
+  assert.deepEqual(focused.focus?.map(seriesName), ['worker 1']);
 });
 
 test('the chart of worker memory has the limit of a worker', async () => {

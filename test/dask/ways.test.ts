@@ -8,6 +8,8 @@ import * as path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../src/base/free-port.ts';
+import { samplesOf } from '../../src/cli/dask/dask-source.ts';
+import type { AttachOptions } from '../../src/dask/attach.ts';
 import { noticeClusters } from '../../src/dask/notice.ts';
 import { prefixUse } from '../../src/query/dask/prefixes.ts';
 import { daskUse } from '../../src/query/dask/task-use.ts';
@@ -26,8 +28,8 @@ const cli = (name: string, ...args: string[]): string[] => ['-m', `distributed.c
 async function behindFirewall(t: TestContext, dashboard: string): Promise<string> {
   const { hostname, port } = new URL(dashboard);
   const server = http.createServer(async ({ url }, response) => {
-    const answer = await fetch(`http://${hostname}:${port}${url}`);
-    response.end((await answer.text()).replace(/"address": "tcp:[^"]*"/, '"address": "tcp://127.0.0.1:1"'));
+    const reply = await fetch(`http://${hostname}:${port}${url}`);
+    response.end((await reply.text()).replace(/"address": "tcp:[^"]*"/, '"address": "tcp://127.0.0.1:1"'));
   });
   server.on('upgrade', ({ url, headers }, socket) => {
     const there = net.connect(Number(port), hostname);
@@ -65,6 +67,7 @@ describe('ways into real clusters', { skip: whyNoDask }, () => {
       assert.ok(time - Number(start_time) >= 20_000, 'a task that sleeps 20 ms');
     const [use] = prefixUse(daskUse(openRecording(attached.recording)));
     assert.equal(use!.cpu_seconds, undefined, 'no sample, no CPU time');
+    await assert.rejects(samplesOf(attached.recording), /no worker was sampled/);
   });
 
   test('a scheduler that is too old is refused, before anything runs there', async (t) => {
@@ -124,15 +127,15 @@ describe('ways into real clusters', { skip: whyNoDask }, () => {
       }).status;
     const first = start();
     assert.equal(run(), 0);
-    const said: string[] = [];
-    const attached = await attachTo(address, folder, { returnSeconds: 120, say: (text) => void said.push(text) });
+    const messages: string[] = [];
+    const attached = await attachTo(address, folder, { returnSeconds: 120, say: (text) => void messages.push(text) });
     const ok = (): Row[] => rowsOf(attached.recording, 'dask_task').filter(({ outcome }) => outcome === 'ok');
     assert.equal(run(), 0);
     await eventually('tasks before', () => ok().length === 31);
     for (const child of first) child.kill('SIGKILL');
-    await eventually('that it has gone', () => said.some((text) => /looking for it for 120 s/.test(text)));
+    await eventually('that it has gone', () => messages.some((text) => /looking for it for 120 s/.test(text)));
     start();
-    await eventually('that it is back', () => said.includes('the scheduler is back: recording goes on'));
+    await eventually('that it is back', () => messages.includes('the scheduler is back: recording goes on'));
     assert.equal(run(), 0);
     await eventually('tasks of both', () => ok().length === 62);
     attached.detach('detached');
@@ -175,6 +178,9 @@ describe('ways into real clusters', { skip: whyNoDask }, () => {
         .status;
     assert.equal(run(), 0);
     await eventually('its tasks', () => rowsOf(attached.recording, 'dask_task').length === 4);
+    const elsewhere = { cwd: temporaryFolder(t), env: { ...process.env, TACHO_RECORDINGS: folder } };
+    assert.match(tacho(['dask', 'tasks', file], { cwd: folder }).out, /^fail +4 +4 /m);
+    assert.match(tacho(['dask', 'tasks'], elsewhere).out, /^fail +4 +4 /m);
     attached.detach('detached');
     await attached.ended;
 
@@ -202,17 +208,26 @@ kill $w $s; wait`;
   test('a cluster that a program makes late is noticed by its socket, once', async (t) => {
     const recording = path.join(temporaryFolder(t), 'run');
     createRecording(recording, jobOf({ id: '17', nodes: [os.hostname()] }));
-    const said: string[] = [];
-    const say = (text: string): void => void said.push(text);
+    const messages: string[] = [];
+    const say = (text: string): void => void messages.push(text);
     const notice = noticeClusters({ pid: process.pid, recording, intervalSeconds: 0.05, writer: {}, say, looks: [] });
     await sleep(1500);
     const cluster = await startCluster({ workers: 1, threads: 1 });
     t.after(() => cluster.end());
     await eventually('samples of its worker', () => rowsOf(recording, 'dask_worker').length > 0);
     await cluster.run(['errors']);
+    await eventually('its tasks', () => rowsOf(recording, 'dask_task').length === 4);
+    await cluster.end();
+    // the jobs of one that comes later are counted on
+    const later = await startCluster({ workers: 1, threads: 1 });
+    t.after(() => later.end());
+    const sampled = (): number => new Set(rowsOf(recording, 'dask_worker').map(({ worker }) => worker)).size;
+    await eventually('samples of the second cluster', () => sampled() === 2);
+    await later.run(['errors']);
     await notice.stop();
-    assert.equal(rowsOf(recording, 'dask_task').length, 4);
-    assert.deepEqual(said, []);
+    const jobs = rowsOf(recording, 'dask_task').map(({ dask_job }) => dask_job);
+    assert.deepEqual(jobs, [1, 1, 1, 1, 2, 2, 2, 2]);
+    assert.deepEqual(messages, []);
   });
 
   test('TLS: with the certificates of the cluster, and refused without', async (t) => {
@@ -228,6 +243,20 @@ kill $w $s; wait`;
     t.after(() => cluster.end());
     assert.match(cluster.address, /^tls:/);
     await assert.rejects(attachTo(cluster.address, folder), /cannot reach the Dask scheduler|closed the connection/);
+    // Node's advice is not for users of Tacho, nor are OpenSSL's sources
+    const refused = (certificates: AttachOptions['certificates']): Promise<string> =>
+      attachTo(cluster.address, folder, { certificates }).then(
+        () => 'not refused',
+        ({ message, hint }: Error & { hint?: string }) => `${message}; ${hint}`,
+      );
+    const why = (reason: string): string =>
+      `cannot reach the Dask scheduler ${cluster.address}: ${reason}; name the files of the cluster’s TLS with --tls-ca, --tls-cert and --tls-key`;
+    assert.equal(await refused({}), why('self-signed certificate'));
+    assert.equal(await refused({ ca: cert }), why('it wants a certificate, and got none'));
+    const byDashboard = await attachTo(cluster.dashboard, path.join(folder, 'dashboard'));
+    assert.deepEqual(byDashboard.opened.passed, [why('self-signed certificate')]);
+    byDashboard.detach('detached');
+    await byDashboard.ended;
     const attached = await attachTo(cluster.address, folder, { certificates: tls });
     await cluster.run(['errors']);
     await eventually('its tasks', () => rowsOf(attached.recording, 'dask_task').length === 4);

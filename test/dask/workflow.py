@@ -51,6 +51,46 @@ def errors(client, address):
             pass
 
 
+class NotThere:
+    """Can be read by the process that made it alone, like what uses a module that workers have not."""
+    def __reduce__(self):
+        return no_module, (os.getpid(),)
+
+
+def no_module(pid):
+    if os.getpid() != pid:
+        raise ModuleNotFoundError("No module named 'only_here'")
+    return NotThere()
+
+
+def unreadable(client, address):
+    try:
+        client.submit(inc, NotThere()).result(timeout=5)
+    except (ModuleNotFoundError, TimeoutError):
+        pass
+
+
+class Deadly:
+    """Kills its worker when another one asks for it, the first time."""
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        if not os.path.exists(self.marker):
+            die(self.marker)
+        return Deadly, (self.marker,)
+
+
+def use(x):
+    return 1
+
+
+def lost_input(client, address):
+    first, second = list(client.scheduler_info()["workers"])[:2]
+    x = client.submit(Deadly, os.environ["MARKER"], workers=[first], allow_other_workers=True, key="input-1")
+    client.submit(use, x, workers=[second], key="use-1").result()
+
+
 def again(client, address):
     """One key for several tasks, each in a graph of its own, faster than a monitor hears of them."""
     for i in range(6):
@@ -63,6 +103,24 @@ def again(client, address):
 
 def death(client, address):
     client.submit(die, os.environ["MARKER"]).result()
+
+
+def steal(key, thief, dask_scheduler):
+    ts = dask_scheduler.tasks.get(key)
+    if ts is None or ts.processing_on is None:
+        return False
+    dask_scheduler.extensions["stealing"].move_task_request(ts, ts.processing_on, dask_scheduler.workers[thief])
+    return True
+
+
+def stolen_death(client, address):
+    """The worker of this task changes before it dies of it."""
+    victim, thief = list(client.scheduler_info()["workers"])[:2]
+    slow = client.map(inc, range(2), seconds=1, workers=[victim], pure=False)
+    task = client.submit(die, os.environ["MARKER"], workers=[victim], allow_other_workers=True, key="die-1")
+    while not client.run_on_scheduler(steal, "die-1", thief):
+        pass
+    client.gather([task, *slow])
 
 
 def many(client, address):

@@ -14,7 +14,7 @@ export function rowsOf(frame: Frame): Record<string, number | string>[] {
     const row: Record<string, number | string> = {};
     for (const [i, key] of frame.table.keys.entries()) row[key.name] = frame.texts[r * frame.textWidth + i]!;
     for (const [i, column] of frame.table.columns.entries()) {
-      const at = frame.place[i]!;
+      const at = frame.indexes[i]!;
       row[column.name] =
         at < 0 ? frame.texts[r * frame.textWidth - 1 - at]! : frame.numbers[r * frame.numberWidth + at]!;
     }

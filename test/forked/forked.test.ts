@@ -58,8 +58,8 @@ describe('a forked program', { skip: noCompiler }, () => {
     forked(['list'], { cwd: folder, env: { ...env, TZ: 'Asia/Kolkata', TACHO_RECORDINGS: folder } });
     const command = 'umask 077; exec "$@" export one --table load -o';
     for (const [name, program] of [['started', TACHO] as const, ['forked', forking.client] as const]) {
-      const words = ['-c', `${command} ${path.join(cwd, name)}`, 'sh', ...program.split(' ')];
-      const made = spawnSync('sh', words, { cwd: folder, encoding: 'utf8' });
+      const args = ['-c', `${command} ${path.join(cwd, name)}`, 'sh', ...program.split(' ')];
+      const made = spawnSync('sh', args, { cwd: folder, encoding: 'utf8' });
       assert.equal(made.status, 0, made.stderr);
       const [file] = fs.globSync(`${cwd}/${name}/**/*.csv`);
       assert.equal(fs.statSync(file!).mode & 0o777, 0o600, name);

@@ -10,6 +10,9 @@ import koffi from 'koffi';
  * and the compiling, which is most of what a short verb takes. What runs in the fork is the release's own lib/start.cjs.
  */
 
+/** Of every verb that may be forked (test/tacho.ts): one that is not read here is compiled by each fork, for 60 ms. */
+const BUNDLES = ['tacho', 'report', 'export', 'history', 'submit', 'import', 'duckdb'];
+
 const [socket, start] = process.argv.slice(2) as [string, string];
 const require = createRequire(start);
 const { Script } = vm;
@@ -24,7 +27,7 @@ const leave = node.func('void _exit(int code)');
 // compiled whole, as no compiled code of the release fits a Node with one thread
 v8.setFlagsFromString('--no-lazy');
 const scripts = new Map(
-  ['tacho', 'report', 'export'].map((name) => {
+  BUNDLES.map((name) => {
     const filename = path.join(path.dirname(start), `${name}.cjs`);
     const importModuleDynamically = vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
     return [filename, new Script(fs.readFileSync(filename, 'latin1'), { filename, importModuleDynamically })];
@@ -62,11 +65,11 @@ Reflect.set(
 require(start);
 
 function stringsAt(address: unknown, many: number): string[] {
-  const found: string[] = [];
-  for (let at = 0; found.length < many; ) {
+  const texts: string[] = [];
+  for (let at = 0; texts.length < many; ) {
     const text = koffi.decode(address, at, 'char', -1) as string;
-    found.push(text);
+    texts.push(text);
     at += Buffer.byteLength(text) + 1;
   }
-  return found;
+  return texts;
 }

@@ -25,9 +25,9 @@ export async function forkingServer(
     ['-o', client!],
   ])
     if (spawnSync('cc', ['-O1', ...flags, source]).status !== 0) return undefined;
-  const words = [path.join(import.meta.dirname, 'server.ts'), socket!, start];
+  const args = [path.join(import.meta.dirname, 'server.ts'), socket!, start];
   const server = begin((env) =>
-    spawn(node, [...OPTIONS.split(' '), ...words], {
+    spawn(node, [...OPTIONS.split(' '), ...args], {
       env: { ...env, LD_PRELOAD: library! },
       stdio: ['ignore', 'inherit', 'inherit'],
       detached: true,

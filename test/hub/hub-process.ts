@@ -14,6 +14,7 @@ import {
   type SessionReply,
   type TableBytes,
 } from '../../src/sinks/hub/protocol.ts';
+import { agentOf as recordedAgent, jobOf as recordedJob } from '../make-recording.ts';
 import { TACHO } from '../tacho.ts';
 
 /** A hub in a process of its own, on a free port of loopback. */
@@ -21,7 +22,7 @@ export interface HubProcess {
   readonly address: string;
   readonly child: ChildProcess;
   /** What it has said so far. */
-  said(): string;
+  outputText(): string;
   kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -33,7 +34,7 @@ export async function startHubProcess(
   const child = spawn(TACHO, ['hub', '--listen', '127.0.0.1:0', '--archive', archive, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
+  let output = '';
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const kill = (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
@@ -41,17 +42,17 @@ export async function startHubProcess(
   };
   t.after(() => kill('SIGKILL'));
   child.stderr.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
   const address = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      const found = /https?:\/\/[^ ,]+/.exec(said);
-      if (found !== null) resolve(found[0]);
+      output += chunk.toString();
+      const match = /https?:\/\/[^ ,]+/.exec(output);
+      if (match !== null) resolve(match[0]);
     });
-    child.once('close', () => reject(new Error(`the hub has ended: ${said}`)));
+    child.once('close', () => reject(new Error(`the hub has ended: ${output}`)));
   });
-  return { address, child, said: () => said, kill };
+  return { address, child, outputText: () => output, kill };
 }
 
 export interface Answer<T> {
@@ -72,9 +73,9 @@ export class Client {
   /** Proves who it is. */
   async begin(authorization: string, node?: string): Promise<Answer<SessionReply>> {
     this.authorization = authorization;
-    const answer = await this.post<SessionReply>('/v1/session', Buffer.from(JSON.stringify({ node })));
-    this.authorization = `Bearer ${answer.body.session}`;
-    return answer;
+    const reply = await this.post<SessionReply>('/v1/session', Buffer.from(JSON.stringify({ node })));
+    this.authorization = `Bearer ${reply.body.session}`;
+    return reply;
   }
 
   post<T>(path: string, body: Buffer): Promise<Answer<T>> {
@@ -120,43 +121,13 @@ export class Client {
 export const BEGAN = 1_800_000_000_000_000;
 
 export function jobOf(id: string, nodes: readonly string[], facts: Partial<Job> = {}): Job {
-  return {
-    format: 1,
-    tacho: '0.1.0',
-    id,
-    scheduler: 'slurm',
-    name: 'simulate',
-    user: 'nobody',
-    uid: 65534,
-    asked: {},
-    nodes: [...nodes],
-    interval_seconds: 1,
-    start: BEGAN,
-    state: 'running',
-    tags: {},
-    environment: {},
-    ...facts,
-  };
+  const { end: _, ...running } = recordedJob({ id, name: 'simulate', user: 'nobody', uid: 65534, nodes: [...nodes] });
+  return { ...running, start: BEGAN, state: 'running', ...facts };
 }
 
 export function agentOf(node: string, facts: Partial<AgentRecord> = {}): AgentRecord {
-  return {
-    format: 1,
-    tacho: '0.1.0',
-    node,
-    pid: 1,
-    interval_seconds: 1,
-    start: BEGAN,
-    facts: { hostname: node, kernel: '', architecture: '', cpus: 4, memory_bytes: 1e9, gpus: [] },
-    scope: { members: 'cgroup' },
-    tables: [],
-    unmeasured: [],
-    ticks: 0,
-    late_ticks: 0,
-    missed_ticks: 0,
-    cost: { cpu_seconds: 0, max_rss_bytes: 0, bytes_written: 0 },
-    ...facts,
-  } as AgentRecord;
+  const { end: _, end_reason: __, ...running } = recordedAgent(node, []);
+  return { ...running, start: BEGAN, scope: { members: 'cgroup' }, ticks: 0, ...facts };
 }
 
 export const HEADER = 'time,load1\n';

@@ -15,7 +15,7 @@ import { kcat } from './kcat.ts';
 
 /** An agent that sends to Kafka, with settings as in a configuration file; it records this machine every 0.2 s. */
 class Agent {
-  said = '';
+  output = '';
   private over = false;
   private readonly child: ChildProcess;
   private readonly ended: Promise<unknown>;
@@ -39,7 +39,7 @@ class Agent {
     ]);
     for (const stream of [this.child.stdout!, this.child.stderr!])
       stream.on('data', (chunk: Buffer) => {
-        this.said += chunk;
+        this.output += chunk;
       });
     this.ended = new Promise((resolve) => this.child.once('close', resolve)).then(() => {
       this.over = true;
@@ -47,12 +47,12 @@ class Agent {
     t.after(() => this.stop('SIGKILL'));
   }
 
-  async says(words: RegExp): Promise<void> {
+  async says(pattern: RegExp): Promise<void> {
     await eventually(
-      () => `${words} in: ${this.said}`,
+      () => `${pattern} in: ${this.output}`,
       () => {
-        if (words.test(this.said)) return true;
-        assert.ok(!this.over, `it did not say ${words}: ${this.said}`);
+        if (pattern.test(this.output)) return true;
+        assert.ok(!this.over, `it did not say ${pattern}: ${this.output}`);
         return false;
       },
     );
@@ -94,7 +94,7 @@ describe('a Kafka that asks who is there', {
   after(() => {
     if (folder !== undefined) fs.rmSync(folder, { recursive: true, force: true });
   });
-  const place = (name: string): string => {
+  const subfolder = (name: string): string => {
     const made = path.join(folder, name);
     fs.mkdirSync(made);
     return made;
@@ -105,7 +105,7 @@ describe('a Kafka that asks who is there', {
     const transactions = (): number =>
       fs.existsSync(journal) ? fs.readFileSync(journal, 'latin1').split('\n').length - 1 : 0;
     await eventually(
-      () => `four transactions; the agent said: ${agent.said}`,
+      () => `four transactions; the agent said: ${agent.output}`,
       () => transactions() >= 4,
     );
     // a consumer that reads to the end finds none while rows arrive
@@ -113,7 +113,7 @@ describe('a Kafka that asks who is there', {
     // consumers see a transaction some time after the producer was told that it is stored
     let there = kcat(broker.address, `${prefix}.loadavg`);
     await eventually(
-      () => `${least} rows in ${prefix}.loadavg (${there.length}); the agent said: ${agent.said}`,
+      () => `${least} rows in ${prefix}.loadavg (${there.length}); the agent said: ${agent.output}`,
       async () => {
         if (there.length >= least) return true;
         await sleep(1000);
@@ -139,7 +139,7 @@ describe('a Kafka that asks who is there', {
   const by = (mechanism: string) => ({ user: access.user, password_file: password, mechanism });
   for (const [name, settings] of Object.entries(WAYS)) {
     test(`${name}: every row arrives, once`, async (t) => {
-      const at = place(name);
+      const at = subfolder(name);
       const agent = new Agent(t, at, { ...settings(), prefix: name });
       const there = await sent(agent, at, name);
       assert.ok(there.length > 1);
@@ -150,7 +150,7 @@ describe('a Kafka that asks who is there', {
   for (const mechanism of ['PLAIN', 'SCRAM-SHA-512']) {
     test(`a wrong password (${mechanism}) is told, and samples wait for the right one`, async (t) => {
       const name = `wrong-${mechanism}`;
-      const at = place(name);
+      const at = subfolder(name);
       const wrong = path.join(at, 'password');
       fs.writeFileSync(wrong, 'guess', { mode: 0o600 });
       const settings = { brokers: [broker.secure.SASL_SSL], ca, prefix: name, ...by(mechanism), password_file: wrong };
@@ -158,8 +158,8 @@ describe('a Kafka that asks who is there', {
       await first.says(/kafka \S+: the broker does not accept who we say we are: .*kafka.password_file.*\n/);
       await rowsOf(at, 5);
       await first.stop('SIGKILL');
-      t.diagnostic(first.said.split('\n')[1]!);
-      assert.doesNotMatch(first.said, /guess/);
+      t.diagnostic(first.output.split('\n')[1]!);
+      assert.doesNotMatch(first.output, /guess/);
       const waiting = recorded(at);
       fs.writeFileSync(wrong, access.password);
       const second = new Agent(t, at, settings);
@@ -170,7 +170,7 @@ describe('a Kafka that asks who is there', {
   }
 
   test('a password that others can read is refused', async (t) => {
-    const at = place('open');
+    const at = subfolder('open');
     const file = path.join(at, 'password');
     fs.writeFileSync(file, access.password, { mode: 0o644 });
     const agent = new Agent(t, at, { brokers: [broker.secure.SASL_SSL], ca, ...by('PLAIN'), password_file: file });
@@ -191,10 +191,10 @@ describe('a Kafka that asks who is there', {
       ['nobody-in-tls', { brokers: [SASL_SSL], ca }, /.*kafka\.user.*/],
     ];
     await Promise.all(
-      cases.map(async ([name, settings, words]) => {
-        const agent = new Agent(t, place(name), { ...settings, prefix: name });
-        await agent.says(new RegExp(`kafka \\S+: ${words.source}\\n`));
-        t.diagnostic(`${name}: ${agent.said.split('\n')[1]}`);
+      cases.map(async ([name, settings, pattern]) => {
+        const agent = new Agent(t, subfolder(name), { ...settings, prefix: name });
+        await agent.says(new RegExp(`kafka \\S+: ${pattern.source}\\n`));
+        t.diagnostic(`${name}: ${agent.output.split('\n')[1]}`);
         await agent.stop('SIGKILL');
       }),
     );

@@ -144,12 +144,12 @@ export async function startBroker(access?: Access): Promise<Broker> {
     // who does not wait for its end goes on without: it ends with us
     started.unref();
     child = started;
-    const said = (): string => fs.readFileSync(path.join(folder, 'output.log'), 'utf8').slice(-2000);
+    const outputText = (): string => fs.readFileSync(path.join(folder, 'output.log'), 'utf8').slice(-2000);
     await eventually(
-      () => `Kafka, which said:\n${said()}`,
+      () => `Kafka, which said:\n${outputText()}`,
       () => {
         if (started.exitCode !== null || started.signalCode !== null)
-          throw new Error(`Kafka did not start:\n${said()}`);
+          throw new Error(`Kafka did not start:\n${outputText()}`);
         return answers(port!);
       },
       START_SECONDS,

@@ -21,7 +21,7 @@ const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => 
 
 interface Hub {
   child: ChildProcess;
-  said(): string;
+  outputText(): string;
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ function startHub(archive: string, broker: string, prefix: string): Hub {
   const ended = new Promise((resolve) => child.once('close', resolve));
   return {
     child,
-    said: () => output,
+    outputText: () => output,
     async end(signal) {
       child.kill(signal);
       await ended;
@@ -43,7 +43,7 @@ function startHub(archive: string, broker: string, prefix: string): Hub {
 }
 
 const until = (what: string, is: () => boolean, hub: () => Hub): Promise<unknown> =>
-  eventually(() => `${what}; the hub said: ${hub().said()}`, is, 240);
+  eventually(() => `${what}; the hub said: ${hub().outputText()}`, is, 240);
 
 /** All rows of a recording, by node and table, in the order of keys and time. */
 function rowsOf(recording: Recording): Record<string, unknown> {
@@ -217,7 +217,7 @@ describe('tacho hub --from kafka', { skip: whyNoKafka() }, () => {
       sink.wake();
       await until(
         'it is told',
-        () => hub.said().includes('cannot write user=eve/job=1'),
+        () => hub.outputText().includes('cannot write user=eve/job=1'),
         () => hub,
       );
       write('ada', 3000);

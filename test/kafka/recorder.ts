@@ -32,7 +32,7 @@ const sink = new KafkaSink({
   prefix,
   every: 0.02,
 });
-let said: string | undefined;
+let output: string | undefined;
 let going = true;
 process.on('SIGTERM', () => {
   going = false;
@@ -42,9 +42,9 @@ while (going && next < Number(rows)) {
   // two rows of a series never have the same time
   for (; next < to; next++) writer.append(countedRows('a "quoted" é', next, next + 1, START + next * 1000));
   sink.wake();
-  if (sink.trouble !== said) {
-    said = sink.trouble;
-    console.log(`trouble: ${said ?? 'none'}`);
+  if (sink.trouble !== output) {
+    output = sink.trouble;
+    console.log(`trouble: ${output ?? 'none'}`);
   }
   await new Promise((resolve) => setTimeout(resolve, Number(pause)));
 }

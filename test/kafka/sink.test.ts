@@ -22,7 +22,7 @@ interface Running {
   child: ChildProcess;
   ended: Promise<{ code: number | null; output: string }>;
   /** Waits until it has said so. */
-  says(words: RegExp): Promise<void>;
+  says(pattern: RegExp): Promise<void>;
 }
 
 function record(spool: string, broker: string, rows: number, pause: number): Running {
@@ -40,12 +40,12 @@ function record(spool: string, broker: string, rows: number, pause: number): Run
   const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
     child.on('close', (code) => resolve({ code, output })),
   );
-  const says = async (words: RegExp): Promise<void> => {
+  const says = async (pattern: RegExp): Promise<void> => {
     await eventually(
-      () => `${words} in: ${output}`,
+      () => `${pattern} in: ${output}`,
       () => {
-        if (child.exitCode !== null) throw new Error(`it did not say ${words}: ${output}`);
-        return words.test(output);
+        if (child.exitCode !== null) throw new Error(`it did not say ${pattern}: ${output}`);
+        return pattern.test(output);
       },
     );
   };

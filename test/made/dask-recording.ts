@@ -35,7 +35,7 @@ export async function daskRecording({
   const begin = START / 1e6;
   const jobAndGraph = { job: 1, dag: 0 };
   writer.event({ time: begin, event: 'start', name: 'tasks, total-mem, mem-util, compute-util' });
-  writer.event({ time: begin, event: 'graph', name: 'sum', wanted: 1, tasks: 22, place: jobAndGraph });
+  writer.event({ time: begin, event: 'graph', name: 'sum', wanted: 1, tasks: 22, jobAndGraph });
   const end = begin + 11 * load + 1;
   WORKERS.forEach((worker, w) => {
     let clock = begin;

@@ -24,11 +24,11 @@ export interface MadeProcess {
   threads: MadeThread[];
 }
 
-const words = (text: string): string[] => text.split(',');
-const HEAD = words('tags,hostname,exename,path,args,exitcode,pid,generation,ppid,pgid,sid,numtids,tid,start,end');
-const USAGE = words('usertime,systemtime,rssmax,minflt,majflt,inblock,outblock,vol_ctxsw,invol_ctxsw');
-const CHILDREN = words('cminflt,cmajflt,cutime,cstime');
-const REST = words(
+const listOf = (text: string): string[] => text.split(',');
+const HEAD = listOf('tags,hostname,exename,path,args,exitcode,pid,generation,ppid,pgid,sid,numtids,tid,start,end');
+const USAGE = listOf('usertime,systemtime,rssmax,minflt,majflt,inblock,outblock,vol_ctxsw,invol_ctxsw');
+const CHILDREN = listOf('cminflt,cmajflt,cutime,cstime');
+const REST = listOf(
   'num_threads,starttime,processor,delayacct_blkio_time,guest_time,rchar,wchar,syscr,syscw,read_bytes,write_bytes,' +
     'cancelled_write_bytes,time_oncpu,time_waiting,timeslices,rdtsc_duration,PERF_COUNT_SW_CPU_CLOCK',
 );
@@ -85,7 +85,7 @@ export function tsvTexts(processes: readonly MadeProcess[], converted = false): 
   const metrics = converted
     ? METRICS.filter((name) => name !== 'num_threads' && name !== 'starttime').sort()
     : [...METRICS];
-  const columns = words(
+  const columns = listOf(
     'tags,hostname,exename,path,exitcode,exitsignal,pid,generation,ppid,pgid,sid,numtids,start,end,args',
   );
   const quoted = (text: string): string => (/["\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -12,9 +12,9 @@ const GIB = 2 ** 30;
 export const ids = (jobMaterial: Material): string[] => report(jobMaterial).findings.map((f) => f.id);
 
 export function finding(jobMaterial: Material, id: string): Finding {
-  const found = report(jobMaterial).findings.find((f) => f.id === id);
-  assert.ok(found, `no ${id}`);
-  return found;
+  const finding = report(jobMaterial).findings.find((f) => f.id === id);
+  assert.ok(finding, `no ${id}`);
+  return finding;
 }
 
 export const outcome = (jobMaterial: Material, id: string): CheckResult | undefined =>

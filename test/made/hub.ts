@@ -27,7 +27,7 @@ export class TestHub {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       this.requests.push(request.url!);
-      const [status, text] = this.answer(request, Buffer.concat(chunks));
+      const [status, text] = this.respond(request, Buffer.concat(chunks));
       response.writeHead(status).end(text);
     });
   });
@@ -49,7 +49,7 @@ export class TestHub {
     for (const filed of this.filed.values()) filed.id = -1;
   }
 
-  private answer(request: http.IncomingMessage, body: Buffer): [number, string] {
+  private respond(request: http.IncomingMessage, body: Buffer): [number, string] {
     const path = request.url!;
     const other = this.instead?.(path, body);
     if (other !== undefined) return other;
@@ -79,9 +79,9 @@ export class TestHub {
   }
 
   private append(body: Buffer): AppendReply {
-    const { pieces, bytes } = unpackAppend(body);
+    const { tableRuns, bytes } = unpackAppend(body);
     const reply: AppendReply = { have: [] };
-    for (const [i, [id, table, filePart, from]] of pieces.entries()) {
+    for (const [i, [id, table, filePart, from]] of tableRuns.entries()) {
       const filed = [...this.filed.values()].find((each) => each.id === id);
       if (filed === undefined) {
         reply.unknown = [...(reply.unknown ?? []), id];

@@ -63,3 +63,14 @@ export function madeJob(
     measured: async () => new Map(Object.entries(facts.measured ?? {})),
   };
 }
+
+/** Twenty jobs: time and CPU time go together; bytes go their own way. Job 13 has much CPU time for its length. */
+export const jobsWithOneOdd = (): MeasuredJob[] =>
+  Array.from({ length: 20 }, (_, i) => {
+    const size = 1 + ((i * 7) % 20) / 20;
+    const rchar = 1000 + ((i * 11) % 19);
+    const wrong = i === 13 ? 3 : 1;
+    return madeJob(`${i}`, [{ cpu_time: wrong * size * (1 + ((i * 3) % 5) / 50) * 1e6, metrics: { rchar } }], {
+      duration: size * 1e7,
+    });
+  });

@@ -8,14 +8,14 @@ const FOLDER = path.join(import.meta.dirname, '../fixtures/scheduler-answers');
 export const recorded = (name: string): string => fs.readFileSync(path.join(FOLDER, name), 'utf8');
 
 /** For tests: commands answer with a recorded file (by name) or as given; one that is not listed is not installed. */
-export function answers(known: Record<string, string | CommandResult>): { run: Run; asked: string[] } {
+export function answers(outputs: Record<string, string | CommandResult>): { run: Run; asked: string[] } {
   const asked: string[] = [];
   const run: Run = async (command, args) => {
     const line = [command, ...args].join(' ');
     asked.push(line);
-    const answer = known[line];
-    if (answer === undefined) return { stdout: '', trouble: `${command} is not installed` };
-    return typeof answer === 'string' ? { stdout: recorded(answer) } : answer;
+    const output = outputs[line];
+    if (output === undefined) return { stdout: '', trouble: `${command} is not installed` };
+    return typeof output === 'string' ? { stdout: recorded(output) } : output;
   };
   return { run, asked };
 }

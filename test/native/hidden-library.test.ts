@@ -63,9 +63,9 @@ test('what others preload stays, in its order, wherever ours stands', {
     // the shell puts its own behind ours
     const line = `export LD_PRELOAD="$LD_PRELOAD${after === '' ? '' : `:${after}`}"; exec chroot ${root} /usr/bin/env`;
     const env = { ...process.env, ...(before === '' ? {} : { LD_PRELOAD: before }) };
-    const answer = tacho(['run', '--no-report', '--', 'sh', '-c', line], { cwd, env });
-    assert.deepEqual([answer.code, answer.err], [0, '']);
-    assert.deepEqual(preloaded(answer.out), [`LD_PRELOAD=${[before, after].filter(Boolean).join(':')}`]);
+    const result = tacho(['run', '--no-report', '--', 'sh', '-c', line], { cwd, env });
+    assert.deepEqual([result.code, result.err], [0, '']);
+    assert.deepEqual(preloaded(result.out), [`LD_PRELOAD=${[before, after].filter(Boolean).join(':')}`]);
   }
 });
 
@@ -75,8 +75,8 @@ test('a mount namespace with another root', {
   const root = otherRoot(t);
   const line = `mount --bind ${root} ${root} && cd ${root} && mkdir -p old && pivot_root . old && cd / && exec /bin/sh -c '${SCRIPT}'`;
   // the loader of what is executed last is the other root's
-  const answer = tacho(['run', '--no-report', '--', 'unshare', '-m', 'sh', '-c', line], { cwd: temporaryFolder(t) });
-  assert.deepEqual([answer.code, answer.err, preloaded(answer.out)], [7, '', []]);
+  const result = tacho(['run', '--no-report', '--', 'unshare', '-m', 'sh', '-c', line], { cwd: temporaryFolder(t) });
+  assert.deepEqual([result.code, result.err, preloaded(result.out)], [7, '', []]);
 });
 
 /** Executes in another root as Go does: by a system call, with the environment that lies where the kernel put it. */
@@ -107,9 +107,9 @@ test('a container launcher that asks no C library', { skip: skip || (!isRoot && 
   };
   assert.match(into('other').err, /cannot be preloaded/, 'this is what it is about');
   for (const name of ['apptainer', 'singularity']) {
-    const answer = into(name);
-    assert.deepEqual([answer.code, answer.err, preloaded(answer.out)], [7, '', []], name);
-    assert.match(answer.out, /^TACHO_RECORDING=/m);
+    const result = into(name);
+    assert.deepEqual([result.code, result.err, preloaded(result.out)], [7, '', []], name);
+    assert.match(result.out, /^TACHO_RECORDING=/m);
     const others = into(name, { ...process.env, LD_PRELOAD: libm });
     assert.deepEqual([others.code, others.err, preloaded(others.out)], [7, '', [`LD_PRELOAD=${libm}`]], name);
   }
@@ -122,8 +122,8 @@ test('bubblewrap', { skip: skip || (!has('bwrap') && 'needs bwrap') }, (t) => {
   if (!works) return t.skip('bwrap may not be used here');
   for (const more of [[], ['--unshare-pid'], ['--unshare-user', '--uid', '0']]) {
     const command = ['bwrap', ...into, ...more, '/bin/sh', '-c', SCRIPT];
-    const answer = tacho(['run', '--no-report', '--', ...command], { cwd: temporaryFolder(t) });
-    assert.deepEqual([answer.code, answer.err, preloaded(answer.out)], [7, '', []], more.join(' '));
+    const result = tacho(['run', '--no-report', '--', ...command], { cwd: temporaryFolder(t) });
+    assert.deepEqual([result.code, result.err, preloaded(result.out)], [7, '', []], more.join(' '));
   }
 });
 
@@ -136,6 +136,6 @@ test('a user who may not read it', {
   fs.copyFileSync(path.join(import.meta.dirname, '../../native/build/libtacho-record.so'), library);
   const env = { ...process.env, TACHO_RECORD_LIBRARY: library };
   const command = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '/bin/sh', '-c', SCRIPT];
-  const answer = tacho(['run', '--no-report', '--', ...command], { cwd: folder, env });
-  assert.deepEqual([answer.code, answer.err, preloaded(answer.out)], [7, '', []]);
+  const result = tacho(['run', '--no-report', '--', ...command], { cwd: folder, env });
+  assert.deepEqual([result.code, result.err, preloaded(result.out)], [7, '', []]);
 });

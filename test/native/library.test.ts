@@ -26,9 +26,9 @@ interface Symbol {
 function symbols(library: string, objdump = 'objdump'): Symbol[] {
   const table = execFileSync(objdump, ['-T', library], { encoding: 'utf8' });
   return table.split('\n').flatMap((line) => {
-    const found = /^[0-9a-f]+ (.{7}) (\S+)\s+[0-9a-f]+\s+\(?(?:([\w.]+)\)?)?\s+(?:\.hidden )?(\S+)$/.exec(line);
-    if (found === null || found[1]!.startsWith('l')) return [];
-    return [{ name: found[4]!, version: found[3] ?? '', defined: found[2] !== '*UND*', weak: found[1]!.includes('w') }];
+    const match = /^[0-9a-f]+ (.{7}) (\S+)\s+[0-9a-f]+\s+\(?(?:([\w.]+)\)?)?\s+(?:\.hidden )?(\S+)$/.exec(line);
+    if (match === null || match[1]!.startsWith('l')) return [];
+    return [{ name: match[4]!, version: match[3] ?? '', defined: match[2] !== '*UND*', weak: match[1]!.includes('w') }];
   });
 }
 
@@ -84,9 +84,9 @@ test('it works on 64-bit ARM', { skip: skip || (!has(cross) && `needs ${cross}`)
   if (!has('qemu-aarch64')) return t.skip('needs qemu-user to run it');
   const program = build(folder, 'cases', cross, '-pthread');
   const file = path.join(folder, 'arm');
-  for (const words of [['exit', '3'], ['fork_exit'], ['many_threads', '20']]) {
+  for (const args of [['exit', '3'], ['fork_exit'], ['many_threads', '20']]) {
     const env = ['-E', `LD_PRELOAD=${library}`, '-E', `TACHO_RECORD=${file}`, '-E', 'TACHO_RECORD_THREAD_MS=5000'];
-    spawnSync('qemu-aarch64', ['-L', '/usr/aarch64-linux-gnu', ...env, program, ...words], { timeout: 240_000 });
+    spawnSync('qemu-aarch64', ['-L', '/usr/aarch64-linux-gnu', ...env, program, ...args], { timeout: 240_000 });
   }
   const { ends, torn } = rowsOf(fs.readFileSync(file));
   assert.deepEqual(
@@ -107,7 +107,7 @@ test('programs made with musl record themselves, too', {
   skip: skip || (!has('musl-gcc') && 'needs musl-tools'),
 }, () => {
   const program = build(folder, 'cases', 'musl-gcc', '-pthread');
-  const run = (...words: string[]): Recorded => recorded([program, ...words]);
+  const run = (...args: string[]): Recorded => recorded([program, ...args]);
   const plain = run('exit', '3');
   assert.equal(plain.status, 3);
   assert.deepEqual([plain.starts.length, plain.ends.length, plain.ends[0]!.args], [1, 1, 'exit 3']);

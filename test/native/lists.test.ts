@@ -21,9 +21,9 @@ test('a line of the library has the metrics of the tables, in their order', () =
 });
 
 test('the library counts the perf events that have columns, under the same names', () => {
-  const found = native('record-events.c').matchAll(/^ {4}(?:HARDWARE|SOFTWARE|SCHEDULER)\((\w+), "([\w-]+)"\)/gm);
+  const matches = native('record-events.c').matchAll(/^ {4}(?:HARDWARE|SOFTWARE|SCHEDULER)\((\w+), "([\w-]+)"\)/gm);
   assert.deepEqual(
-    Array.from(found, ([, name, alias]) => [name, alias]),
+    Array.from(matches, ([, name, alias]) => [name, alias]),
     Array.from(PERF_EVENTS, ([name, { alias }]) => [name, alias]),
   );
 });

@@ -16,8 +16,8 @@ before(() => {
 });
 after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
-const run = (name: string, ...words: string[]): Recorded => recorded([cases, name, ...words]);
-const named = (found: Recorded, exename: string) => found.ends.filter((row) => row.exename === exename);
+const run = (name: string, ...args: string[]): Recorded => recorded([cases, name, ...args]);
+const named = (recordedRun: Recorded, exename: string) => recordedRun.ends.filter((row) => row.exename === exename);
 
 test('a process says who it is when it starts, and again with what it used when it ends', { skip }, () => {
   const began = Date.now() * 1000;
@@ -64,9 +64,9 @@ test('what is killed, or leaves by a system call of its own, has a start and no 
     ['raise', String(os.constants.signals.SIGTERM), 'SIGTERM'],
     ['abort', '', 'SIGABRT'],
   ] as const) {
-    const found = run(name, word);
-    assert.equal(found.signal, signal);
-    assert.deepEqual([found.starts.length, found.ends.length, found.threads.length], [1, 0, 0]);
+    const recordedRun = run(name, word);
+    assert.equal(recordedRun.signal, signal);
+    assert.deepEqual([recordedRun.starts.length, recordedRun.ends.length, recordedRun.threads.length], [1, 0, 0]);
   }
   const left = run('raw_exit', '6');
   assert.equal(left.status, 6);
@@ -81,9 +81,9 @@ test('what is killed, or leaves by a system call of its own, has a start and no 
 
 test('signals are recorded where that was asked for, and still end the process', { skip }, () => {
   for (const signal of ['SIGTERM', 'SIGABRT', 'SIGSEGV', 'SIGUSR1'] as const) {
-    const found = recorded([cases, 'raise', String(os.constants.signals[signal])], { TACHO_RECORD_SIGNALS: '1' });
-    assert.equal(found.signal, signal);
-    const [end] = found.ends;
+    const recordedRun = recorded([cases, 'raise', String(os.constants.signals[signal])], { TACHO_RECORD_SIGNALS: '1' });
+    assert.equal(recordedRun.signal, signal);
+    const [end] = recordedRun.ends;
     assert.deepEqual([end!.ended, end!.exitsignal], ['signal', os.constants.signals[signal]]);
     assert.ok(Number.isNaN(end!.exitcode));
   }
@@ -99,9 +99,9 @@ test('CPU time is that of the process, its memory that of this image', { skip },
   assert.ok(end!.rdtsc_duration > 0);
   assert.ok(end!.timeslices > 0);
   // the small program that takes the place of a large one
-  const found = run('memory', '300', 'true');
-  const [large] = named(found, path.basename(cases));
-  const [small] = named(found, 'true');
+  const recordedRun = run('memory', '300', 'true');
+  const [large] = named(recordedRun, path.basename(cases));
+  const [small] = named(recordedRun, 'true');
   assert.equal(large!.ended, 'exec');
   assert.ok(large!.rssmax > 300 * 1024 && large!.rssmax < 330 * 1024, `${large!.rssmax} kB`);
   assert.ok(small!.rssmax > 300 && small!.rssmax < 20 * 1024, `${small!.rssmax} kB`);
@@ -127,9 +127,9 @@ test('what was read and written is counted, without what the library reads and w
 });
 
 test('the I/O of children is theirs', { skip }, () => {
-  const found = byShell('write', path.join(folder, 'by-child'));
-  assert.equal(named(found, path.basename(cases))[0]!.wchar, 100_000);
-  const shell = found.ends.at(-1)!;
+  const recordedRun = byShell('write', path.join(folder, 'by-child'));
+  assert.equal(named(recordedRun, path.basename(cases))[0]!.wchar, 100_000);
+  const shell = recordedRun.ends.at(-1)!;
   assert.equal(shell.ppid, process.pid);
   assert.ok(shell.wchar <= 1 && shell.rchar < 50_000);
 });
@@ -140,12 +140,12 @@ test('exit handlers belong to the process', { skip }, () => {
 });
 
 test('a forked child is a process with its own numbers', { skip }, () => {
-  const found = run('fork_exit');
-  const [child, parent] = found.ends;
-  assert.deepEqual([found.ends.length, found.starts.length], [2, 2]);
+  const recordedRun = run('fork_exit');
+  const [child, parent] = recordedRun.ends;
+  assert.deepEqual([recordedRun.ends.length, recordedRun.starts.length], [2, 2]);
   assert.equal(child!.ppid, Number(parent!.pid));
   assert.equal(child!.exitcode, 9);
-  assert.equal(found.starts.find((row) => row.pid === child!.pid)!.began, 'fork');
+  assert.equal(recordedRun.starts.find((row) => row.pid === child!.pid)!.began, 'fork');
   const cpu = child!.usertime + child!.systemtime;
   assert.ok(cpu >= 20_000 && cpu < 60_000, `${cpu} µs`);
   assert.ok(parent!.usertime + parent!.systemtime < 20_000);
@@ -155,19 +155,19 @@ test('a forked child is a process with its own numbers', { skip }, () => {
 });
 
 test('a forked child that is killed has its start, and its end from its parent', { skip }, () => {
-  const found = run('fork_killed');
-  assert.deepEqual([found.starts.length, found.ends.length], [2, 2]);
-  assert.equal(found.starts[1]!.ppid, Number(found.starts[0]!.pid));
-  const [child] = found.ends;
-  assert.deepEqual([child!.pid, child!.start], [found.starts[1]!.pid, found.starts[1]!.start]);
+  const recordedRun = run('fork_killed');
+  assert.deepEqual([recordedRun.starts.length, recordedRun.ends.length], [2, 2]);
+  assert.equal(recordedRun.starts[1]!.ppid, Number(recordedRun.starts[0]!.pid));
+  const [child] = recordedRun.ends;
+  assert.deepEqual([child!.pid, child!.start], [recordedRun.starts[1]!.pid, recordedRun.starts[1]!.start]);
   assert.deepEqual([child!.ended, child!.exitsignal, child!.told_by], ['signal', 9, 'parent']);
 });
 
 test('fork and exec, vfork, spawn, system and popen: each program once, with its parent', { skip }, () => {
   for (const name of ['fork_exec', 'vfork_exec', 'spawn']) {
-    const found = run(name);
-    const [child, parent] = found.ends;
-    assert.deepEqual([found.starts.length, found.ends.length], [2, 2], name);
+    const recordedRun = run(name);
+    const [child, parent] = recordedRun.ends;
+    assert.deepEqual([recordedRun.starts.length, recordedRun.ends.length], [2, 2], name);
     assert.deepEqual([child!.exename, child!.args, child!.exitcode], ['true', 'child', 0], name);
     assert.equal(child!.ppid, Number(parent!.pid), name);
   }
@@ -187,9 +187,9 @@ test('fork and exec, vfork, spawn, system and popen: each program once, with its
 });
 
 test('a shell that is killed under system or popen has its signal from who called them', { skip }, () => {
-  const found = run('killed_shells');
-  assert.equal(found.out, '9 9 15 default\n');
-  const shells = found.ends.filter((row) => row.exename !== path.basename(cases));
+  const recordedRun = run('killed_shells');
+  assert.equal(recordedRun.out, '9 9 15 default\n');
+  const shells = recordedRun.ends.filter((row) => row.exename !== path.basename(cases));
   assert.deepEqual(
     shells.map((row) => [row.args, row.ended, row.exitsignal, row.told_by]),
     [
@@ -198,7 +198,7 @@ test('a shell that is killed under system or popen has its signal from who calle
       ["-c 'read line; kill -15 $$'", 'signal', 15, 'parent'],
     ],
   );
-  assert.deepEqual([found.starts.length, found.ends.length], [4, 4]);
+  assert.deepEqual([recordedRun.starts.length, recordedRun.ends.length], [4, 4]);
   assert.ok(shells[0]!.usertime + shells[0]!.systemtime > 0, 'system waits with what was used');
 });
 
@@ -234,16 +234,16 @@ test('a child that worked before it became another program is told, too', { skip
 });
 
 test('exec ends an image; if it fails the image lives on', { skip }, () => {
-  const found = run('exec');
+  const recordedRun = run('exec');
   assert.deepEqual(
-    found.ends.map((row) => [row.exename, row.ended]),
+    recordedRun.ends.map((row) => [row.exename, row.ended]),
     [
       [path.basename(cases), 'exec'],
       ['true', 'exit'],
     ],
   );
-  assert.ok(Number.isNaN(found.ends[0]!.exitcode));
-  assert.equal(found.ends[1]!.args, 'next');
+  assert.ok(Number.isNaN(recordedRun.ends[0]!.exitcode));
+  assert.equal(recordedRun.ends[1]!.args, 'next');
   for (const [name, code] of [
     ['exec_missing', 13],
     ['exec_text', 14],
@@ -294,20 +294,20 @@ test('TACHO_RECORD_OFF leaves out what follows, and Tacho is not part of a job',
   for (const shell of ['dash', 'bash']) {
     const script = `/bin/true a; export TACHO_RECORD_OFF=1; /bin/true b; env -i /bin/true c; unset TACHO_RECORD_OFF
       TACHO_OWN=1 sh -c '/bin/true d; :'; /bin/true e; :`;
-    const found = recorded([shell, '-c', script]);
+    const recordedRun = recorded([shell, '-c', script]);
     assert.deepEqual(
-      found.ends.map((row) => row.args).filter((args) => args.length === 1),
+      recordedRun.ends.map((row) => row.args).filter((args) => args.length === 1),
       ['a', 'e'],
       shell,
     );
-    assert.deepEqual([found.starts.length, found.ends.length], [3, 3], shell);
+    assert.deepEqual([recordedRun.starts.length, recordedRun.ends.length], [3, 3], shell);
   }
 });
 
 test("Tacho's task prolog is no process of a job, nor is what it starts; another with its name is", { skip }, () => {
   // it finds no place for the job: it waits some milliseconds for one
-  const [jobs, place] = ['jobs', 'records'].map((name) => path.join(folder, 'prolog', name));
-  for (const each of [jobs!, place!]) fs.mkdirSync(each, { recursive: true });
+  const [jobs, records] = ['jobs', 'records'].map((name) => path.join(folder, 'prolog', name));
+  for (const each of [jobs!, records!]) fs.mkdirSync(each, { recursive: true });
   const prolog = path.join(folder, 'prolog', 'tacho-task-prolog.sh');
   const user = {
     SLURM_JOB_ID: '5',
@@ -317,9 +317,13 @@ test("Tacho's task prolog is no process of a job, nor is what it starts; another
   };
   for (const shell of ['dash', 'bash']) {
     fs.writeFileSync(prolog, hooks()['task-prolog'], { mode: 0o755 });
-    const found = recorded([shell, '-c', `${prolog}; /bin/true a; :`], user);
-    assert.equal(found.out, `export TACHO_SERVICE_JOBS=${jobs}\n`);
-    assert.deepEqual([found.ends.map((row) => row.args).slice(0, -1), found.starts.length], [['a'], 2], shell);
+    const recordedRun = recorded([shell, '-c', `${prolog}; /bin/true a; :`], user);
+    assert.equal(recordedRun.out, `export TACHO_SERVICE_JOBS=${jobs}\n`);
+    assert.deepEqual(
+      [recordedRun.ends.map((row) => row.args).slice(0, -1), recordedRun.starts.length],
+      [['a'], 2],
+      shell,
+    );
     fs.writeFileSync(prolog, '#!/bin/sh\n/bin/true b; :\n');
     const another = recorded([shell, '-c', `${prolog}; /bin/true a; :`], user);
     assert.deepEqual(another.ends.map((row) => row.args).slice(0, -1), ['b', prolog, 'a'], shell);
@@ -335,10 +339,10 @@ test('programs that say nothing are told by whoever starts them and waits for th
   }
   const long = 'x€y\\n'.repeat(5000);
   for (const name of ['fork_exec_this', 'vfork_exec_this', 'spawn_this', 'spawnp_this']) {
-    const found = run(name, mute, 'burn_and_exit', '30', '7', long);
-    const child = found.ends.find((row) => row.path === mute)!;
-    const parent = found.ends.find((row) => row.path === cases)!;
-    assert.equal(found.ends.length, 2, name);
+    const recordedRun = run(name, mute, 'burn_and_exit', '30', '7', long);
+    const child = recordedRun.ends.find((row) => row.path === mute)!;
+    const parent = recordedRun.ends.find((row) => row.path === cases)!;
+    assert.equal(recordedRun.ends.length, 2, name);
     assert.deepEqual(
       [child.exename, child.argv0, child.args, child.directory],
       [path.basename(mute), mute, `burn_and_exit 30 7 '${long}'`, process.cwd()],
@@ -348,8 +352,8 @@ test('programs that say nothing are told by whoever starts them and waits for th
     assert.equal(child.ppid, Number(parent.pid), name);
     assert.ok(child.usertime + child.systemtime >= 30_000 && child.usertime + child.systemtime < 90_000, name);
     assert.equal(parent.told_by, 'itself');
-    const [start] = found.starts.filter((row) => row.path === mute);
-    assert.deepEqual([start!.began, start!.start, found.starts.length], ['told', child.start, 2], name);
+    const [start] = recordedRun.starts.filter((row) => row.path === mute);
+    assert.deepEqual([start!.began, start!.start, recordedRun.starts.length], ['told', child.start, 2], name);
   }
   // from a shell, under the name in its folder
   const relative = recorded(
@@ -376,8 +380,8 @@ test('what a parent says of a child is without what its children used', { skip }
     return t.skip('needs a static C library');
   }
   // sh -c : the static program starts a shell that starts a program that burns
-  const found = run('spawn_this', mute, 'system_this', `${cases} burn 100; :`);
-  const [child] = found.ends.filter((row) => row.told_by === 'parent');
+  const recordedRun = run('spawn_this', mute, 'system_this', `${cases} burn 100; :`);
+  const [child] = recordedRun.ends.filter((row) => row.told_by === 'parent');
   assert.equal(child!.path, mute);
   assert.ok(child!.usertime + child!.systemtime < 30_000, `${child!.usertime + child!.systemtime} µs`);
   assert.ok(Number.isNaN(child!.minflt), 'nobody knows which of them are its own');
@@ -385,17 +389,17 @@ test('what a parent says of a child is without what its children used', { skip }
 
 test('a wait of every kind tells how a child ended, and leaves the answer as it is', { skip }, () => {
   for (const how of ['wait', 'waitpid', 'wait3', 'wait4', 'waitid']) {
-    const found = run('wait_for_killed', how);
-    assert.equal(found.status, 9, how);
-    const [child] = found.ends.filter((row) => row.told_by === 'parent');
+    const recordedRun = run('wait_for_killed', how);
+    assert.equal(recordedRun.status, 9, how);
+    const [child] = recordedRun.ends.filter((row) => row.told_by === 'parent');
     assert.deepEqual(
       [child!.ended, child!.exitsignal, child!.ppid],
-      ['signal', 9, Number(found.ends.at(-1)!.pid)],
+      ['signal', 9, Number(recordedRun.ends.at(-1)!.pid)],
       how,
     );
     assert.ok(Number.isNaN(child!.exitcode), how);
     assert.ok(child!.usertime + child!.systemtime >= 20_000, how);
-    assert.equal(found.ends.length, 2, how);
+    assert.equal(recordedRun.ends.length, 2, how);
   }
 });
 
@@ -452,10 +456,10 @@ test('errno, descriptors and limits of the program are untouched', { skip }, () 
   assert.equal(run('errno').status, 0);
   assert.equal(run('first_descriptor').status, 3);
   for (const events of ['', 'task-clock,page-faults']) {
-    const found = recorded([cases, 'reuse_descriptors'], { TACHO_RECORD_EVENTS: events });
-    assert.equal(found.status, 0);
+    const recordedRun = recorded([cases, 'reuse_descriptors'], { TACHO_RECORD_EVENTS: events });
+    assert.equal(recordedRun.status, 0);
     // when every descriptor is in use there is none to write a line with
-    assert.equal(found.starts.length, 1);
+    assert.equal(recordedRun.starts.length, 1);
   }
   const limited = run('file_limit');
   assert.deepEqual([limited.status, limited.signal], [0, null]);
@@ -463,15 +467,15 @@ test('errno, descriptors and limits of the program are untouched', { skip }, () 
 });
 
 test('a program that locks itself in is not killed for the sake of a line', { skip }, (t) => {
-  const found = recorded([build(folder, 'sandbox', 'cc')]);
-  if (found.status === 20) return t.skip('the kernel has no seccomp filters');
-  assert.deepEqual([found.status, found.starts.length, found.ends.length], [19, 1, 0]);
+  const recordedRun = recorded([build(folder, 'sandbox', 'cc')]);
+  if (recordedRun.status === 20) return t.skip('the kernel has no seccomp filters');
+  assert.deepEqual([recordedRun.status, recordedRun.starts.length, recordedRun.ends.length], [19, 1, 0]);
 });
 
 test('a program that closes its standard streams has nothing written there', { skip }, () => {
   const file = path.join(folder, 'streams');
-  const found = recorded(['sh', '-c', `exec 0<&- 1<&- 2<&-; ${cases} exit 5`]);
-  assert.equal(found.ends.find((row) => row.args === 'exit 5')!.exitcode, 5);
+  const recordedRun = recorded(['sh', '-c', `exec 0<&- 1<&- 2<&-; ${cases} exit 5`]);
+  assert.equal(recordedRun.ends.find((row) => row.args === 'exit 5')!.exitcode, 5);
   assert.equal(recorded(['sh', '-c', `${cases} exit 5 0<>${file} 1>&0 2>&0`]).status, 5);
   assert.equal(fs.readFileSync(file, 'utf8'), '');
 });
@@ -537,9 +541,9 @@ test('arguments of any kind and length survive', { skip }, () => {
   for (const length of [1000, 2500, 4096, 100_000, 120_000]) {
     const long = 'x€y\n'.repeat(length).slice(0, length - 1);
     // one argument must not be longer than 128 KiB
-    const words = [long.slice(0, 60_000), long.slice(60_000)].filter((word) => word !== '');
-    const { starts, ends, lines } = recorded([cases, 'exit', '0', ...words]);
-    const expected = `exit 0 ${words.map((word) => `'${word}'`).join(' ')}`;
+    const args = [long.slice(0, 60_000), long.slice(60_000)].filter((word) => word !== '');
+    const { starts, ends, lines } = recorded([cases, 'exit', '0', ...args]);
+    const expected = `exit 0 ${args.map((word) => `'${word}'`).join(' ')}`;
     assert.equal(starts[0]!.args, expected, `start, ${length}`);
     assert.equal(ends[0]!.args, expected, `end, ${length}`);
     assert.ok(Math.max(...lines.map((line) => line.length)) < 4096);
@@ -547,8 +551,8 @@ test('arguments of any kind and length survive', { skip }, () => {
   const binary = Buffer.from([0x66, 0xff, 0xfe, 0x80, 0x67, 0x1b, 0x7f]);
   const script = path.join(folder, 'binary.sh');
   fs.writeFileSync(script, Buffer.concat([Buffer.from(`exec ${cases} exit 0 '`), binary, Buffer.from("'\n")]));
-  const found = recorded(['sh', script]);
-  assert.equal(found.ends.at(-1)!.args, "exit 0 $'f\\xff\\xfe\\x80g\x1b\x7f'");
+  const recordedRun = recorded(['sh', script]);
+  assert.equal(recordedRun.ends.at(-1)!.args, "exit 0 $'f\\xff\\xfe\\x80g\x1b\x7f'");
 });
 
 test('long folders, tags and many empty arguments survive', { skip }, () => {
@@ -561,10 +565,10 @@ test('long folders, tags and many empty arguments survive', { skip }, () => {
   const empty = recorded([cases, 'exit', '0', ...Array.from({ length: 9000 }, () => ''), 'x']).ends[0]!;
   assert.equal(empty.args, `exit 0 ${"'' ".repeat(9000)}x`);
   // where each begins is kept, from who executes and from who waits
-  for (const words of [['one two', 'three'], ['one', 'two', 'three'], ['one', ''], ['one']]) {
-    const quoted = words.map((word) => (/^\w+$/.test(word) ? word : `'${word}'`)).join(' ');
+  for (const args of [['one two', 'three'], ['one', 'two', 'three'], ['one', ''], ['one']]) {
+    const quoted = args.map((word) => (/^\w+$/.test(word) ? word : `'${word}'`)).join(' ');
     assert.deepEqual(
-      recorded(['sh', '-c', `${cases} raw_exit 0 "$@"; ${cases} exit 0 "$@"; :`, 'sh', ...words])
+      recorded(['sh', '-c', `${cases} raw_exit 0 "$@"; ${cases} exit 0 "$@"; :`, 'sh', ...args])
         .ends.slice(0, 2)
         .map((row) => row.args),
       [`raw_exit 0 ${quoted}`, `exit 0 ${quoted}`],
@@ -573,12 +577,12 @@ test('long folders, tags and many empty arguments survive', { skip }, () => {
 });
 
 test('many arguments go ahead in few lines, which are not what the program wrote', { skip }, () => {
-  const words = Array.from({ length: 9000 }, (_, i) => `${i}`);
-  const own = recorded([cases, 'exit', '0', ...words]);
-  assert.equal(own.ends[0]!.args, `exit 0 ${words.join(' ')}`);
+  const args = Array.from({ length: 9000 }, (_, i) => `${i}`);
+  const own = recorded([cases, 'exit', '0', ...args]);
+  assert.equal(own.ends[0]!.args, `exit 0 ${args.join(' ')}`);
   assert.ok(own.lines.length < 20, `${own.lines.length} lines`);
   for (const name of ['fork_exec_this', 'vfork_exec_this', 'spawn_this', 'spawnp_this']) {
-    const { starts, ends, lines } = run(name, cases, 'exit', '0', ...words);
+    const { starts, ends, lines } = run(name, cases, 'exit', '0', ...args);
     const child = ends.find((row) => row.args.startsWith('exit 0 0 1 '))!;
     assert.deepEqual([starts.length, ends.length, child.args], [2, 2, own.ends[0]!.args], name);
     assert.deepEqual([child.wchar, child.syscw], [0, 0], name);
@@ -600,8 +604,8 @@ test('six writers at once: every line is whole', { skip }, () => {
 
 test('a file whose folder has gone, or that is not named well, costs nothing and says nothing', { skip }, () => {
   for (const file of ['/no/such/folder/events', 'relative/events', '', '/']) {
-    const found = recorded([cases, 'exit', '4'], { TACHO_RECORD: file });
-    assert.deepEqual([found.status, found.out, found.err], [4, '', '']);
+    const recordedRun = recorded([cases, 'exit', '4'], { TACHO_RECORD: file });
+    assert.deepEqual([recordedRun.status, recordedRun.out, recordedRun.err], [4, '', '']);
   }
 });
 
@@ -650,6 +654,6 @@ test('lines that were cut off are counted, the next one is whole', { skip }, () 
   const { lines } = run('exit', '0');
   const [start, end] = lines as [string, string];
   const bytes = Buffer.from(`\n${start.slice(0, 40)}\n${start}\n\n${end.slice(0, -2)}\n${end}\n`, 'latin1');
-  const found = rowsOf(bytes);
-  assert.deepEqual([found.starts.length, found.ends.length, found.torn], [1, 1, 2]);
+  const recordedRun = rowsOf(bytes);
+  assert.deepEqual([recordedRun.starts.length, recordedRun.ends.length, recordedRun.torn], [1, 1, 2]);
 });

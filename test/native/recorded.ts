@@ -115,7 +115,7 @@ export function rows(frame: Frame): Row[] {
       row[key.name] = frame.texts[r * frame.textWidth + k]!;
     });
     frame.table.columns.forEach((column, c) => {
-      const at = frame.place[c]!;
+      const at = frame.indexes[c]!;
       row[column.name] =
         at >= 0 ? frame.numbers[r * frame.numberWidth + at]! : frame.texts[r * frame.textWidth - 1 - at]!;
     });

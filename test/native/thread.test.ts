@@ -12,7 +12,7 @@ before(() => {
 });
 after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
-const run = (name: string, ...words: string[]): Recorded => recorded([cases, name, ...words]);
+const run = (name: string, ...args: string[]): Recorded => recorded([cases, name, ...args]);
 function programOf(pid: string): string {
   try {
     return fs.readlinkSync(`/proc/${pid}/exe`);
@@ -155,9 +155,9 @@ test('threads that libraries start before the program begins are threads like ot
 
 test('threads, forks and ends in a turmoil: nothing hangs, no line is torn', { skip }, async () => {
   for (let time = 0; time < 10; time++) {
-    const found = recorded([cases, 'turmoil'], { TACHO_RECORD_THREAD_MS: String(time % 2) });
-    assert.deepEqual([found.status, found.signal, found.torn], [0, null, 0]);
-    assert.ok(found.ends.some((row) => row.numtids >= 9));
+    const recordedRun = recorded([cases, 'turmoil'], { TACHO_RECORD_THREAD_MS: String(time % 2) });
+    assert.deepEqual([recordedRun.status, recordedRun.signal, recordedRun.torn], [0, null, 0]);
+    assert.ok(recordedRun.ends.some((row) => row.numtids >= 9));
   }
   // the children, too, end
   const left = (): string[] => fs.readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && programOf(pid) === cases);

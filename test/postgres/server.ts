@@ -1,14 +1,15 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import * as os from 'node:os';
 import * as path from 'node:path';
 import { freePort } from '../../src/base/free-port.ts';
 import { eventually } from '../made/eventually.ts';
+import { IN_MEMORY } from '../made/in-memory.ts';
+import { started } from '../made/started.ts';
 
 /** The newest of Debian's PostgreSQLs; undefined: there is none. */
 function binaries(): string | undefined {
-  const found = fs.globSync('/usr/lib/postgresql/*/bin/postgres').map((file) => path.dirname(file));
-  return found.sort((a, b) => Number(a.split('/')[4]) - Number(b.split('/')[4])).at(-1);
+  const folders = fs.globSync('/usr/lib/postgresql/*/bin/postgres').map((file) => path.dirname(file));
+  return folders.sort((a, b) => Number(a.split('/')[4]) - Number(b.split('/')[4])).at(-1);
 }
 
 /** PostgreSQL does not run as root: then it runs as this user. */
@@ -71,7 +72,7 @@ export async function startPostgres(
 ): Promise<Server> {
   const bin = binaries()!;
   const user = runAs();
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-postgres-'));
+  const folder = fs.mkdtempSync(path.join(IN_MEMORY, 'tacho-postgres-'));
   if (user !== undefined) fs.chownSync(folder, user.uid, user.gid);
   const data = path.join(folder, 'data');
   const environment = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', TZ: 'UTC' };
@@ -127,12 +128,12 @@ export async function startPostgres(
       // who does not wait for its end goes on without: it ends with us
       running.unref();
       fs.closeSync(log);
-      const said = (): string => fs.readFileSync(path.join(folder, 'log'), 'utf8');
+      const outputText = (): string => fs.readFileSync(path.join(folder, 'log'), 'utf8');
       await eventually(
-        () => `PostgreSQL, which said:\n${said()}`,
+        () => `PostgreSQL, which said:\n${outputText()}`,
         () => {
           if (running!.exitCode !== null || running!.signalCode !== null)
-            throw new Error(`PostgreSQL does not start:\n${said()}`);
+            throw new Error(`PostgreSQL does not start:\n${outputText()}`);
           const ready = spawnSync(path.join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]);
           return ready.status === 0;
         },
@@ -157,11 +158,5 @@ export async function startPostgres(
     running?.kill('SIGQUIT');
     fs.rmSync(folder, { recursive: true, force: true });
   });
-  try {
-    await server.start();
-  } catch (error) {
-    await server.remove();
-    throw error;
-  }
-  return server;
+  return started(server);
 }

@@ -213,6 +213,7 @@ def plots():
         return None
     file = at("csv", "worker_0.csv")
     jobs = sorted({int(job) for job in columns(file)["job"]})
+    busy = next(int(job) for job, tasks in zip(columns(file)["job"], columns(file)["tasks"]) if tasks)
     vis.lines(file, jobs[-1], ["compute-util", "mem-util"], save=at("lines.png"))
     vis.boxes(file, jobs[-1], ["compute-util"], 10, 5, save=at("boxes.png"), freq=2)
     import matplotlib.image as image
@@ -222,6 +223,8 @@ def plots():
         "sizes": [[height > 400, width > height] for height, width in shapes],
         "no job": fault(lambda: vis.lines(file, 99, ["compute-util"])).split(" is not in")[0],
         "no metric": fault(lambda: vis.boxes(file, jobs[-1], ["loss"])).split(" is not in")[0],
+        "no number": fault(lambda: vis.boxes(file, busy, ["tasks"])).split(": ")[1],
+        "none": fault(lambda: vis.lines(file, busy, [])),
     }
 
 

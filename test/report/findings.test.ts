@@ -32,17 +32,17 @@ const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
 test('a job that uses what it asked for has no findings', () => {
-  const told = report(single());
-  assert.deepEqual(told.findings, []);
+  const jobReport = report(single());
+  assert.deepEqual(jobReport.findings, []);
   assert.deepEqual(
-    told.checks.filter((c) => c.outcome === 'unmeasurable'),
+    jobReport.checks.filter((c) => c.outcome === 'unmeasurable'),
     [],
   );
 });
 
 test('every check has an outcome, and its reason where there is no verdict', () => {
-  for (const told of [sleep(), blink(), training(), killedNode(), days()]) {
-    const { checks: made } = report(told);
+  for (const jobMaterial of [sleep(), blink(), training(), killedNode(), days()]) {
+    const { checks: made } = report(jobMaterial);
     assert.deepEqual(
       made.map((c) => c.id),
       rules.map((c) => c.id),
@@ -68,11 +68,11 @@ test('CPUs: idle ones, a serial program, and GPU jobs that need few', () => {
 });
 
 test('a node that the scheduler took out of a job that went on', () => {
-  const told = killedNode();
-  told.job = { ...told.job, state: 'completed', exit_code: 0, nodes: ['c1', 'c2', 'c3'] };
-  assert.equal(finding(told, 'node-lost').confidence, 'medium');
-  told.job.taken_nodes = { c2: START + 1215e6 };
-  const { severity, confidence, evidence, advice } = finding(told, 'node-lost');
+  const jobMaterial = killedNode();
+  jobMaterial.job = { ...jobMaterial.job, state: 'completed', exit_code: 0, nodes: ['c1', 'c2', 'c3'] };
+  assert.equal(finding(jobMaterial, 'node-lost').confidence, 'medium');
+  jobMaterial.job.taken_nodes = { c2: START + 1215e6 };
+  const { severity, confidence, evidence, advice } = finding(jobMaterial, 'node-lost');
   assert.deepEqual([severity, confidence], ['warning', 'high']);
   assert.match(
     evidence[0]!.text,
@@ -82,21 +82,23 @@ test('a node that the scheduler took out of a job that went on', () => {
 });
 
 test('CPUs of a node that was not measured are neither busy nor idle', () => {
-  const lived = span(3600);
-  const told = (busy: number): Material =>
+  const sampledSpan = span(3600);
+  const materialOf = (busy: number): Material =>
     material(job(3600, { nodes: ['c1', 'c2'], asked: { nodes: 2, cpus: 16 } }), [
-      node('c1', agent('c1', lived), [cgroup(lived, busy, GIB)]),
-      node('c2', agent('c2', lived), [table('loadavg', [series(lived, {}, { load1: level(lived, 8) })])]),
+      node('c1', agent('c1', sampledSpan), [cgroup(sampledSpan, busy, GIB)]),
+      node('c2', agent('c2', sampledSpan), [
+        table('loadavg', [series(sampledSpan, {}, { load1: level(sampledSpan, 8) })]),
+      ]),
     ]);
-  const { text, advice, evidence } = finding(told(2), 'cpu-underused');
+  const { text, advice, evidence } = finding(materialOf(2), 'cpu-underused');
   assert.equal(text, '2 of 8 CPUs that were measured were busy on average (25 %)');
   assert.deepEqual(
     evidence.map((e) => e.text),
-    ['CPU utilisation 25 % of the CPUs that were measured', '6 core hours idle', 'not measured: c2'],
+    ['CPU utilisation 25 % of the CPUs that were measured', '6 core-hours idle', 'not measured: c2'],
   );
   assert.match(advice, /^Ask for 3 CPUs for these nodes, or use them/);
   // with 7 of 8 busy where it was measured there is nothing to give back
-  assert.equal(outcome(told(7), 'cpu-underused')?.outcome, 'fine');
+  assert.equal(outcome(materialOf(7), 'cpu-underused')?.outcome, 'fine');
 });
 
 test('nobody is told off for CPUs or memory of the own machine', () => {
@@ -119,7 +121,7 @@ test('memory: the line for the job script has a margin of a fifth', () => {
   // one process that was sampled may have had more in between
   const one = single({ memory: 21 }, { asked: { nodes: 1, cpus: 16, memory_bytes: 64 * GIB } });
   (one.nodes[0]!.tables as Map<string, unknown>).delete('cgroup');
-  assert.match(finding(one, 'memory-unused').text, /^1\.0 GiB of 64\.0 GiB memory were seen in use \(/);
+  assert.match(finding(one, 'memory-unused').text, /^1\.0 GiB of 64\.0 GiB memory were in use in the samples \(/);
 });
 
 test('memory near its limit is a danger, file cache is none', () => {
@@ -132,13 +134,13 @@ test('memory near its limit is a danger, file cache is none', () => {
 });
 
 test('memory near its limit by what Tacho itself took is no warning, and said', () => {
-  const lived = span(3600);
+  const sampledSpan = span(3600);
   const tiny = (anon: number, own?: number): Finding => {
     const spent =
       own === undefined ? {} : { own_use: { c1: { commands: 1, cpu_seconds: 1, max_rss_bytes: own * GIB } } };
-    const counted = cgroup(lived, 1, 1.1 * GIB, { memory_anon_bytes: level(lived, anon * GIB) });
+    const counted = cgroup(sampledSpan, 1, 1.1 * GIB, { memory_anon_bytes: level(sampledSpan, anon * GIB) });
     const facts = job(3600, { asked: { nodes: 1, cpus: 8, memory_bytes: GIB }, ...spent });
-    return finding(material(facts, [node('c1', agent('c1', lived), [counted])]), 'memory-near-limit');
+    return finding(material(facts, [node('c1', agent('c1', sampledSpan), [counted])]), 'memory-near-limit');
   };
   assert.match(tiny(1).text, /^Memory reached 110 % of its limit on c1$/);
   assert.equal(tiny(1, 0.01).severity, 'warning');
@@ -173,14 +175,14 @@ test('a kill far below the job’s limit was by a lower one: nobody is told to a
   const unseen = finding(single({ memory: 1 }, { state: 'out_of_memory' }), 'out-of-memory').advice;
   assert.match(
     unseen,
-    /^At most 1\.0 GiB of 64\.0 GiB were seen\. If a step .*; if memory filled up between two samples, ask/,
+    /^At most 1\.0 GiB of 64\.0 GiB were measured\. If a step .*; if memory filled up between two samples, ask/,
   );
   // where the machine is the limit others may have filled it
   const shell = { pid: 5, from: 0, to: 49.4, cpu: 1, exitcode: 0, exitsignal: 9, ended: 'signal' };
   const { advice } = finding(onBusyNode([shell]), 'out-of-memory');
   assert.match(
     advice,
-    /^At most 1\.0 GiB of 512 GiB were seen\. .*; if others had filled the node, run where they do not; if/,
+    /^At most 1\.0 GiB of 512 GiB were measured\. .*; if others had filled the node, run where they do not; if/,
   );
 });
 
@@ -189,22 +191,22 @@ test('a kill that nobody knows to be the job’s is not told as its own', () => 
   const lost = { pid: 6, ppid: 5, from: 1, to: 50, source: 'start' };
   const { text, advice } = finding(onBusyNode([sleeps, lost]), 'out-of-memory');
   assert.equal(text, 'Memory ran out: 1 process killed on c1, perhaps not of the job');
-  assert.match(advice, /^If it was the job’s: at most 1\.0 GiB of 512 GiB were seen\./);
+  assert.match(advice, /^If it was the job’s: at most 1\.0 GiB of 512 GiB were measured\./);
   assert.doesNotMatch(advice, /would not help/);
 });
 
 test('a kill that what Tacho took explains is told so', () => {
-  const lived = span(3600);
+  const sampledSpan = span(3600);
   const killed = (rss: number, own: number) => {
     const facts = job(3600, {
       asked: { nodes: 1, cpus: 8, memory_bytes: 100 * MIB },
       own_use: { c1: { commands: 1, cpu_seconds: 1, max_rss_bytes: own * MIB } },
     });
     const tables = [
-      cgroup(lived, 1, 100 * MIB, { oom_kills: count(lived, 1) }),
-      table('process', [series(lived, { pid: '5', start: '0' }, { rss_bytes: level(lived, rss * MIB) })]),
+      cgroup(sampledSpan, 1, 100 * MIB, { oom_kills: count(sampledSpan, 1) }),
+      table('process', [series(sampledSpan, { pid: '5', start: '0' }, { rss_bytes: level(sampledSpan, rss * MIB) })]),
     ];
-    return finding(material(facts, [node('c1', agent('c1', lived), tables)]), 'out-of-memory');
+    return finding(material(facts, [node('c1', agent('c1', sampledSpan), tables)]), 'out-of-memory');
   };
   const { severity, advice, evidence } = killed(75, 28);
   assert.equal(severity, 'critical');
@@ -244,8 +246,8 @@ test('a kill of Tacho itself is no reason to blame the job, nor one of the job�
     unseen.map(({ severity, text, evidence }) => [severity, text, evidence[0]!.text]),
     [['critical', 'Memory ran out: 1 process killed', '1 kill in the job’s cgroup']],
   );
-  const seen = { oom_kills: count(span(3600), 1) };
-  assert.deepEqual(texts(two, seen), ['Memory ran out: 1 process killed on c1', too]);
+  const killCounts = { oom_kills: count(span(3600), 1) };
+  assert.deepEqual(texts(two, killCounts), ['Memory ran out: 1 process killed on c1', too]);
   // a process of the job got signal 9 when the node counted a kill
   const shell = { pid: 5, from: 0, to: 49.4, cpu: 1, exitcode: 0, exitsignal: 9, ended: 'signal' };
   const recorded = report(onBusyNode([shell], one)).findings.filter(({ id }) => id === 'out-of-memory');
@@ -257,62 +259,70 @@ test('a kill of Tacho itself is no reason to blame the job, nor one of the job�
 });
 
 test('what a node did in a small part of the job’s time is not the job’s CPU time, nor is nothing', () => {
-  const told = (seconds: number, busy: number, members: 'node' | 'cgroup') => {
-    const lived = span(seconds);
+  const reported = (seconds: number, busy: number, members: 'node' | 'cgroup') => {
+    const sampledSpan = span(seconds);
     const tables = [
-      table('cpu', [series(lived, { cpu: 'all' }, { busy_ms: count(lived, busy * 1e3) })]),
-      cgroup(lived, busy / seconds, GIB),
+      table('cpu', [series(sampledSpan, { cpu: 'all' }, { busy_ms: count(sampledSpan, busy * 1e3) })]),
+      cgroup(sampledSpan, busy / seconds, GIB),
     ];
-    const { end: _, ...killed } = agent('c1', lived, { scope: { members } });
+    const { end: _, ...killed } = agent('c1', sampledSpan, { scope: { members } });
     return report(material(job(100), [node('c1', killed, tables)]));
   };
-  const cpu = ({ summary, unmeasured }: ReturnType<typeof told>) => [
+  const cpu = ({ summary, unmeasured }: ReturnType<typeof reported>) => [
     summary.cpu_seconds,
     unmeasured.find(({ what }) => what === 'CPU time of the job')?.why.split(':')[0],
   ];
   const why = 'only 40.0 s of 1 min 40 s were sampled';
-  assert.deepEqual(cpu(told(40, 10, 'node')), [undefined, why]);
-  assert.deepEqual(cpu(told(60, 10, 'node')), [10, undefined]);
-  assert.deepEqual(cpu(told(40, 0, 'cgroup')), [undefined, why]);
-  assert.deepEqual(cpu(told(40, 10, 'cgroup')), [10, undefined]);
+  assert.deepEqual(cpu(reported(40, 10, 'node')), [undefined, why]);
+  assert.deepEqual(cpu(reported(60, 10, 'node')), [10, undefined]);
+  assert.deepEqual(cpu(reported(40, 0, 'cgroup')), [undefined, why]);
+  assert.deepEqual(cpu(reported(40, 10, 'cgroup')), [10, undefined]);
 });
 
 /** A job without a cgroup of its own, on a node that counted kills at its second 50; the node swapped a GiB. */
-function onBusyNode(told: readonly Told[] | undefined, about: Parameters<typeof job>[1] = {}, kills = 1): Material {
-  const lived = span(100);
+function onBusyNode(
+  recordedProcesses: readonly Told[] | undefined,
+  about: Parameters<typeof job>[1] = {},
+  kills = 1,
+): Material {
+  const sampledSpan = span(100);
   const counted = usage(100, 1, 1e6);
   const facts = job(100, { scheduler: 'none', usage: counted, ...about });
   const tables = [
     table('vmstat', [
       series(
-        lived,
+        sampledSpan,
         {},
         {
-          oom_kill: { ...count(lived, kills), max_time: START + 50e6 },
-          pswpin: count(lived, 2 ** 18),
+          oom_kill: { ...count(sampledSpan, kills), max_time: START + 50e6 },
+          pswpin: count(sampledSpan, 2 ** 18),
         },
       ),
     ]),
     table('process', [
-      series(lived, { pid: '5', start: '0' }, { rss_bytes: level(lived, GIB), swap_bytes: level(lived, 0) }),
+      series(
+        sampledSpan,
+        { pid: '5', start: '0' },
+        { rss_bytes: level(sampledSpan, GIB), swap_bytes: level(sampledSpan, 0) },
+      ),
     ]),
   ];
-  const record = agent('c1', lived, { scope: { members: 'tree' } });
+  const record = agent('c1', sampledSpan, { scope: { members: 'tree' } });
   return material(
     facts,
     [node('c1', record, tables)],
-    told === undefined ? {} : { processes: testSet(told, [testJob({ start: START })]) },
+    recordedProcesses === undefined ? {} : { processes: testSet(recordedProcesses, [testJob({ start: START })]) },
   );
 }
 
 test('kills and swapping of others on the node are not the job’s where its processes tell otherwise', () => {
   const sleeps = { pid: 5, from: 0, to: 100, cpu: 1, exitcode: 0, exitsignal: 0, ended: 'exit' };
-  for (const told of [[sleeps], undefined]) {
-    const seen = onBusyNode(told);
-    assert.deepEqual(ids(seen), []);
-    const { oom_kills, oom_scope, oom_source } = report(seen).nodes[0]!;
+  for (const reported of [[sleeps], undefined]) {
+    const jobMaterial = onBusyNode(reported);
+    assert.deepEqual(ids(jobMaterial), []);
+    const { oom_kills, oom_scope, oom_source } = report(jobMaterial).nodes[0]!;
     assert.deepEqual([oom_kills, oom_scope, oom_source], [0, 'job', 'records']);
-    assert.equal(outcome(seen, 'swap')?.outcome, 'fine');
+    assert.equal(outcome(jobMaterial, 'swap')?.outcome, 'fine');
   }
   // of one that nobody waited for it is not known
   const lost = { pid: 6, ppid: 5, from: 1, to: 50, source: 'start' };
@@ -334,9 +344,9 @@ test('kills and swapping of others on the node are not the job’s where its pro
 });
 
 test('what was read back from swap is counted in pages of the node', () => {
-  const seen = onBusyNode(undefined);
-  const { facts } = seen.nodes[0]!.agent!;
-  const swapped = () => report(seen).nodes[0]!.swapped_in_bytes;
+  const jobMaterial = onBusyNode(undefined);
+  const { facts } = jobMaterial.nodes[0]!.agent!;
+  const swapped = () => report(jobMaterial).nodes[0]!.swapped_in_bytes;
   assert.equal(swapped(), GIB);
   facts.page_bytes = 65_536;
   assert.equal(swapped(), 16 * GIB);
@@ -364,8 +374,8 @@ test('a step that memory ended is the headline, and no zero is stated that nobod
     { id: 'batch', state: 'failed', exit_code: 1 },
     { id: '0', name: 'solve', state: 'out_of_memory', exit_code: 0, nodes: ['c1'] },
   ];
-  const told = single({}, { state: 'failed', exit_code: 1, steps });
-  const { findings, nodes } = report(told);
+  const jobMaterial = single({}, { state: 'failed', exit_code: 1, steps });
+  const { findings, nodes } = report(jobMaterial);
   assert.deepEqual(
     findings.map(({ id, severity }) => [id, severity]),
     [
@@ -373,49 +383,56 @@ test('a step that memory ended is the headline, and no zero is stated that nobod
       ['job-failed', 'critical'],
     ],
   );
-  assert.match(verdict(report(told)), /^Memory ran out: step 0 \(solve\) was killed/);
+  assert.match(verdict(report(jobMaterial)), /^Memory ran out: step 0 \(solve\) was killed/);
   assert.equal(findings[0]!.evidence.at(-1)!.text, 'step 0 (solve): state OUT_OF_MEMORY');
   assert.deepEqual([nodes[0]!.oom_kills, nodes[0]!.oom_scope], [undefined, undefined]);
   assert.equal(report(single({}, { state: 'failed', exit_code: 1 })).nodes[0]!.oom_kills, 0);
 });
 
 test('a kill that the cgroup did not live to count is told by the process that died and the node', () => {
-  const lived = span(100);
+  const sampledSpan = span(100);
   const tables = [
-    cgroup({ ...lived, end: START + 49e6 }, 1, GIB),
-    table('vmstat', [series(lived, {}, { oom_kill: { ...count(lived, 1), max_time: START + 50e6 } })]),
+    cgroup({ ...sampledSpan, end: START + 49e6 }, 1, GIB),
+    table('vmstat', [series(sampledSpan, {}, { oom_kill: { ...count(sampledSpan, 1), max_time: START + 50e6 } })]),
   ];
   const died = { pid: 5, from: 0, to: 49.5, exitsignal: 9, ended: 'signal', source: 'parent' };
-  const told = material(job(100), [node('c1', agent('c1', lived), tables)], {
+  const jobMaterial = material(job(100), [node('c1', agent('c1', sampledSpan), tables)], {
     processes: testSet([died], [testJob({ start: START })]),
   });
-  const { oom_kills, oom_scope, oom_source } = report(told).nodes[0]!;
+  const { oom_kills, oom_scope, oom_source } = report(jobMaterial).nodes[0]!;
   assert.deepEqual([oom_kills, oom_scope, oom_source], [1, 'job', 'records']);
 });
 
 test('no zero is stated where a step’s cgroup was gone before it was read, and the node counted a kill', () => {
-  const lived = span(100);
-  const seen = (gone: number, pressure = {}, kills = 1) => {
+  const sampledSpan = span(100);
+  const materialOf = (gone: number, pressure = {}, kills = 1) => {
     const step = { cgroup: 'step_0' };
-    const whole = { usage_us: count(lived, 1e8), oom_kills: count(lived, 0), ...pressure };
+    const whole = { usage_us: count(sampledSpan, 1e8), oom_kills: count(sampledSpan, 0), ...pressure };
     const tables = [
       table('cgroup', [
-        series(lived, { cgroup: '.' }, whole),
-        series({ ...lived, end: START + gone * 1e6 }, step, { oom_kills: count(lived, 0) }),
+        series(sampledSpan, { cgroup: '.' }, whole),
+        series({ ...sampledSpan, end: START + gone * 1e6 }, step, { oom_kills: count(sampledSpan, 0) }),
       ]),
       table('vmstat', [
-        series(lived, {}, { oom_kill: { ...count(lived, kills), max_time: START + 50e6 }, pswpin: count(lived, 0) }),
+        series(
+          sampledSpan,
+          {},
+          { oom_kill: { ...count(sampledSpan, kills), max_time: START + 50e6 }, pswpin: count(sampledSpan, 0) },
+        ),
       ]),
     ];
-    return material(job(100), [node('c1', agent('c1', lived), tables)]);
+    return material(job(100), [node('c1', agent('c1', sampledSpan), tables)]);
   };
-  const killsOf = (told: Material) => report(told).nodes[0]!.oom_kills;
-  assert.equal(killsOf(seen(49)), undefined);
-  assert.match(outcome(seen(49), 'out-of-memory')?.why ?? '', /gone before its counter was read/);
+  const killsOf = (jobMaterial: Material) => report(jobMaterial).nodes[0]!.oom_kills;
+  assert.equal(killsOf(materialOf(49)), undefined);
+  assert.match(outcome(materialOf(49), 'out-of-memory')?.why ?? '', /gone before its counter was read/);
   // it lived on and had counted none; of several kills only the last one’s time is known
-  assert.deepEqual([killsOf(seen(100)), killsOf(seen(20)), killsOf(seen(20, {}, 2))], [0, 0, undefined]);
+  assert.deepEqual(
+    [killsOf(materialOf(100)), killsOf(materialOf(20)), killsOf(materialOf(20, {}, 2))],
+    [0, 0, undefined],
+  );
   // version 2 counts what happened below
-  assert.equal(killsOf(seen(49, { cpu_stalled_us: count(lived, 0) })), 0);
+  assert.equal(killsOf(materialOf(49, { cpu_stalled_us: count(sampledSpan, 0) })), 0);
 });
 
 test('memory that grows to the end is told, memory that is filled once is not', () => {
@@ -440,43 +457,43 @@ function waiting(
   facts: { ran: number; waited: number; node: number; allowed?: string; cpus?: number; threads?: number; io?: number },
   more: Parameters<typeof cgroup>[3] = {},
 ): Material {
-  const lived = span(3600);
+  const sampledSpan = span(3600);
   const { ran, waited, node: busy, allowed = '0-15', cpus = 4, io = 1e4 } = facts;
   const tables = [
     table('cpu', [
       series(
-        lived,
+        sampledSpan,
         { cpu: 'all' },
         {
-          busy_ms: count(lived, busy * 16 * 3600e3),
-          idle_ms: count(lived, (1 - busy) * 16 * 3600e3),
-          iowait_ms: count(lived, 0),
+          busy_ms: count(sampledSpan, busy * 16 * 3600e3),
+          idle_ms: count(sampledSpan, (1 - busy) * 16 * 3600e3),
+          iowait_ms: count(sampledSpan, 0),
         },
       ),
     ]),
     table('pressure', [
-      series(lived, { resource: 'cpu' }, { some_total_us: count(lived, 3500e6) }),
-      series(lived, { resource: 'io' }, { some_total_us: count(lived, 1800e6) }),
+      series(sampledSpan, { resource: 'cpu' }, { some_total_us: count(sampledSpan, 3500e6) }),
+      series(sampledSpan, { resource: 'io' }, { some_total_us: count(sampledSpan, 1800e6) }),
     ]),
-    table('cgroup', [series(lived, { cgroup: '.' }, more)]),
+    table('cgroup', [series(sampledSpan, { cgroup: '.' }, more)]),
     table('process', [
       series(
-        lived,
+        sampledSpan,
         { pid: '5', start: String(START / 1000) },
         {
-          user_ms: count(lived, ran * 3600e3),
-          system_ms: count(lived, 0),
-          wait_ms: count(lived, waited * 3600e3),
-          read_chars: count(lived, io),
-          written_chars: count(lived, 0),
-          major_faults: count(lived, 0),
-          threads: level(lived, facts.threads ?? 1),
+          user_ms: count(sampledSpan, ran * 3600e3),
+          system_ms: count(sampledSpan, 0),
+          wait_ms: count(sampledSpan, waited * 3600e3),
+          read_chars: count(sampledSpan, io),
+          written_chars: count(sampledSpan, 0),
+          major_faults: count(sampledSpan, 0),
+          threads: level(sampledSpan, facts.threads ?? 1),
         },
         { name: 'solve', allowed_cpus: allowed },
       ),
     ]),
   ];
-  const record = agent('c1', lived, { scope: { members: 'tree', cgroup: '/user', cgroup_shared: true } });
+  const record = agent('c1', sampledSpan, { scope: { members: 'tree', cgroup: '/user', cgroup_shared: true } });
   record.facts.cpus = 16;
   return material(job(3600, { asked: { nodes: 1, cpus } }), [node('c1', record, tables)]);
 }
@@ -495,6 +512,14 @@ test('CPUs that others used are not called idle', () => {
   );
   assert.equal(confidence, 'high');
   assert.match(advice, /^Asking for fewer CPUs would not help/);
+  // a program may have the name of anything, a node among them
+  starved.nodes[0]!.agent!.neighbours = [{ user: 'root', program: 'node', cpu_seconds: 9000 }];
+  const named = finding(starved, 'cpu-starved');
+  assert.equal(
+    named.text,
+    'The job waited for CPUs on c1: others used them, most of all node (root); it had 0.24 of 4',
+  );
+  assert.match(named.evidence.at(-1)!.text, /node \(root\) 2 h 30 min/);
   assert.match(outcome(starved, 'cpu-underused')?.why ?? '', /not idle: it waited for them/);
   // the node had free ones: who used the job’s is not known
   assert.equal(finding(waiting({ ran: 0.24, waited: 3.76, node: 0.4 }), 'cpu-starved').confidence, 'medium');
@@ -526,21 +551,26 @@ test('a job that mostly slept is not called starved for what it waited', () => {
   serial.job.asked = {};
   assert.deepEqual(ids(serial), ['cpu-starved']);
   // by pressure in its own cgroup alone
-  const lived = span(3600);
+  const sampledSpan = span(3600);
   const pressed = (busy: number, stalled: number) =>
-    ids(single({ busy, more: { cpu_stalled_us: count(lived, stalled * 3600e6) } }, { asked: { nodes: 1, cpus: 1 } }));
+    ids(
+      single(
+        { busy, more: { cpu_stalled_us: count(sampledSpan, stalled * 3600e6) } },
+        { asked: { nodes: 1, cpus: 1 } },
+      ),
+    );
   assert.deepEqual(pressed(0.1, 0.3), ['cpu-underused']);
   assert.deepEqual(pressed(0.1, 0.8), ['cpu-starved']);
 });
 
 test('where nobody knows whether a job waited on a full node, little is sure', () => {
-  const told = waiting({ ran: 0.24, waited: 0, node: 1 });
-  delete told.nodes[0]!.tables.get('process')!.series[0]!.columns.wait_ms;
-  const { severity, advice, confidence, confidence_reason } = finding(told, 'cpu-underused');
+  const jobMaterial = waiting({ ran: 0.24, waited: 0, node: 1 });
+  delete jobMaterial.nodes[0]!.tables.get('process')!.series[0]!.columns.wait_ms;
+  const { severity, advice, confidence, confidence_reason } = finding(jobMaterial, 'cpu-underused');
   assert.deepEqual([severity, confidence], ['info', 'low']);
   assert.match(advice, /^See what else ran on the node before you ask for fewer CPUs/);
   assert.match(confidence_reason, /^others kept all CPUs of the node busy/);
-  assert.equal(outcome(told, 'cpu-starved')?.outcome, 'unmeasurable');
+  assert.equal(outcome(jobMaterial, 'cpu-starved')?.outcome, 'unmeasurable');
   // two threads that share what is left look like a serial program
   const shared = waiting({ ran: 1, waited: 0, node: 1 });
   delete shared.nodes[0]!.tables.get('process')!.series[0]!.columns.wait_ms;
@@ -559,8 +589,8 @@ test('a node whose CPUs others used is neither idle nor badly supplied with work
   assert.deepEqual(ids(pair(0.02, 3.9)), ['cpu-starved']);
   const peers = (waited: number): Material => {
     const each = ['c1', 'c2', 'c3', 'c4', 'c5'].map((name, i) => {
-      const [found] = waiting(i < 4 ? { ran: 3.9, waited: 0, node: 1 } : { ran: 2, waited, node: 1 }).nodes;
-      return { ...found!, node: name };
+      const [nodeMaterial] = waiting(i < 4 ? { ran: 3.9, waited: 0, node: 1 } : { ran: 2, waited, node: 1 }).nodes;
+      return { ...nodeMaterial!, node: name };
     });
     return material(job(3600, { asked: { nodes: 5, cpus: 20 }, nodes: each.map((n) => n.node) }), each);
   };
@@ -695,17 +725,19 @@ test('the straggler of a training job is named', () => {
 
 test('nodes: idle ones, and two that differ', () => {
   const pair = (first: number, second: number, wall = 3600): Material => {
-    const lived = span(wall);
+    const sampledSpan = span(wall);
     const nodes = [first, second].map((busy, i) =>
-      node(`c${i + 1}`, agent(`c${i + 1}`, lived), [
-        table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]),
-        cgroup(lived, busy, 50 * GIB),
+      node(`c${i + 1}`, agent(`c${i + 1}`, sampledSpan), [
+        table('loadavg', [series(sampledSpan, {}, { load1: level(sampledSpan, 1) })]),
+        cgroup(sampledSpan, busy, 50 * GIB),
       ]),
     );
     return material(job(wall, { nodes: ['c1', 'c2'], asked: { nodes: 2, cpus: 32, memory_bytes: 128 * GIB } }), nodes);
   };
   assert.equal(finding(pair(16, 0.01), 'node-idle').text, '1 of 2 nodes did nothing: c2');
   assert.equal(finding(pair(15, 9), 'node-imbalance').confidence, 'medium');
+  // a column that a chart shows
+  assert.equal(finding(pair(15, 9), 'node-imbalance').evidence[0]!.from, 'cgroup.usage_us');
   assert.deepEqual(ids(pair(15, 14)), []);
   // of seconds, most are those of starting it
   assert.deepEqual(ids(pair(15, 9, 29)), []);
@@ -750,9 +782,9 @@ test('ticks for which no agent was there are not laid at the node’s being busy
   const thin = single({ gpus: [{ busy: 90 }] });
   thin.nodes[0]!.tables.get('loadavg')!.rows = 3000;
   thin.nodes[0]!.agent!.away = [{ from: START + 60e6, to: START + 660e6 }];
-  const told = finding(thin, 'recording-gaps');
-  assert.equal(told.evidence[1]!.text, 'c1: no agent was there from 2026-11-15 20:50:12 UTC on for 10 min 00 s');
-  assert.match(told.advice, /off; see what ended the agent there/);
+  const reported = finding(thin, 'recording-gaps');
+  assert.equal(reported.evidence[1]!.text, 'c1: no agent was there from 2026-11-15 20:50:12 UTC on for 10 min 00 s');
+  assert.match(reported.advice, /off; see what ended the agent there/);
   assert.deepEqual(report(thin).quality.reasons, ['no agent on c1 for 10 min 00 s']);
   reportSchema.parse(JSON.parse(reportJson([report(thin)])));
 });
@@ -760,28 +792,28 @@ test('ticks for which no agent was there are not laid at the node’s being busy
 test('a recording that was stopped before the job ended is complete, but speaks for a part', () => {
   const part = single({ gpus: [{ busy: 90 }, { busy: 0 }] }, { end: START + 7200e6 });
   part.nodes[0]!.agent!.end_reason = 'SIGTERM';
-  const told = report(part);
-  assert.equal(told.quality.grade, 'A');
-  assert.equal(told.quality.job_share, 0.5);
-  assert.equal(told.nodes[0]?.status, 'recorded');
+  const jobReport = report(part);
+  assert.equal(jobReport.quality.grade, 'A');
+  assert.equal(jobReport.quality.job_share, 0.5);
+  assert.equal(jobReport.nodes[0]?.status, 'recorded');
   assert.equal(finding(part, 'gpu-unused').confidence_reason, '50 % of the job’s time was recorded');
   delete part.nodes[0]!.agent!.end;
   assert.equal(report(part).nodes[0]?.status, 'stopped early');
 });
 
 test('an agent that died shortly before the end is named, and costs the best grade', () => {
-  const told = single({ wall: 3600 });
-  assert.equal(report(told).quality.grade, 'A');
+  const jobMaterial = single({ wall: 3600 });
+  assert.equal(report(jobMaterial).quality.grade, 'A');
   // kill -9: no farewell; two seconds of an hour are missing, fewer than a grade's worth of ticks
-  delete told.nodes[0]!.agent!.end;
-  told.job.end = told.job.start + 3602e6;
-  assert.equal(finding(told, 'node-lost').text, 'c1 stopped after 1 h 00 min, 2.0 s before the end');
-  assert.match(finding(told, 'node-lost').evidence[0]!.text, /its agent was killed or the node was lost/);
-  assert.equal(report(told).quality.grade, 'B');
-  assert.deepEqual(report(told).quality.nodes_stopped_early, ['c1']);
+  delete jobMaterial.nodes[0]!.agent!.end;
+  jobMaterial.job.end = jobMaterial.job.start + 3602e6;
+  assert.equal(finding(jobMaterial, 'node-lost').text, 'c1 stopped after 1 h 00 min, 2.0 s before the end');
+  assert.match(finding(jobMaterial, 'node-lost').evidence[0]!.text, /its agent was killed or the node was lost/);
+  assert.equal(report(jobMaterial).quality.grade, 'B');
+  assert.deepEqual(report(jobMaterial).quality.nodes_stopped_early, ['c1']);
   // with most of the job's time the grade falls further
-  told.job.end = told.job.start + 9 * 3600e6;
-  assert.equal(report(told).quality.grade, 'D');
+  jobMaterial.job.end = jobMaterial.job.start + 9 * 3600e6;
+  assert.equal(report(jobMaterial).quality.grade, 'D');
 });
 
 test('a node that never recorded costs the best grade, also among many that did', () => {
@@ -801,11 +833,11 @@ test('a node that never recorded costs the best grade, also among many that did'
 });
 
 test('a node that was stopped while the others went on is named', () => {
-  const told = killedNode();
-  const second = told.nodes[1]!.agent!;
+  const jobMaterial = killedNode();
+  const second = jobMaterial.nodes[1]!.agent!;
   second.end = second.last_sample!;
   second.end_reason = 'disk full: no space left on the device';
-  assert.match(finding(told, 'node-lost').evidence[1]!.text, /c2: last sample .*; disk full/);
+  assert.match(finding(jobMaterial, 'node-lost').evidence[1]!.text, /c2: last sample .*; disk full/);
 });
 
 test('how the job ended', () => {
@@ -824,12 +856,14 @@ test('a signal of which the scheduler knows more than the signal', () => {
 });
 
 test('who can have sent SIGKILL, as far as the kernel’s count tells', () => {
-  const lived = span(100);
+  const sampledSpan = span(100);
   const killed = (...kills: (number | undefined)[]) => {
     const names = kills.map((_, i) => `c${i + 1}`);
-    const nodes = kills.map((seen, i) =>
-      node(names[i]!, agent(names[i]!, lived), [
-        ...(seen === undefined ? [] : [table('vmstat', [series(lived, {}, { oom_kill: count(lived, seen) })])]),
+    const nodes = kills.map((lastSample, i) =>
+      node(names[i]!, agent(names[i]!, sampledSpan), [
+        ...(lastSample === undefined
+          ? []
+          : [table('vmstat', [series(sampledSpan, {}, { oom_kill: count(sampledSpan, lastSample) })])]),
       ]),
     );
     return finding(material(job(100, { nodes: names, state: 'failed', signal: 'SIGKILL' }), nodes), 'job-failed');
@@ -844,9 +878,9 @@ test('who can have sent SIGKILL, as far as the kernel’s count tells', () => {
 test('that a job was cancelled, and by whom, stands in its verdict', () => {
   const by = { state: 'cancelled', reason: 'cancelled by alice' } as const;
   for (const more of [{}, { signal: 'SIGTERM' }, { exit_code: 143 }]) {
-    const told = report(single({}, { ...by, ...more }));
-    assert.match(verdict(told), /^The job was cancelled by alice\. Nothing else wrong found by \d+ checks/);
-    assert.equal(told.findings[0]?.severity, 'info');
+    const jobReport = report(single({}, { ...by, ...more }));
+    assert.match(verdict(jobReport), /^The job was cancelled by alice\. Nothing else wrong found by \d+ checks/);
+    assert.equal(jobReport.findings[0]?.severity, 'info');
   }
   const idle = report(single({ gpus: [{ busy: 90 }, { busy: 0 }] }, by));
   assert.match(verdict(idle), /^The job was cancelled by alice\. 1 of 2 GPUs was never used/);
@@ -858,12 +892,12 @@ test('that a job was cancelled, and by whom, stands in its verdict', () => {
 test('a step that failed is told, also when the job did not', () => {
   const step = (id: string, state: string, exit_code: number) => ({ id, name: 'solve', state, exit_code });
   const steps = [step('batch', 'failed', 1), step('0', 'completed', 0), step('1', 'failed', 4)];
-  const told = single({}, { state: 'completed', steps });
-  assert.equal(finding(told, 'step-failed').text, 'Step 1 (solve) ended with exit code 4');
-  assert.equal(verdict(report(told)), 'Step 1 (solve) ended with exit code 4.');
-  assert.match(finding(told, 'step-failed').advice, /tacho report --step 1 shows/);
+  const jobMaterial = single({}, { state: 'completed', steps });
+  assert.equal(finding(jobMaterial, 'step-failed').text, 'Step 1 (solve) ended with exit code 4');
+  assert.equal(verdict(report(jobMaterial)), 'Step 1 (solve) ended with exit code 4.');
+  assert.match(finding(jobMaterial, 'step-failed').advice, /tacho report --step 1 shows/);
   assert.equal(
-    finding({ ...told, range: { what: 'step 1' } }, 'step-failed').advice,
+    finding({ ...jobMaterial, range: { what: 'step 1' } }, 'step-failed').advice,
     'The job’s own output says more.',
   );
   const late = single({}, { steps: [...steps, { id: '2', state: 'timeout' }, { id: '3', state: 'cancelled' }] });
@@ -875,11 +909,11 @@ test('a step that failed is told, also when the job did not', () => {
 
 test('nothing recorded is nothing invented', () => {
   const empty = material(job(60, { nodes: ['c1'] }), [node('c1', undefined, [])]);
-  const told = report(empty);
-  assert.deepEqual(told.nodes, [
+  const jobReport = report(empty);
+  assert.deepEqual(jobReport.nodes, [
     { node: 'c1', status: 'never recorded', reason: 'no agent wrote anything on this node' },
   ]);
   for (const name of ['cpu_seconds', 'memory_peak_bytes', 'energy_joules', 'gpu_utilization'] as const) {
-    assert.equal(told.summary[name], undefined);
+    assert.equal(jobReport.summary[name], undefined);
   }
 });

@@ -128,8 +128,8 @@ test('rules that are set otherwise are judged by the data', async () => {
   const [{ id }] = usual.findings;
   const config = path.join(path.dirname(folder), 'tacho.toml');
   fs.writeFileSync(config, `[rules]\noff = ["${id}"]\n`);
-  const found = card('--config', config).findings.map((finding: { id: string }) => finding.id);
-  assert.equal(found.includes(id), false);
+  const ids = card('--config', config).findings.map((finding: { id: string }) => finding.id);
+  assert.equal(ids.includes(id), false);
   assert.equal(usual.recording, folder);
 });
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { writeDemo } from '../../src/demo/demo.ts';
+import { importEpmt } from '../../src/import/epmt/import.ts';
 import { gather } from '../../src/judge/facts/gather.ts';
 import { report } from '../../src/judge/report.ts';
 import type { Report } from '../../src/judge/report-schema.ts';
@@ -13,6 +15,17 @@ import { type MemoryUse, memoryOf } from '../../src/query/use/memory.ts';
 import { RESOURCES, type Resource, useOf } from '../../src/query/use/use.ts';
 import { openRecording, type Recording } from '../../src/recording/folder/open.ts';
 import { sealRecording } from '../../src/recording/sealed/seal.ts';
+import {
+  CSV_COLUMNS,
+  csvText,
+  JOB_START,
+  type MadeProcess,
+  METRICS,
+  madeProcess,
+  metadataOf,
+  pickle3,
+  tgzOf,
+} from '../made/epmt-archive.ts';
 import { type Kind, usedRecording, usedUpTo } from '../made/used-recording.ts';
 import { START, temporary } from '../make-recording.ts';
 import { makeProcessRecording } from '../process-recording.ts';
@@ -107,9 +120,9 @@ function resourcesAddUp(whole: Material, what: string): void {
     const all = used(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
     const near = (1 + all) * 1e-9;
     if (resource in onCard) {
-      const told = onCard[resource]!(card);
-      const isSame = told === undefined ? all === 0 : Math.abs(told - all) <= 0.5 + near;
-      assert.ok(isSame, `${what}: ${resource} ${all}, on the card ${told}`);
+      const reported = onCard[resource]!(card);
+      const isSame = reported === undefined ? all === 0 : Math.abs(reported - all) <= 0.5 + near;
+      assert.ok(isSame, `${what}: ${resource} ${all}, on the card ${reported}`);
     }
     fc.assert(
       fc.property(moment, moment, moment, (...moments) => {
@@ -176,6 +189,25 @@ test('parts add up: processes that recorded themselves, on two nodes', async () 
   check(await makeProcessRecording({ c1: on(10), c2: on(50) }), 'two nodes');
 });
 
+test('parts add up: what EPMT recorded', async () => {
+  const process = (pid: number, hostname: string, from: number, to: number, usertime: number): MadeProcess => {
+    const [start, end] = [JOB_START + from * 1e6, JOB_START + to * 1e6];
+    const metrics = Object.fromEntries(METRICS.map((name) => [name, name === 'usertime' ? usertime * 1e6 : 0]));
+    return madeProcess(pid, { ppid: 10, hostname, start, end, threads: [{ tid: pid, start, end, metrics }] });
+  };
+  const processes = [process(10, 'c1', 0, 90, 3), process(11, 'c1', 5, 40, 30), process(12, 'c2', 41, 80, 20)];
+  const out = temporary();
+  const archive = path.join(out, '17.tgz');
+  const entries = [
+    { name: './job_metadata', bytes: pickle3(metadataOf()) },
+    { name: './c1-collated-papiex-1-0.csv', bytes: csvText(processes, CSV_COLUMNS[46]) },
+  ];
+  fs.writeFileSync(archive, tgzOf(entries));
+  const { imported } = await importEpmt([archive], { folder: path.join(out, 'imported') });
+  const whole = check(imported[0]!.recording, 'EPMT');
+  assert.equal(cpuIn(whole, whole.job.start, whole.job.end!), 53);
+});
+
 test('parts add up: the demo job', async () => {
   check(await writeDemo({ folder: path.join(temporary(), 'demo'), nodes: 2, gpus: 1, seconds: 120 }), 'demo');
 });
@@ -200,8 +232,8 @@ test('parts of a second and more are within 5 %, by cgroup, by records, and by s
       [45, 46.5],
       [40, 55],
     ] as const) {
-      const [found, wanted] = [cpuIn(whole, START + from * 1e6, START + to * 1e6)!, usedUpTo(to) - usedUpTo(from)];
-      assert.ok(Math.abs(found / wanted - 1) < 0.05, `${JSON.stringify(kind)} ${from}–${to}: ${found} of ${wanted}`);
+      const [used, wanted] = [cpuIn(whole, START + from * 1e6, START + to * 1e6)!, usedUpTo(to) - usedUpTo(from)];
+      assert.ok(Math.abs(used / wanted - 1) < 0.05, `${JSON.stringify(kind)} ${from}–${to}: ${used} of ${wanted}`);
     }
   }
 });

@@ -5,12 +5,12 @@ import type { Material } from '../../src/query/material.ts';
 import { footer, memoryLines } from '../../src/show/report/head.ts';
 import { meters } from '../../src/show/report/meters.ts';
 import { nodeRows, phaseRows, processRows, recordsText } from '../../src/show/report/rows.ts';
-import { reportText } from '../../src/show/report/text.ts';
 import { verdict } from '../../src/show/report/verdict.ts';
 import { processTable } from '../../src/sources/process/table.ts';
 import { testSet } from '../made/processes.ts';
 import { agent, cgroup, job, material, node, START, sleep, span, training } from '../made/report-jobs.ts';
 import { count, level, series, table } from '../made/report-statistics.ts';
+import { reportText } from '../made/report-text.ts';
 
 /** What the card says of small, short and idle jobs. */
 
@@ -18,46 +18,47 @@ const MIB = 2 ** 20;
 
 /** Nodes with two CPUs each, so many of them busy. */
 function nodes(wall: number, busy: number[], asked = {}) {
-  const lived = span(wall);
+  const sampledSpan = span(wall);
   const names = busy.map((_, i) => `c${i + 1}`);
   return material(
     job(wall, { nodes: names, asked: { nodes: busy.length, cpus: 2 * busy.length, ...asked } }),
-    busy.map((cpus, i) => node(names[i]!, agent(names[i]!, lived), [cgroup(lived, cpus, 80 * MIB)])),
+    busy.map((cpus, i) => node(names[i]!, agent(names[i]!, sampledSpan), [cgroup(sampledSpan, cpus, 80 * MIB)])),
   );
 }
 
-const found = (told: ReturnType<typeof nodes>, id: string) => report(told).findings.find((f) => f.id === id);
+const findingOf = (findingOf: ReturnType<typeof nodes>, id: string) =>
+  report(findingOf).findings.find((f) => f.id === id);
 
 test('nobody is told to ask for 0 nodes', () => {
-  assert.doesNotMatch(found(nodes(600, [0.001, 0.001]), 'node-idle')!.advice, /ask for/);
-  assert.match(found(nodes(600, [1.9, 0.001, 0.001]), 'node-idle')!.advice, /or ask for 1 node\.$/);
+  assert.doesNotMatch(findingOf(nodes(600, [0.001, 0.001]), 'node-idle')!.advice, /ask for/);
+  assert.match(findingOf(nodes(600, [1.9, 0.001, 0.001]), 'node-idle')!.advice, /or ask for 1 node\.$/);
 });
 
 test('busy CPUs have digits that matter', () => {
-  assert.match(found(nodes(600, [0.00019]), 'cpu-underused')!.text, /^< 0\.01 of 2 CPUs/);
-  assert.match(found(nodes(600, [0.123456]), 'cpu-underused')!.text, /^0\.12 of 2 CPUs/);
+  assert.match(findingOf(nodes(600, [0.00019]), 'cpu-underused')!.text, /^< 0\.01 of 2 CPUs/);
+  assert.match(findingOf(nodes(600, [0.123456]), 'cpu-underused')!.text, /^0\.12 of 2 CPUs/);
 });
 
 test('evidence that is left out is not miscounted', () => {
   const card = reportText([report(nodes(600, [1.9, 0.001, 0.001]))]).replace(/\s+/g, ' ');
-  assert.match(card, /c2: CPU < 0\.1 %; c3: CPU < 0\.1 %; 0\.33 node hours idle \(/);
+  assert.match(card, /c2: CPU < 0\.1 %; c3: CPU < 0\.1 %; 0\.33 node-hours idle \(/);
 });
 
 test('in a pipe, what Tacho says is ASCII, and what people have named is as they wrote it', () => {
-  const told = nodes(600, [1.9]);
-  told.job.name = 'Größe – 5 µm → 3 µm';
-  told.markers = [{ time: START + 1e6, node: 'c1', action: 'begin', name: 'Übergang · ü' }];
-  const card = reportText([report(told)]);
+  const jobMaterial = nodes(600, [1.9]);
+  jobMaterial.job.name = 'Größe – 5 µm → 3 µm';
+  jobMaterial.markers = [{ time: START + 1e6, node: 'c1', action: 'begin', name: 'Übergang · ü' }];
+  const card = reportText([report(jobMaterial)]);
   assert.match(card, /^4711 Größe – 5 µm → 3 µm /);
   assert.match(card, /^ {2}Übergang · ü /m);
-  const rest = card.replaceAll(told.job.name, '').replaceAll('Übergang · ü', '');
+  const rest = card.replaceAll(jobMaterial.job.name, '').replaceAll('Übergang · ü', '');
   assert.doesNotMatch(rest, /[^\x00-\x7f]/);
 });
 
 test('a job of some seconds gets no word about its time limit', () => {
   const short = nodes(5, [1], { time_limit_seconds: 86400 });
-  assert.equal(found(short, 'time-limit'), undefined);
-  assert.equal(found(nodes(600, [1], { time_limit_seconds: 86400 }), 'time-limit')?.severity, 'info');
+  assert.equal(findingOf(short, 'time-limit'), undefined);
+  assert.equal(findingOf(nodes(600, [1], { time_limit_seconds: 86400 }), 'time-limit')?.severity, 'info');
 });
 
 test('only a job of less than half a minute is too short to judge waste', () => {
@@ -66,28 +67,32 @@ test('only a job of less than half a minute is too short to judge waste', () => 
 });
 
 test('where a job was seen in part, nothing wrong is said of that part only', () => {
-  const seen = /^Judged only what was seen: \d+ checks found nothing wrong; \d+ could not be made\.$/;
-  const said = (told: Material): string => verdict(report(told));
-  assert.match(said(nodes(600, [1.9, 1.9])), /^Nothing wrong found by \d+ checks/);
+  const partlyJudged = /^Recorded only in part: \d+ checks found nothing wrong; \d+ could not be made\.$/;
+  const verdictOf = (verdictOf: Material): string => verdict(report(verdictOf));
+  assert.match(verdictOf(nodes(600, [1.9, 1.9])), /^Nothing wrong found by \d+ checks/);
   const damaged = nodes(600, [1.9, 1.9]);
   damaged.unread = [{ node: 'c1', table: 'disk', file: 'disk.csv.zst', why: 'it is cut off', whole: true, lines: 0 }];
-  assert.match(said(damaged), seen);
+  assert.match(verdictOf(damaged), partlyJudged);
   // only the second half was recorded
   const late = nodes(600, [1.9]);
-  assert.match(said({ ...late, job: { ...late.job, start: late.job.start - 600e6 } }), seen);
-  assert.ok(said(damaged).length <= 80, said(damaged));
+  assert.match(verdictOf({ ...late, job: { ...late.job, start: late.job.start - 600e6 } }), partlyJudged);
+  assert.ok(verdictOf(damaged).length <= 80, verdictOf(damaged));
   const absent = nodes(600, [1.9, 1.9]);
-  assert.doesNotMatch(said({ ...absent, nodes: absent.nodes.slice(1) }), /^Nothing wrong/);
+  assert.doesNotMatch(verdictOf({ ...absent, nodes: absent.nodes.slice(1) }), /^Nothing wrong/);
 });
 
 test('CPUs of a process count from its beginning, and not at all when it was too short', () => {
-  const lived = { start: START + 1e6, end: START + 1.01e6, samples: 2 };
+  const sampledSpan = { start: START + 1e6, end: START + 1.01e6, samples: 2 };
   const process = (pid: string, began: number) =>
-    series(lived, { pid, start: String((START + began) / 1000) }, { user_ms: { ...count(lived, 20), last: 160 } });
-  const told = sleep();
-  told.nodes[0]!.tables = new Map([table('process', [process('1', 0.7e6), process('2', 1e6)])]);
-  delete told.processes;
-  const { columns, rows } = processRows(report(told), 5);
+    series(
+      sampledSpan,
+      { pid, start: String((START + began) / 1000) },
+      { user_ms: { ...count(sampledSpan, 20), last: 160 } },
+    );
+  const jobMaterial = sleep();
+  jobMaterial.nodes[0]!.tables = new Map([table('process', [process('1', 0.7e6), process('2', 1e6)])]);
+  delete jobMaterial.processes;
+  const { columns, rows } = processRows(report(jobMaterial), 5);
   const pid = columns.findIndex(({ head }) => head === 'pid');
   const cells = rows.map((row) => [row[pid], row[2]]);
   assert.deepEqual(cells, [
@@ -108,14 +113,14 @@ test('the share of the CPU time that no record explains is told, why only when i
     cpu_seconds: 0,
     sampled_cpu_seconds: 0,
   };
-  const words = (cpu_seconds: number, unexplained: number, starts = 1) =>
+  const lineOf = (cpu_seconds: number, unexplained: number, starts = 1) =>
     recordsText({ ...card, records: { ...records, starts, unexplained }, summary: { ...card.summary, cpu_seconds } });
   const left = (share: string): string => `no record explains ${share} of the job’s CPU time (wait4)`;
   const all = 'records explain all of the job’s CPU time (wait4)';
-  assert.equal(words(100, 0, 0), all);
+  assert.equal(lineOf(100, 0, 0), all);
   // nobody has counted what it used, unless a cgroup did
   const waited = 'records explain all that wait4 counted; what nobody waited for is not in it';
-  assert.equal(words(100, 0), `1 process killed or still running; ${waited}`);
+  assert.equal(lineOf(100, 0), `1 process killed or still running; ${waited}`);
   const lost_samples = [{ node: 'n1', table: 'process_end', rows: 1, why: 'no space left on the device' }];
   const full = { ...card, records: { ...records, unexplained: 0 }, quality: { ...card.quality, lost_samples } };
   assert.equal(recordsText(full), `1 process whose end was not recorded; ${waited}`);
@@ -124,23 +129,23 @@ test('the share of the CPU time that no record explains is told, why only when i
     recordsText({ ...card, records: { ...records, unexplained: 0 }, summary })!,
     /explain all of .* \(cgroup\)$/,
   );
-  assert.equal(words(0.06, 0.18), `1 process killed or still running; ${left('11 ms (18 %)')}`);
-  assert.equal(words(0.0016, 0.19), `1 process killed or still running; ${left('0.3 ms (19 %)')}`);
+  assert.equal(lineOf(0.06, 0.18), `1 process killed or still running; ${left('11 ms (18 %)')}`);
+  assert.equal(lineOf(0.0016, 0.19), `1 process killed or still running; ${left('0.3 ms (19 %)')}`);
   // processes use a little to end, after they have told what they used
-  assert.equal(words(0.31, 0.001, 0), all);
+  assert.equal(lineOf(0.31, 0.001, 0), all);
   const sleeper = { ...card, records: { ...records, starts: 0, records: 1, threads: 1, unexplained: 0.23 } };
   assert.equal(
     recordsText({ ...sleeper, summary: { ...card.summary, cpu_seconds: 0.0016 } }),
     `1 process recorded to the end, with 1 thread; ${all} but 0.4 ms`,
   );
-  assert.equal(words(0.01, 1, 0), left('10 ms (100 %)'));
-  assert.equal(words(0.011, 1, 0), left('11 ms (100 %)'));
-  assert.equal(words(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);
+  assert.equal(lineOf(0.01, 1, 0), left('10 ms (100 %)'));
+  assert.equal(lineOf(0.011, 1, 0), left('11 ms (100 %)'));
+  assert.equal(lineOf(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);
   const others = 'it was used by processes that were killed or cannot record themselves, or by others to end';
-  assert.equal(words(100, 0.5), `1 process killed or still running; ${left('50 %')}: ${others}`);
+  assert.equal(lineOf(100, 0.5), `1 process killed or still running; ${left('50 %')}: ${others}`);
   // a script that started the recording and not that of its processes
   const nobody = 'no process recorded itself (eval "$(tacho env)" in the script has them do so)';
-  assert.equal(words(100, 1, 0), `${left('100 %')}: ${nobody}`);
+  assert.equal(lineOf(100, 1, 0), `${left('100 %')}: ${nobody}`);
 });
 
 test('what sampling saw is of the processes that left no record', () => {
@@ -154,9 +159,9 @@ test('what sampling saw is of the processes that left no record', () => {
     cpu_seconds: 1,
     sampled_cpu_seconds: 6,
   };
-  const words = (samples: number) => recordsText({ ...card, records: { ...records, samples } });
-  assert.match(words(5)!, /, 5 processes only sampled, sampling saw 6\.0 s of their CPU time$/);
-  assert.match(words(1)!, /, 1 process only sampled, sampling saw 6\.0 s of its CPU time$/);
+  const lineOf = (samples: number) => recordsText({ ...card, records: { ...records, samples } });
+  assert.match(lineOf(5)!, /, 5 processes only sampled, sampling saw 6\.0 s of their CPU time$/);
+  assert.match(lineOf(1)!, /, 1 process only sampled, sampling saw 6\.0 s of its CPU time$/);
 });
 
 test('equal shares are not told as a range', () => {
@@ -172,34 +177,36 @@ test('equal shares are not told as a range', () => {
 });
 
 test('nodes without a process of the job count with the CPUs that were asked for', () => {
-  const lived = span(600);
-  const busy = table('process', [series(lived, { pid: '5', start: '0' }, { user_ms: count(lived, 300_000) })]);
+  const sampledSpan = span(600);
+  const busy = table('process', [
+    series(sampledSpan, { pid: '5', start: '0' }, { user_ms: count(sampledSpan, 300_000) }),
+  ]);
   const names = ['c1', 'c2', 'c3'];
-  const told = material(
+  const jobMaterial = material(
     job(600, { nodes: names, asked: { nodes: 3, cpus: 3 } }),
     names.map((name, i) => {
-      const record = agent(name, lived, { scope: { members: 'tree' }, tables: [processTable] });
+      const record = agent(name, sampledSpan, { scope: { members: 'tree' }, tables: [processTable] });
       return node(name, record, [
-        table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]),
+        table('loadavg', [series(sampledSpan, {}, { load1: level(sampledSpan, 1) })]),
         ...(i === 0 ? [busy] : []),
       ]);
     }),
   );
-  const { summary } = report(told);
+  const { summary } = report(jobMaterial);
   assert.deepEqual([summary.cpus_busy, summary.cpus_measured], [0.5, 3]);
-  const record = told.nodes[2]!.agent!;
+  const record = jobMaterial.nodes[2]!.agent!;
   record.unmeasured = [{ table: 'process', what: 'process', why: 'not allowed' }];
-  assert.equal(report(told).summary.cpus_measured, 2);
-  assert.match(meters(report(told))[1]!.text, /^0\.5 of 2 CPUs, .*, 2 of 3 nodes measured$/);
+  assert.equal(report(jobMaterial).summary.cpus_measured, 2);
+  assert.match(meters(report(jobMaterial))[1]!.text, /^0\.5 of 2 CPUs, .*, 2 of 3 nodes measured$/);
 });
 
 test('where nothing of the work was measured, what the command itself used is told as its own', () => {
-  const lived = span(100);
+  const sampledSpan = span(100);
   const usage = { ...sleep().job.usage!, user_seconds: 0.25, system_seconds: 0.05, max_rss_bytes: 3 * MIB };
-  const told = (nodes: string[], elsewhere?: true) => {
+  const reported = (nodes: string[], elsewhere?: true) => {
     const facts = job(100, { nodes, asked: { cpus: 4 }, usage: { ...usage, ...(elsewhere && { elsewhere }) } });
-    const loads = table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]);
-    const recorded = nodes.map((name) => node(name, agent(name, lived, { scope: { members: 'tree' } }), [loads]));
+    const loads = table('loadavg', [series(sampledSpan, {}, { load1: level(sampledSpan, 1) })]);
+    const recorded = nodes.map((name) => node(name, agent(name, sampledSpan, { scope: { members: 'tree' } }), [loads]));
     return meters(report(material(facts, recorded)))
       .slice(1)
       .map(({ text }) => text);
@@ -208,43 +215,46 @@ test('where nothing of the work was measured, what the command itself used is to
     'not measured; the command itself used 300 ms (wait4)',
     'not measured; the command’s own largest process had 3.0 MiB (wait4)',
   ];
-  assert.deepEqual([told(['c1', 'c2']), told(['c1'], true)], [own, own]);
+  assert.deepEqual([reported(['c1', 'c2']), reported(['c1'], true)], [own, own]);
 });
 
 test('little memory is told in MiB', () => {
-  const [told] = report(nodes(600, [1], { memory_bytes: 100 * MIB })).nodes;
-  const { columns, rows } = nodeRows([told!]);
+  const [reported] = report(nodes(600, [1], { memory_bytes: 100 * MIB })).nodes;
+  const { columns, rows } = nodeRows([reported!]);
   assert.deepEqual([columns[3]!.head, rows[0]![3], rows[0]![4]], ['MiB', '80.0', '100.0']);
   assert.equal(nodeRows(report(training()).nodes).columns[3]!.head, 'GiB');
 });
 
 test('the card is ASCII also where only a part of the job was recorded', () => {
-  const told = nodes(600, [1]);
-  told.nodes[0]!.tables = new Map([table('loadavg', [series(span(300), {}, { load1: level(span(300), 1) })])]);
-  const card = reportText([report(told)], { all: true });
+  const jobMaterial = nodes(600, [1]);
+  jobMaterial.nodes[0]!.tables = new Map([table('loadavg', [series(span(300), {}, { load1: level(span(300), 1) })])]);
+  const card = reportText([report(jobMaterial)], { all: true });
   assert.match(card, /of the job's time recorded/);
   assert.match(card, /^[\n\x20-\x7e]*$/);
   assert.match(card, /MiB memory at its peak/);
 });
 
 test('what recording took of the memory is told without the files that all share, where that is known', () => {
-  const told = report(nodes(600, [1]));
-  const words = (cost: Partial<typeof told.cost>): string =>
-    footer({ ...told, cost: { ...told.cost, max_rss_bytes: 60 * MIB, ...cost } }).join(' ');
-  assert.match(words({}), /, 60\.0 MiB memory at its peak[,.]/);
+  const jobReport = report(nodes(600, [1]));
+  const lineOf = (cost: Partial<typeof jobReport.cost>): string =>
+    footer({ ...jobReport, cost: { ...jobReport.cost, max_rss_bytes: 60 * MIB, ...cost } }).join(' ');
+  assert.match(lineOf({}), /, 60\.0 MiB memory at its peak[,.]/);
   const own = { max_own_bytes: 24 * MIB };
-  assert.match(words(own), /, 24\.0 MiB memory at its peak \(60\.0 MiB with shared files\)[,.]/);
+  assert.match(lineOf(own), /, 24\.0 MiB memory at its peak \(60\.0 MiB with shared files\)[,.]/);
   assert.match(
-    words({ ...own, in_memory_peak: true }),
+    lineOf({ ...own, in_memory_peak: true }),
     /\(60\.0 MiB with shared files; counted in the job’s by its cgroup\)/,
   );
 });
 
 test('peaks of which the largest is missing are not called those of all processes', () => {
-  const told = report(nodes(600, [1]));
-  const words = (process_peaks_sum: number) =>
-    memoryLines({ ...told, summary: { ...told.summary, memory: { process_peaks_sum, process_peak_max: 201 } } })[0]![0];
-  assert.deepEqual([words(8), words(210)], ['peaks of processes seen, added', 'peaks of all processes added']);
+  const jobReport = report(nodes(600, [1]));
+  const lineOf = (process_peaks_sum: number) =>
+    memoryLines({
+      ...jobReport,
+      summary: { ...jobReport.summary, memory: { process_peaks_sum, process_peak_max: 201 } },
+    })[0]![0];
+  assert.deepEqual([lineOf(8), lineOf(210)], ['peaks of sampled processes, added', 'peaks of all processes added']);
 });
 
 test('the card adds up the processes of a program, and has the largest', () => {
@@ -287,18 +297,18 @@ test('the card adds up the processes of a program, and has the largest', () => {
 });
 
 test('the line of the CPU time fits, whoever counted', () => {
-  const told = report(nodes(600, [1.9]));
-  const summary = { ...told.summary, cpu_source: 'records and samples' as const, cpus_measured: 128 };
-  const card = reportText([{ ...told, summary }]).split('\n');
+  const jobReport = report(nodes(600, [1.9]));
+  const summary = { ...jobReport.summary, cpu_source: 'records and samples' as const, cpus_measured: 128 };
+  const card = reportText([{ ...jobReport, summary }]).split('\n');
   assert.match(card.find((line) => line.startsWith('  CPU '))!, / 1\.9 of 128 CPUs, 19 min 00 s$/);
 });
 
 test('the card of a job that was started again says so beside its id', () => {
   const card = (restart: number) => {
     const made = nodes(600, [1.9]);
-    const told = report({ ...made, job: { ...made.job, restart } });
-    assert.equal(told.job.restart, restart || undefined);
-    return reportText([told]).split(' COMPLETED')[0]!.trim();
+    const jobReport = report({ ...made, job: { ...made.job, restart } });
+    assert.equal(jobReport.job.restart, restart || undefined);
+    return reportText([jobReport]).split(' COMPLETED')[0]!.trim();
   };
   assert.deepEqual([card(0), card(2)], ['4711 job', '4711 (restart 2) job']);
 });

@@ -29,17 +29,17 @@ async function recorded(): Promise<string> {
   });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
   for (const name of ['c1', 'c2']) {
-    const place = path.join(folder, `node=${name}`);
+    const nodePath = path.join(folder, `node=${name}`);
     const rows: Row[] = Array.from({ length: 61 }, (_, t) => ({
       time: START + t * 1e6,
       cgroup: '.',
       usage_us: (t <= 30 ? t : 30 + (t - 30) * 3) * 1e6,
       memory_current_bytes: name === 'c1' ? t * 1e8 : 1e8,
     }));
-    await appendRows(place, cgroupTable, rows);
+    await appendRows(nodePath, cgroupTable, rows);
     const scope = { members: 'cgroup', cgroup: '/job_17', cgroup_shared: false };
     fs.writeFileSync(
-      path.join(place, 'agent.json'),
+      path.join(nodePath, 'agent.json'),
       JSON.stringify(agentOf(name, [cgroupTable, marker.table], { scope, last_sample: START + 60e6 })),
     );
   }
@@ -187,9 +187,9 @@ test('a step or phase that is not there is named, with those that are', async ()
 
 test('the verb: formats, jobs, and what it cannot do', async () => {
   const folder = await recorded();
-  const told = JSON.parse(await reportCard([folder], { format: 'json' }));
-  reportSchema.parse(told);
-  assert.equal(told.summary.core_hours, 0.133333333333333);
+  const row = JSON.parse(await reportCard([folder], { format: 'json' }));
+  reportSchema.parse(row);
+  assert.equal(row.summary.core_hours, 0.133333333333333);
   assert.match(await reportCard([folder], { format: 'html' }), /^<!doctype html>/);
   assert.match(await reportCard([folder], { format: 'markdown' }), /^# 17 train: completed/);
   assert.match(await reportCard([path.dirname(folder)], { job: '17' }), /^17 train +COMPLETED/);

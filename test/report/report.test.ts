@@ -10,8 +10,8 @@ import { PROCESS_ORIGINS } from '../../src/query/processes/set.ts';
 import { reportHtml } from '../../src/show/report/html.ts';
 import { reportJson } from '../../src/show/report/json.ts';
 import { reportMarkdown } from '../../src/show/report/markdown.ts';
-import { reportText } from '../../src/show/report/text.ts';
 import { blink, days, killedNode, sleep, training } from '../made/report-jobs.ts';
+import { reportText } from '../made/report-text.ts';
 
 process.env.TZ = 'UTC';
 
@@ -79,7 +79,7 @@ test('on a narrow page what is the matter with a row stands below it, and names 
     ...page.matchAll(/<tr><td>(c\d)<\/td>(?:(?!<tr).)*<\/tr><tr class="under"><td colspan="\d+"><mark>(.*?)</g),
   ];
   assert.deepEqual(
-    below.filter(([, , words]) => !words!.startsWith('power')).map(([, name, words]) => [name, words]),
+    below.filter(([, , text]) => !text!.startsWith('power')).map(([, name, text]) => [name, text]),
     [
       ['c6', 'never used'],
       ['c3', '8 GPUs differ'],
@@ -101,9 +101,9 @@ test('whatever is missing, there is a card, and nothing missing is shown as a nu
   });
   fc.assert(
     fc.property(parts, ({ story, keep, agents, all }) => {
-      const told = story();
+      const jobMaterial = story();
       const next = (): number => keep.next().value;
-      for (const node of told.nodes) {
+      for (const node of jobMaterial.nodes) {
         if (!agents) delete node.agent;
         for (const [name, statistics] of node.tables) {
           if (next() < 3) (node.tables as Map<string, unknown>).delete(name);
@@ -117,7 +117,7 @@ test('whatever is missing, there is a card, and nothing missing is shown as a nu
           }
         }
       }
-      const made = report(told);
+      const made = report(jobMaterial);
       const text = reportText([made], { all });
       for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
       assert.doesNotMatch(text, /NaN|undefined|Infinity|null/);

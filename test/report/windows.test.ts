@@ -21,28 +21,28 @@ interface Seen {
 }
 
 /** A job of so many seconds; nodes that were seen for less stopped early. */
-function told(wall: number, cpus: number, nodes: Record<string, Seen>): Material {
+function materialOf(wall: number, cpus: number, nodes: Record<string, Seen>): Material {
   const names = Object.keys(nodes);
   const made = Object.entries(nodes).map(([name, { seconds, cpu, gpu }]) => {
-    const lived = span(seconds);
-    const record = agent(name, lived);
+    const sampledSpan = span(seconds);
+    const record = agent(name, sampledSpan);
     if (seconds < wall) {
       delete record.end;
       delete record.end_reason;
     }
     const cards = [
       series(
-        lived,
+        sampledSpan,
         { gpu: '0' },
-        { utilization_percent: level(lived, gpu ?? 0), power_watts: level(lived, 100) },
+        { utilization_percent: level(sampledSpan, gpu ?? 0), power_watts: level(sampledSpan, 100) },
         { mine: 'yes' },
       ),
     ];
     const power = [
-      series(lived, { domain: 'package-0' }, { energy_mj: count(lived, seconds * 1e5) }, { meter: 'rapl' }),
+      series(sampledSpan, { domain: 'package-0' }, { energy_mj: count(sampledSpan, seconds * 1e5) }, { meter: 'rapl' }),
     ];
     return node(name, record, [
-      cgroup(lived, cpu / seconds, GIB),
+      cgroup(sampledSpan, cpu / seconds, GIB),
       table('power', power),
       ...(gpu === undefined ? [] : [table('gpu', cards)]),
     ]);
@@ -60,18 +60,18 @@ const about = (from: Material, id: string) => {
 };
 
 test('the CPUs of a job were busy for what was used in the time that was seen', () => {
-  const two = told(36, 1, { c1: { seconds: 36, cpu: 1 }, c3: { seconds: 7, cpu: 0.99 } });
+  const two = materialOf(36, 1, { c1: { seconds: 36, cpu: 1 }, c3: { seconds: 7, cpu: 0.99 } });
   const { summary } = report(two);
   near(summary.cpu_utilization, 1.99 / 43);
   near(summary.cpus_busy, (1.99 / 43) * 2);
   assert.equal(summary.cpus_measured, 2);
   const { evidence } = about(two, 'cpu-underused').finding!;
   // 41.01 CPU seconds, not those after the node fell silent
-  assert.equal(evidence[1]!.text, '0.011 core hours idle in the time that was recorded');
+  assert.equal(evidence[1]!.text, '0.011 core-hours idle in the time that was recorded');
 });
 
 test('a node that was recorded for longer than the command ran is held against the time of the command', () => {
-  const long = told(36, 1, { c1: { seconds: 30, cpu: 3 }, c2: { seconds: 36, cpu: 0 } });
+  const long = materialOf(36, 1, { c1: { seconds: 30, cpu: 3 }, c2: { seconds: 36, cpu: 0 } });
   const short = { ...long, job: { ...long.job, end: long.job.start + 20e6 } };
   const windows = ({ nodes }: Report) => nodes.map((n) => n.cpu_window_seconds);
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('a node that was recorded for longer than the command ran is held against t
 
 test('GPUs without samples are not taken for as busy as the others: the line says how many were measured', () => {
   const line = (asked?: number): string | undefined => {
-    const made = told(60, 1, { c1: { seconds: 60, cpu: 6, gpu: 45 }, c2: { seconds: 60, cpu: 6 } });
+    const made = materialOf(60, 1, { c1: { seconds: 60, cpu: 6, gpu: 45 }, c2: { seconds: 60, cpu: 6 } });
     if (asked !== undefined) made.job.asked.gpus = asked;
     for (const { agent: record } of made.nodes) record!.facts.gpus = [{ gpu: '0', vendor: 'amd' }];
     const unread = [{ node: 'c2', table: 'gpu', file: 'gpu.csv', why: 'it is missing', whole: true, lines: 0 }];
@@ -100,41 +100,41 @@ test('GPUs without samples are not taken for as busy as the others: the line say
 
 test('a node is not idle because it was seen longer than another that did the same', () => {
   const same = { c1: { seconds: 36, cpu: 1 }, c3: { seconds: 7, cpu: 0.99 } };
-  const { finding, check } = about(told(36, 4, same), 'node-idle');
+  const { finding, check } = about(materialOf(36, 4, same), 'node-idle');
   assert.equal(finding, undefined);
   assert.equal(check.outcome, 'unmeasurable');
   assert.match(check.why!, /recorded for different times/);
   // so little would be nothing in any part of its time
   const nothing = { c1: { seconds: 36, cpu: 0.01 }, c3: { seconds: 7, cpu: 0.99 } };
-  assert.equal(about(told(36, 4, nothing), 'node-idle').finding?.text, '1 of 2 nodes did nothing: c1');
+  assert.equal(about(materialOf(36, 4, nothing), 'node-idle').finding?.text, '1 of 2 nodes did nothing: c1');
   // one that stopped early keeps no others from being compared
   const three = { c1: { seconds: 3600, cpu: 20 }, c2: { seconds: 3600, cpu: 9000 }, c3: { seconds: 7, cpu: 20 } };
-  const { finding: idle } = about(told(3600, 4, three), 'node-idle');
+  const { finding: idle } = about(materialOf(3600, 4, three), 'node-idle');
   assert.equal(idle?.text, '1 of 3 nodes did nothing: c1');
-  assert.equal(idle!.evidence.at(-1)!.text, '1 node hours idle');
+  assert.equal(idle!.evidence.at(-1)!.text, '1 node-hours idle');
 });
 
 test('nodes are compared with those that were seen as long', () => {
   const pair = { c1: { seconds: 360, cpu: 60 }, c3: { seconds: 60, cpu: 55 } };
-  const { finding, check } = about(told(360, 1, pair), 'node-imbalance');
+  const { finding, check } = about(materialOf(360, 1, pair), 'node-imbalance');
   assert.equal(finding, undefined);
   assert.equal(check.outcome, 'unmeasurable');
   const many: Record<string, Seen> = { c9: { seconds: 60, cpu: 55 } };
   for (let i = 1; i <= 5; i++) many[`c${i}`] = { seconds: 360, cpu: 60 + i };
-  assert.deepEqual(about(told(360, 1, many), 'node-imbalance'), {
+  assert.deepEqual(about(materialOf(360, 1, many), 'node-imbalance'), {
     finding: undefined,
     check: { id: 'node-imbalance', title: 'nodes unlike the others', outcome: 'fine' },
   });
   many.c5!.cpu = 300;
   assert.match(
-    about(told(360, 1, many), 'node-imbalance').finding!.text,
+    about(materialOf(360, 1, many), 'node-imbalance').finding!.text,
     /^1 node unlike the other 4: c5 has CPU 83 %/,
   );
 });
 
 test('GPUs, their power and the energy count for as long as they were seen', () => {
   const pair = { c1: { seconds: 300, cpu: 300, gpu: 10 }, c2: { seconds: 100, cpu: 100, gpu: 90 } };
-  const { summary, nodes } = report(told(300, 1, pair));
+  const { summary, nodes } = report(materialOf(300, 1, pair));
   near(summary.gpu_utilization, 0.3);
   near(summary.gpu_power_mean_watts, 200);
   near(summary.energy_coverage, (1 + 1 / 3) / 2);
@@ -142,10 +142,10 @@ test('GPUs, their power and the energy count for as long as they were seen', () 
     nodes.map((n) => n.cpu_window_seconds),
     [300, 100],
   );
-  const imbalance = about(told(300, 1, pair), 'gpu-imbalance');
+  const imbalance = about(materialOf(300, 1, pair), 'gpu-imbalance');
   assert.equal(imbalance.check.outcome, 'unmeasurable');
   const unused = { c1: { seconds: 3600, cpu: 3600, gpu: 50 }, c2: { seconds: 1800, cpu: 1800, gpu: 0 } };
-  assert.equal(about(told(3600, 1, unused), 'gpu-unused').finding!.evidence.at(-1)!.text, '0.5 GPU hours unused');
+  assert.equal(about(materialOf(3600, 1, unused), 'gpu-unused').finding!.evidence.at(-1)!.text, '0.5 GPU-hours unused');
 });
 
 /** A job of 100 s on two nodes; the agent of c2 came after 40 s, and the oldest that it found there began then, in seconds. */
@@ -164,8 +164,8 @@ function latecomer(oldest: number, record: Partial<AgentRecord> = {}, source: 'c
       ]),
     ]),
   ];
-  const told = [{ pid: 7, node: 'c2', from: oldest, to: 100, cpu: 30 }];
-  const processes = source === 'records' ? { processes: testSet(told) } : {};
+  const reported = [{ pid: 7, node: 'c2', from: oldest, to: 100, cpu: 30 }];
+  const processes = source === 'records' ? { processes: testSet(reported) } : {};
   return report(material(job(100, { nodes: ['c1', 'c2'], asked: { cpus: 2 } }), made, processes));
 }
 
@@ -173,13 +173,13 @@ test('a node whose agent came late is named, and held against the time in which 
   const windows = ({ nodes }: Report) => nodes.map((n) => [n.late_seconds, n.cpu_window_seconds]);
   const unseen = ({ unmeasured }: Report) => unmeasured.find(({ why }) => why.includes('came only then'));
   for (const source of ['cgroup', 'records'] as const) {
-    const found = latecomer(60, {}, source);
-    assert.deepEqual(windows(found).at(-1), [40, 60], source);
-    near(found.summary.cpu_utilization, 80 / 160);
-    assert.deepEqual(unseen(found)?.nodes, ['c2']);
-    assert.equal(unseen(found)?.what, 'the first 40.0 s of the job');
-    assert.deepEqual(found.quality.reasons, ['the agent of c2 came 40.0 s after the job’s start']);
-    assert.ok(found.quality.grade > 'A');
+    const jobReport = latecomer(60, {}, source);
+    assert.deepEqual(windows(jobReport).at(-1), [40, 60], source);
+    near(jobReport.summary.cpu_utilization, 80 / 160);
+    assert.deepEqual(unseen(jobReport)?.nodes, ['c2']);
+    assert.equal(unseen(jobReport)?.what, 'the first 40.0 s of the job');
+    assert.deepEqual(jobReport.quality.reasons, ['the agent of c2 came 40.0 s after the job’s start']);
+    assert.ok(jobReport.quality.grade > 'A');
   }
   // a process that began before the agent came has used all that it did since
   assert.deepEqual(windows(latecomer(25)).at(-1), [40, 75]);

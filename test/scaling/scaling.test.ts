@@ -71,8 +71,8 @@ test('recordings made from known USL parameters give them back within the stated
     [0.3, 0],
   ];
   for (const [i, truth] of truths.entries()) {
-    const found = studied([await recordStudy(truth, { seed: 11 + i }), '--kind', 'strong']);
-    const law = found.laws.find((one) => one.law === 'USL')!;
+    const study = studied([await recordStudy(truth, { seed: 11 + i }), '--kind', 'strong']);
+    const law = study.laws.find((one) => one.law === 'USL')!;
     truth.forEach((value, k) => {
       const { name, low, high } = law.estimates[k]!;
       assert.ok(low <= value && value <= high, `${name}: ${low} <= ${value} <= ${high}`);
@@ -80,7 +80,7 @@ test('recordings made from known USL parameters give them back within the stated
       assert.ok(high - low < 0.1, `${name}: ${low} to ${high}`);
     });
     assert.deepEqual(
-      found.sizes.map(({ size, runs }) => [size, runs]),
+      study.sizes.map(({ size, runs }) => [size, runs]),
       [1, 2, 4, 8, 16, 32].map((size) => [size, 2]),
     );
   }
@@ -214,9 +214,9 @@ test('Ctrl-C ends the run and the study', async (t) => {
   const cwd = temporaryFolder(t);
   const args = ['scale', 'run', '--cores', '1,2', '--no-bind', '-o', 'study', '--', 'sleep', '600'];
   const child = spawn(TACHO, args, { cwd, detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
+  let output = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    output += text;
   });
   const ended = once(child, 'close');
   await eventually('the recording', () => fs.existsSync(path.join(cwd, 'study/cores-1-run-1/job.json')));
@@ -226,8 +226,8 @@ test('Ctrl-C ends the run and the study', async (t) => {
   // as a terminal does: to all of them
   process.kill(-child.pid!, 'SIGINT');
   const [code, signal] = (await ended) as [number | null, string | null];
-  assert.ok(signal === 'SIGINT' || code === 130, `${code} ${signal} ${said}`);
-  assert.match(said, /the study was stopped; study has its recordings/);
+  assert.ok(signal === 'SIGINT' || code === 130, `${code} ${signal} ${output}`);
+  assert.match(output, /the study was stopped; study has its recordings/);
   assert.deepEqual(fs.readdirSync(path.join(cwd, 'study')), ['cores-1-run-1']);
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import * as net from 'node:net';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
@@ -75,8 +76,8 @@ test('an unknown job in a link, and one of somebody else, are the same words', a
   const other = await import('../../src/serve/collections/collection.ts');
   const theirs = other.idOf(path.join(folder, 'tacho-5'));
   for (const id of ['none', theirs]) {
-    const answer = await get(`/api/jobs/${id}`);
-    assert.deepEqual([answer.statusCode, answer.json().title], [404, 'there is no such job here']);
+    const response = await get(`/api/jobs/${id}`);
+    assert.deepEqual([response.statusCode, response.json().title], [404, 'there is no such job here']);
   }
   // the page itself is there, to say so
   assert.equal((await get('/job/none')).body, 'index.html');
@@ -89,10 +90,10 @@ test('HTML in markers, names and tags is data, and never sent as a page', async 
     [`/api/jobs/${id}/spans`, (body: string) => JSON.parse(body).spans[0].name],
     [`/api/jobs/${id}/notes`, (body: string) => Object.keys(JSON.parse(body).tags)[0]],
   ] as const) {
-    const answer = await get(url);
-    assert.match(String(answer.headers['content-type']), /^application\/json/);
-    assert.equal(answer.headers['x-content-type-options'], 'nosniff');
-    assert.equal(where(answer.body), HTML);
+    const response = await get(url);
+    assert.match(String(response.headers['content-type']), /^application\/json/);
+    assert.equal(response.headers['x-content-type-options'], 'nosniff');
+    assert.equal(where(response.body), HTML);
   }
   const file = await get(`/api/jobs/${id}/charts/load.load1?download=svg`);
   assert.doesNotMatch(file.body, /<img/);
@@ -126,9 +127,9 @@ test('a time range of zero is refused, and one of a year has no more values than
 /** Follows a job as a browser does; `next` waits for the next event. */
 function follow(id: string) {
   const notices: { last: number | null; trouble?: string }[] = [];
-  const request = http.get(`${address}/api/jobs/${id}/live`, { headers }, (answer) => {
+  const request = http.get(`${address}/api/jobs/${id}/live`, { headers }, (response) => {
     let text = '';
-    answer.setEncoding('utf8').on('data', (chunk: string) => {
+    response.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
         const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1];
@@ -222,17 +223,17 @@ test('no parameter of any question leads out of the folders or to others', async
         // a stream that is followed never ends
         if (url.startsWith(`/api/jobs/${own}/live`)) return;
         const body = method === 'post' ? { payload: { days: 1 } } : {};
-        const answer = await server.app.inject({
+        const response = await server.app.inject({
           url,
           method: method as 'GET',
           headers,
           remoteAddress: '192.0.2.7',
           ...body,
         });
-        assert.ok(answer.statusCode < 500, `${method} ${url}: ${answer.statusCode} ${answer.body.slice(0, 300)}`);
-        if (answer.statusCode >= 400)
-          assert.match(String(answer.headers['content-type']), /^application\/problem\+json/, url);
-        assert.doesNotMatch(answer.body, theirs, url);
+        assert.ok(response.statusCode < 500, `${method} ${url}: ${response.statusCode} ${response.body.slice(0, 300)}`);
+        if (response.statusCode >= 400)
+          assert.match(String(response.headers['content-type']), /^application\/problem\+json/, url);
+        assert.doesNotMatch(response.body, theirs, url);
       },
     ),
     { numRuns: 400 },
@@ -244,18 +245,103 @@ test('an address that cannot be read is a problem like others, with the same hea
     ['/api/jobs/%c0%ae%c0%ae', 400],
     [`/api/jobs/${ids.get('1')}/charts/%zz/facts`, 400],
   ] as const) {
-    const answer = await get(url);
-    assert.equal(answer.statusCode, status, url);
-    assert.match(String(answer.headers['content-type']), /^application\/problem\+json/, url);
-    assert.match(String(answer.headers['content-security-policy']), /^default-src 'none'/, url);
-    assert.match((answer.json() as { title: string }).title, /^the address cannot be read/, url);
+    const response = await get(url);
+    assert.equal(response.statusCode, status, url);
+    assert.match(String(response.headers['content-type']), /^application\/problem\+json/, url);
+    assert.match(String(response.headers['content-security-policy']), /^default-src 'none'/, url);
+    assert.match((response.json() as { title: string }).title, /^the address cannot be read/, url);
   }
+});
+
+test('an address of slashes alone is no error of the server, and leads nobody elsewhere', async (t) => {
+  const page = temporary();
+  fs.writeFileSync(path.join(page, 'index.html'), 'page');
+  const { app } = await makeServer({ collection: new FolderCollection([folder]), token: 'the-token', page });
+  t.after(() => app.close());
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const ask = (path: string): Promise<http.IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      http.get({ host: '127.0.0.1', port, path }, (answer) => resolve(answer.resume())).on('error', reject);
+    });
+  for (const url of ['//', '///', '/\\', '//?token=wrong']) assert.equal((await ask(url)).statusCode, 401, url);
+  for (const url of ['//?token=the-token', '//evil.site/?token=the-token', '/\\evil.site/?token=the-token']) {
+    const { statusCode, headers: answered } = await ask(url);
+    assert.deepEqual([url, statusCode, answered.location], [url, 302, '/']);
+  }
+});
+
+test('what is no HTTP, or too much of it, is a problem like others', async () => {
+  const port = Number(new URL(address).port);
+  for (const [sent, status, title] of [
+    ['GARBAGE\r\n\r\n', 400, 'this is no request of HTTP'],
+    [`GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(70_000)}\r\n\r\n`, 431, 'the headers of the request are too long'],
+  ] as const) {
+    const socket = net.connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(sent);
+    let text = '';
+    for await (const chunk of socket.setEncoding('utf8')) text += chunk;
+    const [head, body] = text.split('\r\n\r\n') as [string, string];
+    assert.match(head, new RegExp(`^HTTP/1.1 ${status} `));
+    assert.match(head, /Content-Type: application\/problem\+json/);
+    assert.deepEqual(JSON.parse(body), { type: 'about:blank', title, status });
+  }
+});
+
+test('a part of the page that is gone, and notes that are not theirs to write, are said in words', async () => {
+  const part = await get('/part-ABCDEF.js');
+  assert.deepEqual(
+    [part.statusCode, part.json().title],
+    [404, 'the page has no part-ABCDEF.js any more: load it again'],
+  );
+  const door = proxyDoor({
+    header: 'X-Remote-User',
+    proxies: ['192.0.2.7'],
+    roles: rolesOf([], ['mia:physics']),
+  });
+  const physics = temporary();
+  await makeRecording({
+    folder: path.join(physics, 'tacho-9'),
+    job: { id: '9', user: 'ada', account: 'physics', start: START, end: START + 60e6 },
+  });
+  const { app } = await makeServer({ collection: new FolderCollection([physics]), door, page: physics });
+  const as = { headers: { 'x-remote-user': 'mia' }, remoteAddress: '192.0.2.7' };
+  const [{ id }] = (await app.inject({ url: '/api/jobs', ...as })).json().jobs;
+  const answer = await app.inject({
+    method: 'POST',
+    url: `/api/jobs/${id}/notes`,
+    payload: { tags: { a: 'b' } },
+    ...as,
+  });
+  assert.deepEqual([answer.statusCode, answer.json().title], [403, 'only the owner of a job can annotate it']);
+  await app.close();
+});
+
+test('notes beyond what a job keeps are refused, and the job stays as it was', async () => {
+  const id = ids.get('1')!;
+  const post = (payload: object) =>
+    server.app.inject({ method: 'POST', url: `/api/jobs/${id}/notes`, headers, remoteAddress: '192.0.2.7', payload });
+  const texts = (name: string) =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`${name}${i}`, 'x'.repeat(9999)]));
+  assert.equal((await post({ annotations: texts('a') })).statusCode, 200);
+  const refused = await post({ annotations: texts('b') });
+  assert.equal(refused.statusCode, 409);
+  assert.match(
+    refused.json().title,
+    /^the annotations and tags of job 1 would have 39\d KiB; at most 256 KiB are kept/,
+  );
+  const { annotations } = (await get(`/api/jobs/${id}/notes`)).json();
+  assert.equal(Object.keys(annotations).length, 20);
+  // they can be taken back
+  assert.equal((await post({ remove: Object.keys(texts('a')) })).statusCode, 200);
+  assert.equal((await get(`/api/jobs/${id}`)).json().job.id, '1');
 });
 
 test('a forged user header, and headers that proxies set, show nothing', async () => {
   for (const forged of [{ 'x-remote-user': 'bob' }, { 'x-remote-user': 'bob', 'x-forwarded-for': '192.0.2.7' }]) {
-    const answer = await server.app.inject({ url: '/api/jobs', headers: forged, remoteAddress: '203.0.113.9' });
-    assert.equal(answer.statusCode, 401);
-    assert.doesNotMatch(answer.body, /of-somebody-else/);
+    const response = await server.app.inject({ url: '/api/jobs', headers: forged, remoteAddress: '203.0.113.9' });
+    assert.equal(response.statusCode, 401);
+    assert.doesNotMatch(response.body, /of-somebody-else/);
   }
 });

@@ -114,12 +114,12 @@ async function startServer(
 }
 
 function firstLine({ stdout, stderr }: ChildProcess): Promise<string> {
-  let [said, complained] = ['', ''];
+  let [output, complained] = ['', ''];
   stderr!.setEncoding('utf8').on('data', (text: string) => (complained += text));
   return new Promise((resolve, reject) => {
     stdout!.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-      if (said.includes('\n')) resolve(said.split('\n')[0]!);
+      output += text;
+      if (output.includes('\n')) resolve(output.split('\n')[0]!);
     });
     stdout!.on('end', () => reject(new Error(`tacho serve printed no address: ${complained}`)));
   });

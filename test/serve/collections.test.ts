@@ -30,8 +30,8 @@ async function asked(t: { after(done: () => unknown): void }, collection: Collec
   const { app } = await makeServer({ collection, token: TOKEN, page: temporary() });
   t.after(() => app.close());
   return async (url: string) => {
-    const answer = await app.inject({ url, headers: { authorization: `Bearer ${TOKEN}` } });
-    return answer.json();
+    const response = await app.inject({ url, headers: { authorization: `Bearer ${TOKEN}` } });
+    return response.json();
   };
 }
 
@@ -61,18 +61,18 @@ test('an archive answers from its index, and jobs that it lacks are worked out',
 });
 
 test('a folder that vanishes is named, and its jobs are back when it is', async (t) => {
-  const place = temporary();
-  const folder = path.join(place, 'runs');
+  const workFolder = temporary();
+  const folder = path.join(workFolder, 'runs');
   await makeRecording({ folder: path.join(folder, 'tacho-1'), job: { id: '1' } });
   const get = await asked(t, new FolderCollection([folder]));
   const { jobs, troubles } = await get('/api/jobs');
   assert.deepEqual([jobs.length, troubles], [1, []]);
-  fs.renameSync(folder, path.join(place, 'away'));
+  fs.renameSync(folder, path.join(workFolder, 'away'));
   await eventually('the trouble', async () => (await get('/api/jobs')).troubles.length === 1);
   const gone = await get('/api/jobs');
   assert.deepEqual([gone.jobs, gone.troubles], [[], [`cannot open ${folder}: no such file or folder`]]);
   assert.equal((await get(`/api/jobs/${jobs[0].id}`)).title, 'there is no such job here');
-  fs.renameSync(path.join(place, 'away'), folder);
+  fs.renameSync(path.join(workFolder, 'away'), folder);
   await eventually('the jobs', async () => (await get('/api/jobs')).jobs.length === 1);
   assert.equal((await get(`/api/jobs/${jobs[0].id}`)).job.id, '1');
 });
@@ -80,11 +80,17 @@ test('a folder that vanishes is named, and its jobs are back when it is', async 
 test('jobs of a store have the charts of the recording; one that does not answer is named', {
   skip: whyNoVictoria(),
 }, async (t) => {
-  const place = temporary();
-  const folder = await writeDemo({ folder: path.join(place, 'demo'), nodes: 1, gpus: 2, seconds: 120, live: true });
+  const workFolder = temporary();
+  const folder = await writeDemo({
+    folder: path.join(workFolder, 'demo'),
+    nodes: 1,
+    gpus: 2,
+    seconds: 120,
+    live: true,
+  });
   const victoria = await startVictoria();
   t.after(() => victoria.remove());
-  await pushRecordings(victoria.url, place);
+  await pushRecordings(victoria.url, workFolder);
   const get = await asked(t, new StoreCollection(victoria.url));
   const here = await asked(t, new FolderCollection([folder]));
   const [[stored], [own]] = [(await get('/api/jobs')).jobs, (await here('/api/jobs')).jobs];
@@ -94,6 +100,11 @@ test('jobs of a store have the charts of the recording; one that does not answer
   const gpu = await chart(get, stored.id, 'gpu');
   assert.ok(gpu.length > 50);
   assert.deepEqual(gpu, await chart(here, own.id, 'gpu'));
+  // its nodes are known, and what the list lacks is said
+  const named = async (ask: typeof get): Promise<unknown> => (await ask('/api/nodes')).nodes;
+  assert.deepEqual([await named(get), stored.hosts], [await named(here), own.hosts]);
+  assert.match((await get('/api/jobs')).lacks, /^A VictoriaMetrics lists jobs without their figures/);
+  assert.equal((await here('/api/jobs')).lacks, undefined);
   assert.equal((await chart(get, stored.id, 'cpu')).length, (await chart(here, own.id, 'cpu')).length);
   const report = await get(`/api/jobs/${stored.id}`);
   assert.deepEqual([report.job.id, report.nodes.length], [own.job, 1]);
@@ -160,12 +171,27 @@ test('jobs that a hub receives are followed sample by sample', async (t) => {
   const get = await asked(t, new HubCollection(new URL(hub.address), {}));
   const [job] = (await get('/api/jobs')).jobs;
   assert.deepEqual([job.job, job.user, job.state, job.nodes], ['4711', 'nobody', 'running', 1]);
+  // where it is, not where its copy is
+  assert.equal((await get(`/api/jobs/${job.id}`)).recording, job.path);
+  assert.match(job.path, /^http:\/\/127\.0\.0\.1:\d+#/);
+  const { body: other } = await client.open({ node: 'c1', job: jobOf('4712', ['c1', 'c2']), agent });
+  await client.append([other.stream, 'loadavg', 1, 0, HEADER + rows(0, 30)]);
+  await eventually('the other job', async () => (await get('/api/jobs')).jobs.length === 2);
+  const { nodes, jobs: ran, now } = await get('/api/nodes');
+  assert.deepEqual([nodes, ran.length, now[0].node], [['c1', 'c2'], 2, 'c1']);
   const load = (to: number) => get(`/api/jobs/${job.id}/charts/loadavg.load1?from=${BEGAN}&to=${BEGAN + to * 1e6}`);
   assert.deepEqual((await load(30)).band.max.slice(-2), [2.8, 2.9]);
   await client.append([body.stream, 'loadavg', 1, (HEADER + rows(0, 30)).length, rows(30, 10)]);
   await eventually('the new samples', async () => (await load(40)).band.max.at(-1) === 3.9);
   await client.record({ stream: body.stream, job: jobOf('4711', ['c1'], { state: 'completed', end: BEGAN + 40e6 }) });
-  await eventually('the end', async () => (await get('/api/jobs')).jobs[0].state === 'completed');
+  const over = { state: 'completed', end: BEGAN + 40e6 } as const;
+  await client.record({ stream: other.stream, job: jobOf('4712', ['c1', 'c2'], over) });
+  await eventually('the end', async () =>
+    (await get('/api/jobs')).jobs.some((each: typeof job) => each.id === job.id && each.state === 'completed'),
+  );
+  // the same nodes at the same time
+  const [neighbour] = await get(`/api/jobs/${job.id}/neighbours`);
+  assert.deepEqual([neighbour.job, neighbour.nodes], ['4712', ['c1']]);
   isOpen = false;
   await hub.close();
   await eventually('the trouble', async () => (await get('/api/jobs')).troubles.length === 1);

@@ -15,8 +15,8 @@ const file = path.join(folder, 'job.html');
 /** What would end the script that it stands in, if it were not packed. */
 const MARKER = '</script><b>x';
 
-function ran(words: readonly string[]): string {
-  const { code, err, out } = tacho([...words]);
+function ran(args: readonly string[]): string {
+  const { code, err, out } = tacho([...args]);
   assert.equal(code, 0, err);
   return out;
 }

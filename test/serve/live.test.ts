@@ -15,14 +15,14 @@ async function runningJob() {
   const start = now - 120e6;
   const { end: _, ...job } = jobOf({ nodes: ['c1', 'c2'], start, state: 'running', scheduler: 'none' });
   const add = async (node: string, times: readonly number[], runnable: number): Promise<void> => {
-    const place = path.join(recording, `node=${node}`);
+    const nodePath = path.join(recording, `node=${node}`);
     await appendRows(
-      place,
+      nodePath,
       loadavgTable,
       times.map((time) => ({ time, load1: 1, runnable })),
     );
     const { end: _end, end_reason: _reason, ...agent } = agentOf(node, [loadavgTable], { start });
-    fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agent));
+    fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agent));
   };
   fs.mkdirSync(recording);
   fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(job));
@@ -53,6 +53,16 @@ test('a running job: samples are pushed, a silent node says since when, a server
   await page.evaluate('globalThis.isSame = true');
   await add('c1', [Date.now() * 1000], 7);
   await panel.locator('h3', { hasText: 'peak 7 threads' }).waitFor();
+
+  // what was drawn stays while there are no answers
+  await page.route('**/charts/runnable?*', (route) => route.abort());
+  const refused = page.waitForEvent('requestfailed', (request) => request.url().includes('/charts/runnable?'));
+  await add('c1', [Date.now() * 1000], 7);
+  await refused;
+  await page.unroute('**/charts/runnable?*');
+  await page.evaluate('new Promise(requestAnimationFrame)');
+  assert.equal(await panel.locator('canvas').count(), 1);
+  assert.equal(await panel.locator('.missing').count(), 0);
 
   server.kill();
   await once(server, 'exit');

@@ -5,7 +5,7 @@ import { before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { splitLine } from '../../src/base/csv.ts';
 import type { Report } from '../../src/judge/report-schema.ts';
-import { processEndTable } from '../../src/sources/tables.ts';
+import { gpuTable, processEndTable } from '../../src/sources/tables.ts';
 import { agentOf, appendRows, jobOf, makeRecording, START, temporary } from '../make-recording.ts';
 import { tacho } from '../tacho.ts';
 import { faults, lookAt, whyNoBrowser } from './browser.ts';
@@ -53,6 +53,12 @@ test('the table of jobs finds, filters and sorts, and its address shows the same
   }
   await page.getByLabel('Filter by Memory').fill('> 100 TiB');
   assert.deepEqual(await names(), []);
+  await page.getByLabel('Filter by CPU').fill('> much');
+  await page.getByText('No job matches. CPU: “> much” cannot be read; write it as > 50 %.').waitFor();
+  await page.getByRole('button', { name: 'Remove the filters' }).click();
+  await page.getByText('No job matches.').waitFor({ state: 'detached' });
+  assert.ok((await names()).includes('train-mixture-70b'));
+  assert.doesNotMatch(page.url(), /cpu|memory/);
   assert.deepEqual(complaints, []);
 });
 
@@ -70,6 +76,10 @@ test('a selected row has small charts below, and what is shown can be exported',
     await page.locator('.strip .panel').evaluateAll((all) => all.map((one) => one.getAttribute('data-chart'))),
     ['cpu', 'memory', 'gpu', 'read'],
   );
+  // what stands below the titles is not cut
+  const figures = page.locator('.strip [data-chart=gpu] h3 small', { hasText: 'peak' });
+  const [wide, room] = (await figures.evaluate((one) => [one.scrollWidth, one.parentElement!.clientWidth])) as number[];
+  assert.ok(wide! <= room!, `${wide} of ${room} pixels`);
   await page.getByLabel('Filter by Name').fill('mixture');
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByText('Export 1 job (CSV)').click()]);
   const [titles, values, end] = fs
@@ -120,6 +130,29 @@ test('chosen jobs are compared over time, aligned by start or by progress', { sk
   assert.match((await saved(page, page.locator('.compare [data-chart=cpu]'), 'Chart (SVG)')).text, /^<svg .*CPU/s);
   assert.deepEqual(await faults(page), []);
   // of a job of 0.2 s some charts have no values: the other job is drawn alone
+  assert.deepEqual(complaints, []);
+});
+
+test('jobs that lack charts are compared by those that two of them have', { skip }, async (t) => {
+  const place = temporary();
+  const times = { start: START, end: START + 60e6 };
+  for (const [id, name] of [
+    ['1', 'rain'],
+    ['2', 'snow'],
+  ] as const)
+    await makeRecording({ folder: path.join(place, id), job: { id, name, ...times } });
+  fs.mkdirSync(path.join(place, '3'));
+  fs.writeFileSync(path.join(place, '3', 'job.json'), JSON.stringify(jobOf({ id: '3', name: 'bare', ...times })));
+  const { page, complaints } = await lookAt(t, [place]);
+  for (const name of [/^Compare rain/, /^Compare snow/, /^Compare bare/]) await page.getByLabel(name).check();
+  await page.getByRole('button', { name: 'Compare 3 jobs' }).click();
+  const first = page.locator('.compare [data-chart]').first();
+  await first.locator('h3', { hasText: '; not recorded of 3' }).waitFor();
+  await first.locator('canvas').waitFor();
+  const jobs = new URL(page.url()).searchParams.get('jobs')!.split(',');
+  await page.goto(new URL(`/compare?jobs=${jobs[0]},${jobs[2]}`, page.url()).href);
+  await page.getByText('There are no charts: no two of these jobs have samples of the same.').waitFor();
+  assert.equal(await page.getByLabel('Aligned by').count(), 0);
   assert.deepEqual(complaints, []);
 });
 
@@ -200,10 +233,30 @@ test('evidence of a finding is shown on its chart, and what is behind the chart 
   const unused = report.findings.find(({ id }) => id === 'gpu-unused')!;
   await page.locator('.findings summary', { hasText: unused.text }).click();
   const { node, gpu, text } = unused.evidence[0]!;
+  // the chart at the upper edge of the window grows when the one below it is in sight
+  let grow = (): void => {};
+  const late = new Promise<void>((resolve) => (grow = resolve));
+  await page.route('**/charts/ranks?*', (route) => late.then(() => route.continue()));
+  await page.reload();
+  await page.locator('.findings summary', { hasText: unused.text }).click();
+  const middle = async (chart: string): Promise<number> => {
+    const box = (await page.locator(`[data-chart=${chart}]`).boundingBox())!;
+    return box.y + box.height / 2;
+  };
+  await page.locator('[data-chart=gpu] canvas').first().waitFor();
+  const window = Math.round(2 * ((await middle('gpu')) - (await middle('ranks'))));
+  await page.setViewportSize({ width: 1280, height: window });
   await page.getByRole('button', { name: `Show ${text} on the chart` }).click();
   const panel = page.locator('[data-chart=gpu].shown');
   await panel.locator('.legend', { hasText: `${node} ${gpu}` }).waitFor();
   assert.match(page.url(), new RegExp(`show=gpu%7E${node}%7E${gpu}`));
+  grow();
+  await page.locator('[data-chart=ranks] canvas').first().waitFor();
+  await page.waitForLoadState('networkidle');
+  const { y, height } = (await panel.boundingBox())!;
+  const off = Math.abs(y + height / 2 - window / 2);
+  assert.ok(off < 50, `the middle of the chart is ${off} pixels from that of the window`);
+  await page.setViewportSize({ width: 1280, height: 900 });
   // the same link shows the same
   await page.reload();
   await panel.locator('.legend', { hasText: `${node} ${gpu}` }).waitFor();
@@ -227,7 +280,12 @@ test('evidence of a finding is shown on its chart, and what is behind the chart 
     rows[0],
   );
   assert.match((await download('Chart (SVG)')).toString(), /^<svg .*GPU use/s);
-  assert.equal((await download('Chart (PNG)')).subarray(1, 4).toString(), 'PNG');
+  const png = await download('Chart (PNG)');
+  assert.equal(png.subarray(1, 4).toString(), 'PNG');
+  // two pixels for one: the title is above what is on the page
+  const canvas = (await panel.locator('canvas').first().boundingBox())!;
+  assert.equal(png.readUInt32BE(16), 2 * canvas.width);
+  assert.ok(png.readUInt32BE(20) >= 2 * (canvas.height + 26), `${png.readUInt32BE(20)} of ${canvas.height}`);
   // the keyboard is back where it came from
   await panel.getByText('Values (CSV)').focus();
   await page.keyboard.press('Escape');
@@ -272,6 +330,8 @@ test('pages are usable without sight, in the dark and on a phone', { skip }, asy
     await page.keyboard.press('Enter');
     await page.waitForSelector('.panel canvas');
     assert.deepEqual(await faults(page), [], `job ${width}`);
+    const title = (await page.locator('.head h1').boundingBox())!;
+    assert.ok(title.width > 300, `the title has ${title.width} of ${width} pixels`);
     const memory = page.locator('.memory td.faint', { hasText: 'The kernel cannot drop it' });
     await memory.scrollIntoViewIfNeeded();
     const { x, width: wide } = (await memory.boundingBox())!;
@@ -289,8 +349,8 @@ test('what is not there is said in words', { skip }, async (t) => {
   const { page, url } = await lookAt(t, [folder]);
   await page.goto(new URL('/job/unknown', url).href);
   await page.waitForSelector('text=there is no such job here');
-  const answer = await page.goto(new URL('/nopage', url).href);
-  assert.equal(answer!.status(), 404);
+  const response = await page.goto(new URL('/nopage', url).href);
+  assert.equal(response!.status(), 404);
   await page.getByRole('heading', { name: 'There is no page /nopage' }).waitFor();
   await page.getByRole('navigation', { name: 'Tacho' }).getByRole('link', { name: 'Nodes' }).waitFor();
   const empty = await lookAt(t, [temporary()]);
@@ -301,6 +361,47 @@ test('what is not there is said in words', { skip }, async (t) => {
   await empty.page.waitForSelector('text=No jobs here yet');
 });
 
+test('a time that cannot be shown, very long names, and a job without samples are said in words', {
+  skip,
+}, async (t) => {
+  const workFolder = temporary();
+  await makeRecording({
+    folder: path.join(workFolder, 'long'),
+    job: { id: '1', name: 'n'.repeat(10_000), account: 'a'.repeat(300), start: START, end: START + 60e6 },
+  });
+  const nothing = path.join(workFolder, 'nothing');
+  fs.mkdirSync(nothing);
+  fs.writeFileSync(path.join(nothing, 'job.json'), JSON.stringify(jobOf({ id: '2', name: 'bare', end: START + 60e6 })));
+  const { page, url } = await lookAt(t, [workFolder]);
+  await page.getByText('bare').first().click();
+  await page.getByText('There are no charts: no samples of this job are kept here.').waitFor();
+  await page.goto(url);
+  await page.locator('a', { hasText: 'nnnnnn' }).first().click();
+  await page.locator('[data-chart] canvas').first().waitFor();
+  const { height } = (await page.locator('h1').boundingBox())!;
+  const width = await page.evaluate('document.documentElement.scrollWidth');
+  assert.ok(height < 200, `the name is ${height} pixels high`);
+  assert.equal(width, 1280);
+  const { pathname } = new URL(page.url());
+  const words = 'The time in the address is empty or cannot be read. The whole job is shown.';
+  for (const [from, to] of [
+    [START, START],
+    [START + 9, START],
+    [Number.NaN, Number.NaN],
+    [-5, 5],
+    [START, Number.POSITIVE_INFINITY],
+    [START, 1e23],
+  ]) {
+    await page.goto(new URL(`${pathname}?from=${from}&to=${to}`, url).href);
+    await page.getByText(words).waitFor();
+    await page.locator('[data-chart] canvas').first().waitFor();
+    assert.doesNotMatch((await page.locator('main').textContent())!, /NaN|not valid/, `${from} to ${to}`);
+  }
+  await page.goto(new URL(`${pathname}?from=${START}&to=${START + 9e6}`, url).href);
+  await page.locator('.zoomed').waitFor();
+  assert.equal(await page.getByText(words).count(), 0);
+});
+
 test('processes as a tree, threads of one, each rank over time; a link shows the same', { skip }, async (t) => {
   const { page, complaints } = await lookAt(t, [folder], { width: 1280 });
   await page.click('text=train-mixture-70b');
@@ -309,11 +410,17 @@ test('processes as a tree, threads of one, each rank over time; a link shows the
   await processes.getByRole('button', { name: 'by operation' }).click();
   await processes.locator('.legend', { hasText: 'op:checkpoint (' }).waitFor();
   // its last line has the times
-  const [seen, drawn] = (await processes
+  const [shown, drawn] = (await processes
     .locator('.gantt .scroll')
     .evaluate((box) => [box.clientHeight, box.querySelector('canvas')!.clientHeight])) as [number, number];
-  assert.ok(seen >= drawn, `${seen} of ${drawn} pixels of the processes are seen`);
-  await processes.locator('[role=img]').focus();
+  assert.ok(shown >= drawn, `${shown} of ${drawn} pixels of the processes are seen`);
+  // titles stand above the figures
+  const figures = processes.locator('[role=img]');
+  await figures.hover({ position: { x: 50, y: 30 } });
+  await processes.locator('.under', { hasText: / pid \d+ · / }).waitFor();
+  await figures.hover({ position: { x: 50, y: 8 } });
+  await processes.locator('.under', { hasText: /^Point at a process/ }).waitFor();
+  await figures.focus();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('t');
@@ -323,7 +430,10 @@ test('processes as a tree, threads of one, each rank over time; a link shows the
   await page.reload();
   await processes.locator('.threads h3', { hasText: '61 threads' }).waitFor();
   assert.equal(await processes.getByRole('button', { name: 'tree with figures' }).getAttribute('aria-pressed'), 'true');
-  assert.match((await page.getByLabel('Neighbours', { exact: true }).textContent())!, /None of the jobs/);
+  assert.match(
+    (await page.getByLabel('Neighbours', { exact: true }).textContent())!,
+    /No other job that this page shows/,
+  );
   const ranks = page.locator('[data-chart=ranks]');
   await ranks.scrollIntoViewIfNeeded();
   await ranks.locator('h3', { hasText: '15 series' }).waitFor();
@@ -368,6 +478,18 @@ test('a print has every chart, also those that were not in sight', { skip }, asy
       Promise.all(all.map((one) => one.decode().then(() => one.naturalWidth * one.clientWidth))),
     )) as number[];
   assert.equal(pictures.filter((size) => size > 0).length, panels);
+  // on A4 with margins of 1 cm nothing is squeezed, and letters are as large as on the page
+  await page.setViewportSize({ width: 718, height: 900 });
+  const drawn = (await page
+    .locator('.panel .paper, .gantt .paper')
+    .evaluateAll((all) =>
+      all.map((one) => [
+        one.clientWidth / one.clientHeight / (one.naturalWidth / one.naturalHeight),
+        (one.clientWidth * 2) / one.naturalWidth,
+      ]),
+    )) as [number, number][];
+  assert.equal(drawn.length, panels + 1);
+  for (const [shape, size] of drawn) assert.ok(Math.abs(shape - 1) < 0.02 && Math.abs(size - 1) < 0.05, `${drawn}`);
   // paper is narrow, but has room for what each figure of memory means
   await page.setViewportSize({ width: 720, height: 900 });
   assert.equal(await page.locator('.memory td.faint').first().isVisible(), true);
@@ -402,8 +524,65 @@ test('paper is white also where the page is dark, and tables are not wider', { s
   await page.emulateMedia({ media: 'screen' });
   await page.getByRole('link', { name: 'train-mixture-70b' }).first().click();
   await page.locator('section[aria-label=Nodes] tbody tr').first().waitFor();
+  await page.locator('.gantt canvas').waitFor();
+  await page.evaluate("dispatchEvent(new Event('beforeprint'))");
   await page.emulateMedia({ media: 'print' });
   assert.equal(await isFitting(), true);
+  // the names of processes can be read on white
+  assert.equal(await page.locator('.gantt canvas').isVisible(), false);
+  const darkest = await page.locator('.gantt .paper').evaluate(async (one) => {
+    await one.decode();
+    const [width, height] = [100, one.naturalHeight];
+    const canvas = Object.assign(one.ownerDocument.createElement('canvas'), { width, height });
+    const pen = canvas.getContext('2d')!;
+    pen.fillStyle = 'white';
+    pen.fillRect(0, 0, width, height);
+    pen.drawImage(one, 0, 0);
+    return Math.min(...pen.getImageData(0, 0, width, height).data.filter((_: number, i: number) => i % 4 === 0));
+  });
+  assert.ok(darkest < 80, `${darkest}`);
+  assert.deepEqual(complaints, []);
+});
+
+test('the table of jobs is printed with all its rows, also those that were not in sight', { skip }, async (t) => {
+  const many = temporary();
+  for (let i = 0; i < 80; i++)
+    await makeRecording({ folder: path.join(many, `job-${i}`), seconds: 1, job: { id: String(i), name: `run-${i}` } });
+  const { page, complaints } = await lookAt(t, [many]);
+  const rows = page.locator('[role=rowgroup] [role=row]');
+  await page.locator('[role=table][aria-rowcount="80"]').waitFor();
+  assert.ok((await rows.count()) < 80);
+  await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+  await page.emulateMedia({ media: 'print' });
+  await page.setViewportSize({ width: 718, height: 900 });
+  assert.equal(await rows.count(), 80);
+  const [last, edge] = await rows.last().evaluate((row) => {
+    const { right, bottom } = row.lastElementChild!.getBoundingClientRect();
+    return [Math.round(bottom - row.parentElement!.getBoundingClientRect().bottom), right];
+  });
+  assert.ok(last! <= 1 && edge! <= 718, `${last} ${edge}`);
+  await page.emulateMedia({ media: 'screen' });
+  await page.evaluate("dispatchEvent(new Event('afterprint'))");
+  await rows.nth(79).waitFor({ state: 'detached' });
+  assert.deepEqual(complaints, []);
+});
+
+test('of a card whose memory is not known, what was used is shown alone', { skip }, async (t) => {
+  const imported = temporary();
+  const recording = path.join(imported, 'tacho-17');
+  const node = path.join(recording, 'node=c1');
+  await appendRows(node, gpuTable, [
+    { time: START, gpu: '0', mine: 'yes', utilization_percent: 50, memory_used_bytes: 2 ** 30 },
+    { time: START + 30e6, gpu: '0', mine: 'yes', utilization_percent: 50, memory_used_bytes: 2 ** 30 },
+  ]);
+  fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(jobOf({ asked: { gpus: 1 } })));
+  const { facts, ...agent } = agentOf('c1', [gpuTable]);
+  const gpus = [{ gpu: '0', vendor: 'nvidia', model: 'A100' }];
+  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify({ ...agent, facts: { ...facts, gpus } }));
+  const { page, complaints } = await lookAt(t, [imported]);
+  await page.getByRole('link', { name: 'train', exact: true }).click();
+  const meters = (await page.getByLabel('Asked for and used').textContent())!;
+  assert.match(meters, /GPU memory1 GiB on the fullest card/);
   assert.deepEqual(complaints, []);
 });
 
@@ -465,31 +644,31 @@ test('drawn values are those of the recording, and a spike of one sample is draw
 });
 
 test('a job that cannot be read is shown when its folder is back', { skip }, async (t) => {
-  const place = temporary();
-  const recording = await makeRecording({ folder: path.join(place, 'tacho-17'), seconds: 20 });
-  const { page, url } = await lookAt(t, [place]);
+  const workFolder = temporary();
+  const recording = await makeRecording({ folder: path.join(workFolder, 'tacho-17'), seconds: 20 });
+  const { page, url } = await lookAt(t, [workFolder]);
   const href = await page.getByRole('link', { name: 'train' }).getAttribute('href');
-  fs.renameSync(recording, path.join(place, '.away'));
+  fs.renameSync(recording, path.join(workFolder, '.away'));
   await page.goto(new URL(href!, url).href);
   await page.getByRole('heading', { name: 'This job cannot be shown' }).waitFor();
   await page.evaluate('globalThis.isSame = true');
-  fs.renameSync(path.join(place, '.away'), recording);
+  fs.renameSync(path.join(workFolder, '.away'), recording);
   await page.getByRole('heading', { name: 'train' }).waitFor();
   assert.equal(await page.evaluate('globalThis.isSame'), true);
 });
 
 test('a study has the runs of one program under one name, and their sizes in words', { skip }, async (t) => {
-  const place = temporary();
+  const workFolder = temporary();
   const job = (id: string, name: string, cores: string, seconds: number) =>
     makeRecording({
-      folder: path.join(place, id),
+      folder: path.join(workFolder, id),
       job: { id, name, command: ['./halo'], tags: { cores }, end: START + seconds * 1e6 },
     });
   await job('a1', 'halo-1', '1', 60);
   await job('a2', 'halo-2', '2', 33);
   await job('b1', 'other', '8', 50);
   await job('b2', 'other', '8', 50);
-  const { page, complaints } = await lookAt(t, [place]);
+  const { page, complaints } = await lookAt(t, [workFolder]);
   await page.getByRole('link', { name: 'Scaling' }).click();
   const study = page.locator('.scaling');
   await study.locator('canvas').waitFor();
@@ -532,11 +711,17 @@ test('nodes, history, scaling and experiments', { skip }, async (t) => {
   // the job that ran last here ran just now
   assert.equal(await page.getByLabel('Period').locator('option:checked').textContent(), 'last 7 days');
   await page.getByLabel('Period').selectOption('all');
-  const told = tacho(['history', folder, '--by', 'user', '--from', '2026-01-01', '--format', 'json']).out;
+  const output = tacho(['history', folder, '--by', 'user', '--from', '2026-01-01', '--format', 'json']).out;
   const ada = page.locator('[aria-label=Ranking] tbody tr', { hasText: 'ada' });
   // 2 nodes of 64 CPUs for 0.2 h
   assert.match((await ada.textContent())!, /^ada125\.6/);
-  assert.match(told, /25\.6/);
+  assert.match(output, /25\.6/);
+  await page.getByLabel('Amount').selectOption('jobs');
+  // the number of jobs stands there once
+  await page.locator('[aria-label=Ranking] tbody tr', { hasText: /^ada1\d+/ }).waitFor();
+  const heads = await page.locator('[aria-label=Ranking] thead th').allTextContents();
+  assert.equal(heads.filter((head) => /^jobs$/i.test(head)).length, 1);
+  await page.getByLabel('Amount').selectOption('core_hours');
   const history = page.locator('section[aria-label="Over time"]');
   assert.match((await saved(page, history, 'Values (CSV)')).text, /^time,.*ada/);
   assert.deepEqual(await faults(page), []);
@@ -623,7 +808,7 @@ test('the history of old jobs says until when; ids that begin alike, durations, 
   }
   await page.getByLabel('Filter by Start').fill('');
   await page.getByRole('link', { name: 'job-0' }).first().click();
-  await page.getByLabel('Neighbours', { exact: true }).getByText('None of the jobs that are open here').waitFor();
+  await page.getByLabel('Neighbours', { exact: true }).getByText('No other job that this page shows ran on').waitFor();
   await page.getByRole('link', { name: 'History', exact: true }).click();
   await page.locator('canvas').first().waitFor();
   assert.match(

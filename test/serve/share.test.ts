@@ -50,7 +50,7 @@ test('links are made, listed and revoked from the command line', async (t) => {
   for (const id of ['41', '42'])
     await makeRecording({ folder: path.join(folder, id), job: { id, name: 'solve', start: START, end: START + 60e6 } });
   const env = { ...process.env, XDG_STATE_HOME: temporary() };
-  const ask = (...words: string[]): Answer => tacho(['share', ...words], { env });
+  const ask = (...args: string[]): Answer => tacho(['share', ...args], { env });
   assert.match(ask('list').err, /you serve no page on this machine/);
   const server = spawn(TACHO, ['serve', folder, '--port', '0'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
   t.after(() => server.kill());

@@ -14,15 +14,15 @@ describe('accounting of a real Slurm', { skip: whyNot() }, () => {
   });
 
   test('sacct itself, its text and its JSON tell the same of jobs that were never recorded', async () => {
-    const place = await lab.place('tacho-a', 'accounting');
+    const workFolder = await lab.workFolder('tacho-a', 'accounting');
     const submit = (script: string, ...options: string[]): Promise<string> =>
-      lab.submit('tacho-a', place, script, ...options);
+      lab.submit('tacho-a', workFolder, script, ...options);
     const busy = await submit(`srun -n2 sh -c 'timeout 2 sh -c "while :; do :; done"; true'`, '-N2', '-n2', '-t10');
     const array = await submit('exit 3', '--array=1-2', '-t5');
     const recorded = await submit('tacho run --no-report -- sleep 1', '-t5');
-    for (const id of [busy, recorded]) assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+    for (const id of [busy, recorded]) assert.equal(await lab.ended(id), 'COMPLETED', read(workFolder, 'out'));
     for (const task of [1, 2]) assert.equal(await lab.ended(`${array}_${task}`), 'FAILED');
-    const saved = { text: path.join(place, 'sacct.txt'), json: path.join(place, 'sacct.json') };
+    const saved = { text: path.join(workFolder, 'sacct.txt'), json: path.join(workFolder, 'sacct.json') };
     const sacct = async (...args: string[]): Promise<string> => {
       const { stdout, stderr } = await lab.on('login', 'root', 'sacct', '-aD', ...args);
       assert.equal(stderr, '');
@@ -91,13 +91,13 @@ describe('accounting of a real Slurm', { skip: whyNot() }, () => {
       'import',
       'slurm',
       '--archive',
-      place,
+      workFolder,
       '--format',
       'json',
     );
     assert.equal(code, 0, stderr);
     assert.equal(JSON.parse(stdout).recorded, 1);
-    const beside = await jobsOf(place);
+    const beside = await jobsOf(workFolder);
     assert.equal(beside.get(recorded)!.origin, 'recorded');
     assert.equal(beside.get(busy)!.origin, 'accounting');
     assert.equal(beside.size, 4);

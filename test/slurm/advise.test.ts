@@ -11,18 +11,18 @@ describe('advice on a real Slurm', { skip: whyNot() }, () => {
   });
 
   test('the tasks of an array are recorded, and Slurm takes the advised request', async () => {
-    const place = await lab.place('tacho-a', 'advise');
+    const workFolder = await lab.workFolder('tacho-a', 'advise');
     const id = await lab.submit(
       'tacho-a',
-      place,
+      workFolder,
       'tacho run --no-report -- sleep 1',
       '--array=1-3',
       '-c2',
       '-t60',
       '--mem=500M',
     );
-    for (const task of [1, 2, 3]) assert.equal(await lab.ended(`${id}_${task}`), 'COMPLETED', read(place, 'out'));
-    const asked = await lab.on('login', 'tacho-a', 'tacho', 'advise', place, '--format', 'json');
+    for (const task of [1, 2, 3]) assert.equal(await lab.ended(`${id}_${task}`), 'COMPLETED', read(workFolder, 'out'));
+    const asked = await lab.on('login', 'tacho-a', 'tacho', 'advise', workFolder, '--format', 'json');
     assert.equal(asked.code, 0, asked.stderr);
     const [advice, ...others] = JSON.parse(asked.stdout) as Advice[];
     assert.deepEqual(others, []);
@@ -32,7 +32,7 @@ describe('advice on a real Slurm', { skip: whyNot() }, () => {
     assert.deepEqual([of('memory').asked, of('memory').verdict], [500 * 2 ** 20, 'less']);
     assert.deepEqual([of('CPUs').asked, of('CPUs').advised], [2, 1]);
     // the script as a user would start it
-    const next = await lab.submit('tacho-a', place, `${advice!.script.join('\n')}\ntrue`);
+    const next = await lab.submit('tacho-a', workFolder, `${advice!.script.join('\n')}\ntrue`);
     assert.equal(await lab.ended(next), 'COMPLETED');
     const { stdout } = await lab.on('login', 'root', 'scontrol', 'show', 'job', next);
     assert.match(stdout, /TimeLimit=00:05:00/);

@@ -32,8 +32,8 @@ describe('jobs that Slurm has cgroups for', { skip }, () => {
       `${burn}; (cd /; env -i setsid /bin/sleep 600.${user === 'tacho-a' ? 1 : 2} &); until [ -e go ]; do sleep 0.2; done`;
     const jobs = await Promise.all(
       (['tacho-a', 'tacho-b'] as const).map(async (user) => {
-        const place = await lab.place(user, 'cgroup');
-        return { user, place, id: await lab.submit(user, place, script(user), '-n1', '-t5') };
+        const workFolder = await lab.workFolder(user, 'cgroup');
+        return { user, workFolder, id: await lab.submit(user, workFolder, script(user), '-n1', '-t5') };
       }),
     );
     const at = (user: User, id: string) => openRecording(lab.archived(user, id)).nodes[0]!;
@@ -43,8 +43,8 @@ describe('jobs that Slurm has cgroups for', { skip }, () => {
       [...readTable(at(user, id), 'cgroup', { columns: ['usage_us'] }).numbers.get('usage_us')!].filter(
         (value) => !Number.isNaN(value),
       );
-    for (const { user, place, id } of jobs) {
-      const seen = (): boolean => {
+    for (const { user, workFolder, id } of jobs) {
+      const isSampled = (): boolean => {
         try {
           const all = usages(user, id);
           return commands(user, id).some((each) => each.startsWith('/bin/sleep 600.')) && all.length > 2;
@@ -53,21 +53,21 @@ describe('jobs that Slurm has cgroups for', { skip }, () => {
           return false;
         }
       };
-      await eventually(`samples of job ${id}`, seen);
-      fs.writeFileSync(path.join(place, 'go'), '');
+      await eventually(`samples of job ${id}`, isSampled);
+      fs.writeFileSync(path.join(workFolder, 'go'), '');
     }
-    for (const { user, place, id } of jobs) {
-      assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+    for (const { user, workFolder, id } of jobs) {
+      assert.equal(await lab.ended(id), 'COMPLETED', read(workFolder, 'out'));
       const recording = lab.archived(user, id);
       const sealed = (): boolean =>
         fs.existsSync(path.join(recording, 'node=c1/loadavg.csv.zst')) && readJob(recording).end !== undefined;
       await eventually(`sealing ${recording}`, sealed);
       assert.equal(agentRecord(recording, 'c1')?.scope?.members, 'cgroup');
-      const seen = commands(user, id);
+      const recordedCommands = commands(user, id);
       const own = user === 'tacho-a' ? '600.1' : '600.2';
       const other = user === 'tacho-a' ? '600.2' : '600.1';
-      assert.ok(seen.includes(`/bin/sleep ${own}`), `${seen}`);
-      assert.ok(!seen.includes(`/bin/sleep ${other}`), `${seen}`);
+      assert.ok(recordedCommands.includes(`/bin/sleep ${own}`), `${recordedCommands}`);
+      assert.ok(!recordedCommands.includes(`/bin/sleep ${other}`), `${recordedCommands}`);
       // made by Slurm a moment after the cgroup by which the job was found
       const used = usages(user, id);
       assert.ok(used.length > 2, `${agentRecord(recording, 'c1')?.unmeasured.map(({ why }) => why)}`);

@@ -24,10 +24,10 @@ const commands = (recording: string, node: string): string[] =>
 
 /** Every row of every table of a node, each as one text. */
 function tablesIn(recording: string, node: string): Map<string, string[]> {
-  const found = nodeOf(recording, node);
+  const nodeRecording = nodeOf(recording, node);
   return new Map(
-    [...found.tables.keys()].map((name) => {
-      const { rows, time, numbers, texts } = readTable(found, name);
+    [...nodeRecording.tables.keys()].map((name) => {
+      const { rows, time, numbers, texts } = readTable(nodeRecording, name);
       const row = (at: number): string =>
         [
           time[at],
@@ -86,28 +86,34 @@ async function report(user: User, recording: string): Promise<string> {
 
 /** A job of a user: a script in a folder of its own. */
 async function job(user: User, name: string, script: string, ...options: string[]) {
-  const place = await lab.place(user, name);
-  const id = await lab.submit(user, place, script, '-n1', '-t5', ...options);
-  return { user, id, place, out: () => read(place, 'out') };
+  const workFolder = await lab.workFolder(user, name);
+  const id = await lab.submit(user, workFolder, script, '-n1', '-t5', ...options);
+  return { user, id, workFolder, out: () => read(workFolder, 'out') };
 }
 
 /** Shell: runs a command again and again until `letGo`. */
 const untilLetGo = (command: string): string => `until [ -e go ]; do ${command}; done`;
-const letGo = ({ place }: { place: string }): void => fs.writeFileSync(path.join(place, 'go'), '');
+const letGo = ({ workFolder }: { workFolder: string }): void => fs.writeFileSync(path.join(workFolder, 'go'), '');
 
 /** Waits until so many samples of a job's node are in the archive, and with them what its processes are called. */
-async function arrived(user: User, name: string, node: string, least: number, ...seen: string[]): Promise<void> {
+async function arrived(
+  user: User,
+  name: string,
+  node: string,
+  least: number,
+  ...expectedCommands: string[]
+): Promise<void> {
   const recording = lab.archived(user, name);
   const there = (): boolean => {
     try {
       const all = commands(recording, node);
-      return samples(recording, node).length >= least && seen.every((each) => all.includes(each));
+      return samples(recording, node).length >= least && expectedCommands.every((each) => all.includes(each));
     } catch {
       // not there yet, or being written
       return false;
     }
   };
-  await eventually(`${least} samples of ${recording} on ${node} with ${seen}`, there);
+  await eventually(`${least} samples of ${recording} on ${node} with ${expectedCommands}`, there);
 }
 
 async function whileCut<T>(node: string, work: () => Promise<T>): Promise<T> {
@@ -143,9 +149,9 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         // a comma in numbers, names of months, and é before z
         const french = `printf '%.2f ' 3,14; date -d 2026-08-01 +%B; printf 'z\\né\\n' | sort | paste -sd ' '`;
         const script = `echo "$LANG"; ${french}; ${untilLetGo(`(exec -a work-of-${user} sleep 5)`)}`;
-        const { id, out, place } = await job(user, 'own', script, '-w', node, '-J', 'déjà-vu');
+        const { id, out, workFolder } = await job(user, 'own', script, '-w', node, '-J', 'déjà-vu');
         await arrived(user, id, node, 4, `work-of-${user} 5`);
-        letGo({ place });
+        letGo({ workFolder });
         assert.equal(await lab.ended(id), 'COMPLETED', out());
         const recording = await sealed(user, id);
         const { name, state, nodes, uid, cluster } = readJob(recording);
@@ -169,14 +175,14 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     }
 
     test("every process of a task is recorded, a user's own task prolog too, and nothing that Tacho starts", async () => {
-      const place = await lab.place('tacho-c', 'tasks');
-      const prolog = path.join(place, 'my-prolog');
+      const workFolder = await lab.workFolder('tacho-c', 'tasks');
+      const prolog = path.join(workFolder, 'my-prolog');
       fs.writeFileSync(prolog, '#!/bin/sh\n/bin/true before; :\n', { mode: 0o755 });
       // Slurm leaves the variable of its task prolog in the environment of the task
       const script = `export TACHO_TAGS=op:one; srun -n2 --overcommit sh -c '/bin/true $SLURM_SCRIPT_CONTEXT; :'
         srun -n1 --task-prolog=${prolog} /bin/true after`;
-      const id = await lab.submit('tacho-c', place, script, '-n1', '-w', 'c2', '-t5');
-      assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+      const id = await lab.submit('tacho-c', workFolder, script, '-n1', '-w', 'c2', '-t5');
+      assert.equal(await lab.ended(id), 'COMPLETED', read(workFolder, 'out'));
       const { rows, texts } = readTable(nodeOf(await sealed('tacho-c', id), 'c2'), 'process_end');
       const text = (column: string, row: number): string => texts.get(column)!.values[texts.get(column)!.codes[row]!]!;
       const ended = Array.from({ length: rows }, (_, row) =>
@@ -214,9 +220,9 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         assert.equal(await lab.ended(id), 'COMPLETED', out());
         const recording = await sealed(user, id);
         const other = jobs[1 - i]!;
-        const seen = commands(recording, 'c2');
-        assert.ok(seen.includes(`idle-${user} ${i === 0 ? 6 : 7}`), `${seen}`);
-        assert.ok(!seen.some((each) => each.includes(other.user)), `${seen}`);
+        const recordedCommands = commands(recording, 'c2');
+        assert.ok(recordedCommands.includes(`idle-${user} ${i === 0 ? 6 : 7}`), `${recordedCommands}`);
+        assert.ok(!recordedCommands.some((each) => each.includes(other.user)), `${recordedCommands}`);
         const { cpu, memory, users } = processesOf(recording, 'c2');
         assert.deepEqual(users, [user]);
         used.cpu.push(cpu);
@@ -224,10 +230,10 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         assert.ok(agentRecord(recording, 'c2')?.shared_with?.includes(other.id));
         assert.match(await report(user, recording), /shared|other jobs/i);
       }
-      const said = JSON.stringify(used);
+      const output = JSON.stringify(used);
       const [[busy, still], [small, large]] = [used.cpu, used.memory] as [[number, number], [number, number]];
-      assert.ok(busy > 0.5 && busy < 60 && still < 60, said);
-      assert.ok(large > 100 << 20 && large < 600 << 20 && small < 50 << 20, said);
+      assert.ok(busy > 0.5 && busy < 60 && still < 60, output);
+      assert.ok(large > 100 << 20 && large < 600 << 20 && small < 50 << 20, output);
     });
 
     test('srun alone, on two nodes: both are in one recording', async () => {
@@ -273,14 +279,14 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     });
 
     test('tasks of an array are jobs of their own, and say of which array', async () => {
-      const { id, place } = await job(
+      const { id, workFolder } = await job(
         'tacho-a',
         'array',
         'echo $SLURM_JOB_ID >raw.$SLURM_ARRAY_TASK_ID; sleep 2',
         '--array=3-5',
       );
       for (const task of ['3', '4', '5']) {
-        const raw = await eventually(`task ${task}`, () => read(place, `raw.${task}`).trim() || undefined);
+        const raw = await eventually(`task ${task}`, () => read(workFolder, `raw.${task}`).trim() || undefined);
         assert.equal(await lab.ended(raw), 'COMPLETED');
         const recording = await sealed('tacho-a', raw);
         assert.deepEqual(readJob(recording).tags, { array_job: id, array_task: task });
@@ -312,8 +318,8 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     });
 
     test('scancel: the report says who ended it', async () => {
-      const { id, place } = await job('tacho-c', 'cancelled', 'echo begun; sleep 600', '-w', 'c3');
-      await eventually('the job', () => read(place, 'out').includes('begun'));
+      const { id, workFolder } = await job('tacho-c', 'cancelled', 'echo begun; sleep 600', '-w', 'c3');
+      await eventually('the job', () => read(workFolder, 'out').includes('begun'));
       await sleep(2000);
       await lab.on('login', 'tacho-c', 'scancel', id);
       assert.equal(await lab.ended(id), 'CANCELLED');
@@ -353,7 +359,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     });
 
     test('the agent is killed and started again in mid-job: what was written is there, and it goes on', async () => {
-      const { id, out, place } = await job('tacho-b', 'agent-killed', untilLetGo('sleep 1'), '-w', 'c3');
+      const { id, out, workFolder } = await job('tacho-b', 'agent-killed', untilLetGo('sleep 1'), '-w', 'c3');
       const spool = path.join(lab.folder, 'spool/c3/var/tacho', `job-${id}`);
       const rows = (): string[] => read(spool, 'node=c3/loadavg.csv').split('\n').slice(1, -1);
       await eventually('some samples', () => rows().length >= 4);
@@ -361,7 +367,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       const written = tablesIn(spool, 'c3');
       lab.agent('c3', '--hooks-only', '--idle-interval', '2s');
       await arrived('tacho-b', id, 'c3', written.get('loadavg')!.length + 3);
-      letGo({ place });
+      letGo({ workFolder });
       assert.equal(await lab.ended(id), 'COMPLETED', out());
       const recording = await sealed('tacho-b', id);
       const stored = tablesIn(recording, 'c3');
@@ -381,14 +387,14 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     });
 
     test('the hub is killed and started again in mid-job: nothing is lost, nothing is there twice', async (t: TestContext) => {
-      const { id, out, place } = await job('tacho-c', 'hub-killed', untilLetGo('sleep 1'), '-w', 'c2');
+      const { id, out, workFolder } = await job('tacho-c', 'hub-killed', untilLetGo('sleep 1'), '-w', 'c2');
       const there = (): boolean => fs.existsSync(path.join(lab.archived('tacho-c', id), 'node=c2/loadavg.csv'));
       await eventually('the first samples in the archive', there);
       lab.signal('login', 'KILL');
       await sleep(3000);
       lab.hub();
       await arrived('tacho-c', id, 'c2', 12);
-      letGo({ place });
+      letGo({ workFolder });
       assert.equal(await lab.ended(id), 'COMPLETED', out());
       const recording = await sealed('tacho-c', id);
       const times = samples(recording, 'c2').map(Number);
@@ -411,8 +417,9 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
           assert.equal(await lab.ended(inside.id), 'COMPLETED');
           const after = await job('tacho-a', 'cut-after', 'sleep 30', '-p', 'all', '-w', 'c4');
           // a request that is under way is given up after 20 s: packets vanish, nobody says that they do
-          const said = (): boolean => /no (?:answer|connection) within/.test(read(lab.folder, 'log/agent-c4.out'));
-          await eventually('the agent notices', said);
+          const isReported = (): boolean =>
+            /no (?:answer|connection) within/.test(read(lab.folder, 'log/agent-c4.out'));
+          await eventually('the agent notices', isReported);
           letGo(before);
           assert.equal(await lab.ended(before.id), 'COMPLETED');
           await eventually('the third job', () => fs.existsSync(path.join(spool(after.id), 'node=c4/loadavg.csv')));
@@ -443,7 +450,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       test('a node crashes: the job comes again with the same id, and has two recordings', async () => {
         const script =
           'echo "run $SLURM_RESTART_COUNT"; if [ -z "$SLURM_RESTART_COUNT" ]; then sleep 600; else until [ -e go ]; do sleep 3; done; fi';
-        const { id, place } = await job(
+        const { id, workFolder } = await job(
           'tacho-c',
           'crash',
           script,
@@ -464,8 +471,8 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         lab.boot('c4');
         lab.agent('c4', '--hooks-only', '--idle-interval', '2s');
         await arrived('tacho-c', `${id}r1`, 'c4', 3, 'sleep 3');
-        letGo({ place });
-        assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+        letGo({ workFolder });
+        assert.equal(await lab.ended(id), 'COMPLETED', read(workFolder, 'out'));
         const again = await sealed('tacho-c', `${id}r1`);
         await sealed('tacho-c', id);
         assert.deepEqual(
@@ -477,7 +484,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         );
         assert.equal(readJob(again).state, 'completed');
         assert.notEqual(readJob(first).state, 'completed');
-        assert.deepEqual(read(place, 'out').match(/^run ?\d?$/gm), ['run ', 'run 1']);
+        assert.deepEqual(read(workFolder, 'out').match(/^run ?\d?$/gm), ['run ', 'run 1']);
         // the first run has what had arrived and what lay on the node's disk; the second begins after it
         const [one, two] = [samples(first, 'c4'), samples(again, 'c4')];
         assert.ok(one.length >= before && two.length >= 3, `${one.length} of ${before}, ${two.length}`);
@@ -490,8 +497,8 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     });
 
     test('nobody writes as a node, as another node, or for another user', async () => {
-      const home = await lab.place('tacho-b', 'attack');
-      const attack = (node: string, user: User | 'root', place: string, ...more: string[]) =>
+      const home = await lab.workFolder('tacho-b', 'attack');
+      const attack = (node: string, user: User | 'root', workFolder: string, ...more: string[]) =>
         lab.on(
           node,
           user,
@@ -500,9 +507,9 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
           'tacho',
           'agent',
           '--spool',
-          `${place}/spool`,
+          `${workFolder}/spool`,
           '--jobs',
-          `${place}/jobs`,
+          `${workFolder}/jobs`,
           '--hub',
           'login:8471',
           '--trust',
@@ -513,8 +520,8 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
           ...more,
         );
       const facts = ['--job-id', '99901', '--user', 'tacho-a', '--uid', '5001', '--nodes', 'c1'];
-      const told = await lab.on('c1', 'tacho-b', 'tacho', 'job', 'begin', '--jobs', `${home}/jobs`, ...facts);
-      assert.equal(told.code, 0, told.stderr);
+      const reported = await lab.on('c1', 'tacho-b', 'tacho', 'job', 'begin', '--jobs', `${home}/jobs`, ...facts);
+      assert.equal(reported.code, 0, reported.stderr);
       const [user, root] = await Promise.all([
         attack('c1', 'tacho-b', home),
         attack('c1', 'root', '/tmp/attack', '--node', 'c2'),
@@ -540,13 +547,13 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         const look = async (): Promise<NodeLine[] | undefined> => {
           const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'nodes', ...HUB, '--format', 'json');
           const lines = code === 0 ? (JSON.parse(stdout) as NodeLine[]) : [];
-          const seen = [...new Set(lines.map((line) => line.user))].sort();
+          const loggedUsers = [...new Set(lines.map((line) => line.user))].sort();
           assert.deepEqual(
-            seen.filter((each) => !whose.includes(each)),
+            loggedUsers.filter((each) => !whose.includes(each)),
             [],
           );
-          last = `${user} sees ${seen}; ${stderr}`;
-          return seen.length === whose.length ? lines : undefined;
+          last = `${user} sees ${loggedUsers}; ${stderr}`;
+          return loggedUsers.length === whose.length ? lines : undefined;
         };
         return eventually(() => `what ${user} may see: ${last}`, look);
       };

@@ -2,6 +2,7 @@ import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Job } from '../../src/recording/folder/job.ts';
 import { eventually } from '../made/eventually.ts';
@@ -81,10 +82,21 @@ export class Lab {
     this.folder = '';
   }
 
+  /** A command of bash in an allocation of all three nodes. */
+  salloc(user: User, command: string): Promise<Ran> {
+    return this.on('login', user, 'salloc', '-Q', '-N3', '-n3', '-t5', 'bash', '-c', command);
+  }
+
   /** Runs a command on a node; never throws for its exit code. */
   async on(node: string, user: User | 'root', command: string, ...args: string[]): Promise<Ran> {
+    const init = read(this.folder, 'run', `${node}.init`).trim();
+    if (init === '') throw new Error(`${node} is not up`);
+    // what `cluster run` does, without a dozen processes for each
+    const enter = ['--target', init, '--uts', '--mount', '--ipc', '--pid', '--net', '--'];
+    const asUser = [path.join(this.folder, 'etc/as-user'), this.folder, user];
+    const env = { PATH: process.env.PATH, LANG: read(this.folder, 'etc/locale').trim() || 'C.UTF-8' };
     try {
-      const { stdout, stderr } = await execute(CLUSTER, ['run', this.folder, node, user, command, ...args]);
+      const { stdout, stderr } = await execute('nsenter', [...enter, ...asUser, command, ...args], { env });
       return { code: 0, stdout, stderr };
     } catch (error) {
       const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
@@ -98,22 +110,22 @@ export class Lab {
   }
 
   /** A folder of its own for a test, in the user's home. */
-  async place(user: User, name: string): Promise<string> {
-    const place = path.join(this.folder, 'home', user, name);
-    await this.on('login', user, 'mkdir', place);
-    return place;
+  async workFolder(user: User, name: string): Promise<string> {
+    const workFolder = path.join(this.folder, 'home', user, name);
+    await this.on('login', user, 'mkdir', workFolder);
+    return workFolder;
   }
 
   /** Submits a batch script and returns the job's id; its output is in `out` in the folder. */
-  async submit(user: User, place: string, script: string, ...options: string[]): Promise<string> {
-    const file = path.join(place, 'job.sh');
+  async submit(user: User, workFolder: string, script: string, ...options: string[]): Promise<string> {
+    const file = path.join(workFolder, 'job.sh');
     fs.writeFileSync(file, `#!/bin/bash\n${script}\n`, { mode: 0o755 });
     const { stdout, stderr } = await this.on(
       'login',
       user,
       'sbatch',
       '--parsable',
-      `--chdir=${place}`,
+      `--chdir=${workFolder}`,
       '--output=out',
       ...options,
       file,
@@ -122,15 +134,28 @@ export class Lab {
     return stdout.trim();
   }
 
-  /** Waits until the job has ended, and returns Slurm's word for how. */
+  private asking: Promise<Ran> | undefined;
+
+  /** What Slurm says of all jobs, four times a second, however many wait for the end of theirs. */
+  private jobs(): Promise<Ran> {
+    this.asking ??= sleep(250).then(() => {
+      this.asking = undefined;
+      return this.on('login', 'root', 'scontrol', '--oneliner', 'show', 'jobs');
+    });
+    return this.asking;
+  }
+
+  /** Waits until the job, a task of an array (12_1) or all of its tasks have ended, and returns Slurm's word for how. */
   async ended(id: string): Promise<string> {
     let last = '';
+    const task = id.replace('_', ' ArrayTaskId=');
+    const ofJob = new RegExp(`^JobId=(?:${id}|\\d+ ArrayJobId=${task}) .*`, 'gm');
     const state = async (): Promise<string | undefined> => {
       // Slurm with much to do may give no answer
-      const { stdout, stderr } = await this.on('login', 'root', 'scontrol', 'show', 'job', id);
-      last = stdout + stderr;
-      const word = /JobState=(\w+)/.exec(stdout)?.[1];
-      return word === undefined || UNFINISHED.includes(word) ? undefined : word;
+      const { stdout, stderr } = await this.jobs();
+      last = [...(stdout.match(ofJob) ?? []), stderr].join('\n');
+      const words = Array.from(last.matchAll(/ JobState=(\w+)/g), ([, word]) => word!);
+      return words.some((word) => UNFINISHED.includes(word)) ? undefined : words[0];
     };
     return eventually(() => `the end of job ${id}: ${last}`, state, 600);
   }

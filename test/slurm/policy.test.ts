@@ -18,10 +18,10 @@ async function mailServer(): Promise<{
   const file = path.join(import.meta.dirname, 'take-mails.ts');
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', file];
   const child = spawn('nsenter', ['--target', login!, '--net', ...node], { stdio: ['pipe', 'pipe', 'inherit'] });
-  let said = '';
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => (said += text));
-  await eventually('the mail server listens', () => said.includes('\n'));
-  const lines = (): string[] => said.trim().split('\n');
+  let output = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await eventually('the mail server listens', () => output.includes('\n'));
+  const lines = (): string[] => output.trim().split('\n');
   return {
     child,
     port: Number(lines()[0]),
@@ -44,14 +44,20 @@ describe('policies on a real Slurm', { skip: whyNot() }, () => {
   });
 
   test('scancel ends a running job only where that is configured, with --send, after its warnings', async () => {
-    const place = await lab.place('tacho-a', 'idle');
-    const id = await lab.submit('tacho-a', place, 'tacho run --no-report --interval 0.5 -- sleep 300', '-c2', '-t10');
-    const other = await lab.submit('tacho-a', place, 'sleep 300', '-c1', '-t10');
+    const workFolder = await lab.workFolder('tacho-a', 'idle');
+    const id = await lab.submit(
+      'tacho-a',
+      workFolder,
+      'tacho run --no-report --interval 0.5 -- sleep 300',
+      '-c2',
+      '-t10',
+    );
+    const other = await lab.submit('tacho-a', workFolder, 'sleep 300', '-c1', '-t10');
     const state = async (job: string): Promise<string> =>
       (await lab.on('login', 'root', 'squeue', '-h', '-o', '%T', '-j', job)).stdout.trim();
     await eventually(
       'the job is recorded',
-      () => fs.existsSync(path.join(place, `tacho-${id}/node=c1/agent.json`)),
+      () => fs.existsSync(path.join(workFolder, `tacho-${id}/node=c1/agent.json`)),
       60,
     );
     await eventually('both run', async () => (await state(id)) === 'RUNNING' && (await state(other)) === 'RUNNING', 60);
@@ -79,7 +85,7 @@ ${more}
 `,
       );
     /** As an administrator would; the next period has begun by the next call. */
-    const run = async (...words: string[]): Promise<string> => {
+    const run = async (...args: string[]): Promise<string> => {
       const done = await lab.on(
         'login',
         'root',
@@ -89,8 +95,8 @@ ${more}
         '--config',
         config,
         '--archive',
-        place,
-        ...words,
+        workFolder,
+        ...args,
       );
       assert.equal(done.code, 0, done.stderr);
       return done.stdout;

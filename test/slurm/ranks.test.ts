@@ -19,14 +19,14 @@ describe('ranks of MPI programs in a Slurm job on three nodes', { skip }, () => 
   });
 
   const submit = async (name: string, script: string) => {
-    const place = await lab.place('tacho-a', name);
-    for (const mpi of MPIS) fs.chmodSync(buildRanks(mpi, place), 0o755);
+    const workFolder = await lab.workFolder('tacho-a', name);
+    for (const mpi of MPIS) fs.chmodSync(buildRanks(mpi, workFolder), 0o755);
     const whole = `tacho start --interval 0.5\neval "$(tacho env)"\n${script}\ntacho stop --no-report`;
-    const id = await lab.submit('tacho-a', place, whole, '-N3', '-n6', '--ntasks-per-node=2', '-t10');
+    const id = await lab.submit('tacho-a', workFolder, whole, '-N3', '-n6', '--ntasks-per-node=2', '-t10');
     await lab.ended(id);
-    const recording = openRecording(path.join(place, `tacho-${id}`));
+    const recording = openRecording(path.join(workFolder, `tacho-${id}`));
     const worlds = ranksOf(readProcesses([recording]), recording.job.steps);
-    return { out: read(place, 'out'), recording, worlds };
+    return { out: read(workFolder, 'out'), recording, worlds };
   };
   const shape = ({ launcher, step, size, ranks }: World) => [
     launcher,
@@ -37,7 +37,7 @@ describe('ranks of MPI programs in a Slurm job on three nodes', { skip }, () => 
 
   test('by PMIx, PMI2, mpirun and without MPI: each step is a world, with its ranks on their nodes', async () => {
     // MPICH of Debian cannot talk to other nodes here, whoever starts it: it stays on one
-    const script = `srun --mpi=pmix ./ranks.openmpi 1
+    const script = `srun --mpi=pmix ./ranks.openmpi 0.4
       srun --mpi=pmi2 -N1 -n2 ./ranks.mpich 0.2
       mpirun.openmpi -n 6 ./ranks.openmpi 0.2
       mpirun.mpich -hosts c1 -n 2 ./ranks.mpich 0.2
@@ -71,8 +71,8 @@ describe('ranks of MPI programs in a Slurm job on three nodes', { skip }, () => 
   });
 
   test('a rank that dies on another node is named', async () => {
-    const { out, recording } = await submit('died', 'srun --mpi=pmix -K ./ranks.openmpi 2 exit=3:7 || true');
+    const { out, recording } = await submit('died', 'srun --mpi=pmix -K ./ranks.openmpi 0.3 exit=3:7 || true');
     const died = report(gather(recording)).findings.find(({ id }) => id === 'rank-died');
-    assert.match(died?.text ?? out, /^Of the 6 ranks of ranks\.openmpi rank 3 on c2 ended with exit code 7 after/);
+    assert.match(died?.text ?? out, /^Of the 6 ranks of ranks\.openmpi, rank 3 on c2 ended with exit code 7 after/);
   });
 });

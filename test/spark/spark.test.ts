@@ -58,8 +58,8 @@ test('Spark gives the answers of tacho sql and tacho history', { skip }, async (
 8|eve|physics|COMPLETED|${from}|${from + 3600}|3600|cpu=4,mem=8G,node=1|c9|02:00:00
 `,
   );
-  const done = (...words: string[]): string => {
-    const { code, out, err } = tacho(words);
+  const done = (...args: string[]): string => {
+    const { code, out, err } = tacho(args);
     assert.equal(code, 0, err);
     return out;
   };
@@ -96,8 +96,8 @@ test('Spark gives the answers of tacho sql and tacho history', { skip }, async (
   const sealed = done('sql', SEALED, archive, '--recording', path.join(archive, 'demo'), '--format', 'json');
   assert.equal(answers[QUERIES.length]!.length, 4);
   assert.deepEqual(near(answers[QUERIES.length]!), near(JSON.parse(sealed) as Row[]));
-  const words = ['--by', 'hour-weekday', '--timezone', 'Europe/Oslo', '--from', '2026-03-01', '--to', '2026-04-01'];
-  const { rows } = JSON.parse(done('history', archive, ...words, '--format', 'json')) as {
+  const args = ['--by', 'hour-weekday', '--timezone', 'Europe/Oslo', '--from', '2026-03-01', '--to', '2026-04-01'];
+  const { rows } = JSON.parse(done('history', archive, ...args, '--format', 'json')) as {
     rows: { group: string; value?: number }[];
   };
   const own = rows.flatMap(({ group, value }) => (value === undefined ? [] : { group, value }));

@@ -94,7 +94,7 @@ export function record(
 ): Recorded {
   const to = path.join(folder, `recording-${++recordings}`);
   const env = cleanEnvironment({ XDG_CONFIG_HOME: folder, ...options.env });
-  const words = [
+  const args = [
     ...(options.through ?? []),
     TACHO,
     'run',
@@ -106,20 +106,20 @@ export function record(
     '--',
     ...command,
   ];
-  const done = spawnSync(words[0]!, words.slice(1), { encoding: 'utf8', env, cwd: folder, timeout: 600_000 });
-  const told = execFileSync(TACHO, ['report', to, '--format', 'json', ...(options.report ?? [])], {
+  const done = spawnSync(args[0]!, args.slice(1), { encoding: 'utf8', env, cwd: folder, timeout: 600_000 });
+  const output = execFileSync(TACHO, ['report', to, '--format', 'json', ...(options.report ?? [])], {
     encoding: 'utf8',
     env,
     maxBuffer: 1 << 28,
   });
-  return { recording: to, report: JSON.parse(told) as Report, out: done.stdout, code: done.status };
+  return { recording: to, report: JSON.parse(output) as Report, out: done.stdout, code: done.status };
 }
 
 /** A column of all recorded processes, added up. */
 export function addedUp({ recording }: Recorded, column: string): number {
-  const words = ['processes', recording, '--limit', '0', '--columns', column, '--format', 'json'];
-  const told = execFileSync(TACHO, words, { encoding: 'utf8', maxBuffer: 1 << 28 });
-  return (JSON.parse(told) as Record<string, number | null>[]).reduce((sum, row) => sum + (row[column] ?? 0), 0);
+  const args = ['processes', recording, '--limit', '0', '--columns', column, '--format', 'json'];
+  const output = execFileSync(TACHO, args, { encoding: 'utf8', maxBuffer: 1 << 28 });
+  return (JSON.parse(output) as Record<string, number | null>[]).reduce((sum, row) => sum + (row[column] ?? 0), 0);
 }
 
 /** What job.c printed of itself. */

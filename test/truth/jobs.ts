@@ -36,25 +36,25 @@ function cpuOf(
   bound: { share?: number; beside?: number } = {},
   options: Parameters<typeof record>[2] = {},
 ): Figure[] {
-  const found = withCgroup(({ folders, cpuSeconds }) => {
+  const figures = withCgroup(({ folders, cpuSeconds }) => {
     const { report } = record(ground, [ground.job, 'in', ...folders, '--', ...command], options);
     const { share = ONE_PERCENT, beside = BEFORE_CGROUP } = bound;
     const tacho = report.summary.cpu_seconds;
     return [{ job, what: 'CPU time, s', tacho, truth: cpuSeconds(), by: CGROUP, share, beside }];
   });
-  if (found === undefined) ground.leave(`${job}: CPU time`, 'cgroups can be made by root only');
-  return found ?? [];
+  if (figures === undefined) ground.leave(`${job}: CPU time`, 'cgroups can be made by root only');
+  return figures ?? [];
 }
 
 const cpuJob = (
   name: string,
-  words: (ground: Ground) => readonly string[] | undefined,
+  argsOf: (ground: Ground) => readonly string[] | undefined,
   bound: { share?: number; beside?: number; quick?: true; options?: Parameters<typeof record>[2] } = {},
 ): TruthJob => ({
   name,
   ...(bound.quick === undefined ? {} : { quick: bound.quick }),
   run(ground) {
-    const command = words(ground);
+    const command = argsOf(ground);
     return command === undefined ? [] : cpuOf(ground, name, command, bound, bound.options);
   },
 });
@@ -152,7 +152,7 @@ export const jobs: readonly TruthJob[] = [
     name: 'memory that four children share',
     quick: true,
     run(ground) {
-      const found = withCgroup(({ folders, memoryPeak }): Figure[] => {
+      const figures = withCgroup(({ folders, memoryPeak }): Figure[] => {
         const command = [ground.job, 'in', ...folders, '--', ground.job, 'share', '200', '4', '4'];
         const { report } = record(ground, command);
         const truth = memoryPeak();
@@ -161,8 +161,8 @@ export const jobs: readonly TruthJob[] = [
         const [job, by] = [this.name, CGROUP];
         return [{ job, what: 'peak, bytes', tacho, truth, by, share: 0.02, beside: 4 * MIB }];
       });
-      if (found === undefined) ground.leave(this.name, 'cgroups can be made by root only');
-      return found ?? [];
+      if (figures === undefined) ground.leave(this.name, 'cgroups can be made by root only');
+      return figures ?? [];
     },
   },
   {
@@ -192,13 +192,13 @@ export const jobs: readonly TruthJob[] = [
   {
     name: 'cost of recording',
     run(ground) {
-      const found = withCgroup(({ folders, cpuSeconds }): Figure[] => {
+      const figures = withCgroup(({ folders, cpuSeconds }): Figure[] => {
         const { report } = record(ground, ['sleep', '5'], { through: [ground.job, 'in', ...folders, '--'] });
         const [job, by, tacho] = [this.name, 'cgroup around tacho run', report.cost.cpu_seconds];
         return [{ job, what: 'CPU time, s', tacho, truth: cpuSeconds(), by, share: 0.03, beside: 0.01 }];
       });
-      if (found === undefined) ground.leave(this.name, 'cgroups can be made by root only');
-      return found ?? [];
+      if (figures === undefined) ground.leave(this.name, 'cgroups can be made by root only');
+      return figures ?? [];
     },
   },
   { name: 'work of the job', quick: true, run: (ground) => [...work(ground), ...files(ground)] },
@@ -398,16 +398,16 @@ function fio(ground: Ground): Figure[] {
   if (!needs(ground, 'fio', 'fio')) return [];
   const file = path.join(ground.folder, 'fio');
   const common = ['--name=truth', `--filename=${file}`, '--size=64m', '--output-format=json', '--thread'];
-  const told = (what: 'read' | 'write', { report, out }: Recorded): Figure => {
+  const reported = (what: 'read' | 'write', { report, out }: Recorded): Figure => {
     const {
       jobs: [one],
     } = JSON.parse(out.slice(out.indexOf('{'))) as { jobs: [Record<string, { io_bytes: number }>] };
-    const found = report.processes.map((p) => (what === 'read' ? p.read_bytes : p.written_bytes));
+    const values = report.processes.map((p) => (what === 'read' ? p.read_bytes : p.written_bytes));
     const truth = one[what]!.io_bytes;
     return {
       job: 'fio',
       what: `${what}, bytes`,
-      tacho: sumOf(found),
+      tacho: sumOf(values),
       truth,
       by: 'fio',
       share: ONE_PERCENT,
@@ -422,7 +422,7 @@ function fio(ground: Ground): Figure[] {
     what: `${figure.what} (job)`,
     tacho,
   });
-  const [written, fetched] = [told('write', write), told('read', read)];
+  const [written, fetched] = [reported('write', write), reported('read', read)];
   return [
     written,
     ofJob(written, write.report.work?.written_disk_bytes),
@@ -436,7 +436,7 @@ function iperf(ground: Ground): Figure[] {
   const job = 'iperf3 over veth';
   if (!needs(ground, job, 'iperf3', 'ip')) return [];
   const [space, outer, inner] = [`tacho-truth-${process.pid}`, `tt${process.pid % 1e6}a`, `tt${process.pid % 1e6}b`];
-  const ip = (...words: string[]) => execFileSync('ip', words, { stdio: 'ignore' });
+  const ip = (...args: string[]) => execFileSync('ip', args, { stdio: 'ignore' });
   try {
     ip('netns', 'add', space);
   } catch {
@@ -448,12 +448,12 @@ function iperf(ground: Ground): Figure[] {
     ip('link', 'set', inner, 'netns', space);
     ip('addr', 'add', '10.213.77.1/30', 'dev', outer);
     ip('link', 'set', outer, 'up');
-    for (const words of [
+    for (const args of [
       ['addr', 'add', '10.213.77.2/30', 'dev', inner],
       ['link', 'set', inner, 'up'],
       ['link', 'set', 'lo', 'up'],
     ])
-      ip('-n', space, ...words);
+      ip('-n', space, ...args);
     const server = spawn('iperf3', ['-s', '-1', '-B', '10.213.77.1'], { stdio: 'ignore' });
     const until =
       'for i in $(seq 100); do iperf3 -J -c 10.213.77.1 -n 200M >out && break; sleep 0.1; done; cat out; sleep 1.5';
@@ -516,8 +516,8 @@ function gpu(ground: Ground): Figure[] {
     const job = i === 0 ? 'GPU' : 'GPU whose counter stands still';
     const bound = { by, share: 0.02, beside: 0 };
     // cards are seen a moment later than the job: energy_coverage tells how much is missing
-    const seen = card.recorded_seconds / report.summary.wall_seconds;
-    const energy = card.energy_joules! / Math.min(1, seen);
+    const recordedShare = card.recorded_seconds / report.summary.wall_seconds;
+    const energy = card.energy_joules! / Math.min(1, recordedShare);
     figures.push(
       { job, what: 'energy, J, by coverage', tacho: energy, truth: joules, ...bound },
       { job, what: 'use, mean', tacho: card.utilization_mean, truth: under / (ended - began), ...bound, share: 0.03 },

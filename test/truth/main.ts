@@ -28,8 +28,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
 };
 
 const isPublished = process.argv.includes('--publish');
-const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-const wanted = jobs.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+const args = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const wanted = jobs.filter(({ name }) => args.length === 0 || args.some((word) => name.includes(word)));
 const columns = [34, 24, 14, 14, 26, 8, 10] as const;
 const line = (...cells: string[]): string =>
   cells
@@ -59,7 +59,7 @@ await onGround(
 );
 
 console.log();
-for (const words of left) console.log(`left out: ${words}`);
+for (const text of left) console.log(`left out: ${text}`);
 console.log(`${figures.length} figures: ${countedVerdicts(figures)}; load ${loadRange(loads)}`);
 if (isPublished) publish();
 process.exitCode = figures.length > 0 && figures.every(isWithin) ? 0 : 1;

@@ -51,15 +51,15 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
       stdio: ['ignore', 'ignore', 'pipe'],
     },
   );
-  let said = '';
+  let output = '';
   agent.stderr.on('data', (chunk) => {
-    said += chunk;
+    output += chunk;
   });
   const over = new Promise((resolve) => agent.on('exit', resolve));
   t.after(() => agent.kill('SIGKILL'));
   const address = await eventually(
-    () => `the address of the metrics in: ${said}`,
-    () => /metrics: (http:\S+)/.exec(said)?.[1],
+    () => `the address of the metrics in: ${output}`,
+    () => /metrics: (http:\S+)/.exec(output)?.[1],
   );
   fs.writeFileSync(
     path.join(jobs, '.4711'),
@@ -67,8 +67,8 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   );
   fs.renameSync(path.join(jobs, '.4711'), path.join(jobs, '4711'));
   await eventually(
-    () => `job 4711 in: ${said}`,
-    () => said.includes('job 4711'),
+    () => `job 4711 in: ${output}`,
+    () => output.includes('job 4711'),
   );
   // the server is killed while samples come in
   await sleep(700);
@@ -79,8 +79,8 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   /** When the newest sample that the server has was taken, in milliseconds. */
   const newest = async (): Promise<number> => {
     await server.flush();
-    const answer = await fetch(`${server.url}/api/v1/export?match[]=tacho_loadavg_load1`);
-    const lines = (await answer.text()).split('\n').filter((line) => line !== '');
+    const response = await fetch(`${server.url}/api/v1/export?match[]=tacho_loadavg_load1`);
+    const lines = (await response.text()).split('\n').filter((line) => line !== '');
     return Math.max(0, ...lines.flatMap((line) => (JSON.parse(line) as Series).timestamps));
   };
   await eventually('a sample since the restart', async () => (await newest()) >= restarted);
@@ -97,16 +97,16 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   await over;
 
   // what was taken last can be asked for a moment later
-  let answer = await compare(server, spool);
+  let comparison = await compare(server, spool);
   await eventually(
-    () => `what was recorded; ${answer.different}`,
+    () => `what was recorded; ${comparison.different}`,
     async () => {
-      answer = await compare(server, spool);
-      return answer.different === undefined;
+      comparison = await compare(server, spool);
+      return comparison.different === undefined;
     },
   );
-  assert.ok(answer.compared > 1000, `${answer.compared} values`);
-  assert.ok(answer.all.some(({ metric }) => metric.__name__ === 'tacho_record' && metric.job === '4711'));
+  assert.ok(comparison.compared > 1000, `${comparison.compared} values`);
+  assert.ok(comparison.all.some(({ metric }) => metric.__name__ === 'tacho_record' && metric.job === '4711'));
 });
 
 /** Compares each value that was recorded with what the store has; `different`: the first one that it has not, or otherwise. */
@@ -115,12 +115,12 @@ async function compare(
   spool: string,
 ): Promise<{ compared: number; all: Series[]; different?: assert.AssertionError }> {
   await server.flush();
-  const answer = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent('{node="c1"}')}`);
-  const all = (await answer.text())
+  const response = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent('{node="c1"}')}`);
+  const all = (await response.text())
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Series);
-  const found = new Map(all.map((series) => [JSON.stringify(Object.entries(series.metric).sort()), series]));
+  const seriesByLabels = new Map(all.map((series) => [JSON.stringify(Object.entries(series.metric).sort()), series]));
   let compared = 0;
   for (const name of fs.readdirSync(spool).filter((each) => !each.startsWith('.'))) {
     const { nodes, job } = openRecording(path.join(spool, name));
@@ -141,7 +141,7 @@ async function compare(
           const rows = Array.from({ length: batch.series[s + 1]! - from }, (_, i) => from + i);
           const there = rows.filter((row) => !Number.isNaN(numbers[row]));
           const labels = { __name__: metric.name, node: 'c1', ...whose, ...Object.fromEntries(keys) };
-          const series = found.get(JSON.stringify(Object.entries(labels).sort()));
+          const series = seriesByLabels.get(JSON.stringify(Object.entries(labels).sort()));
           const stored = [series?.timestamps ?? [], (series?.values ?? []).map(rounded)];
           const recorded = [
             there.map((row) => Math.floor(batch.time[row]! / 1000)),

@@ -31,8 +31,8 @@ export function disturb(folder: string): void {
     .entries()) {
     for (const file of fs.readdirSync(path.join(folder, node))) {
       if (!file.endsWith('.csv') || /^(process|marker)/.test(file)) continue;
-      const place = path.join(folder, node, file);
-      const [head, ...lines] = fs.readFileSync(place, 'utf8').trimEnd().split('\n');
+      const filePath = path.join(folder, node, file);
+      const [head, ...lines] = fs.readFileSync(filePath, 'utf8').trimEnd().split('\n');
       const read = head!.split(',').indexOf('read_bytes');
       const moved = lines.flatMap((line) => {
         const [, time] = /^(\d{16})(?=,)/.exec(line)!;
@@ -45,7 +45,7 @@ export function disturb(folder: string): void {
         if (read >= 0) cells[read] = String(Number(cells[read]) + more);
         return cells.join(',');
       });
-      fs.writeFileSync(place, `${[head, ...moved].join('\n')}\n`);
+      fs.writeFileSync(filePath, `${[head, ...moved].join('\n')}\n`);
     }
   }
 }

@@ -50,16 +50,16 @@ const alone = new Map<string, Answer>();
 
 before(async () => {
   if (skip) return;
-  const place = temporary();
+  const workFolder = temporary();
   const size = { nodes: 2, gpus: 2, seconds: SECONDS };
-  const folder = await writeDemo({ folder: path.join(place, 'demo'), live: true, ...size });
+  const folder = await writeDemo({ folder: path.join(workFolder, 'demo'), live: true, ...size });
   victoria = await startVictoria();
-  await pushRecordings(victoria.url, place, [['cluster', CLUSTER]]);
+  await pushRecordings(victoria.url, workFolder, [['cluster', CLUSTER]]);
   const { job } = openRecording(folder);
   end = job.end! / 1e6;
   owner = job.user;
   await victoria.load(missingTables(job.start / 1000));
-  for (const file of files) for (const query of queries(file)) alone.set(query.key, await answer(query));
+  for (const file of files) for (const query of queries(file)) alone.set(query.key, await seriesOf(query));
 });
 
 after(() => victoria?.remove());
@@ -94,9 +94,9 @@ const chosen = (expr: string, cluster = CLUSTER, run = '()'): string =>
     .replaceAll(/\$clusters?\b/g, cluster)
     .replaceAll(/\$(node|user)\b/g, '.*');
 
-async function ask(place: string, form: Record<string, string>): Promise<{ data: unknown; error?: string }> {
+async function ask(address: string, form: Record<string, string>): Promise<{ data: unknown; error?: string }> {
   const body = new URLSearchParams({ ...form, nocache: '1' });
-  const response = await fetch(`${victoria.url}/api/v1/${place}`, { method: 'POST', body });
+  const response = await fetch(`${victoria.url}/api/v1/${address}`, { method: 'POST', body });
   return (await response.json()) as { data: unknown; error?: string };
 }
 
@@ -123,14 +123,14 @@ function queries(file: string): Query[] {
 /** Series with their values, in an order of their own; or what went wrong. */
 type Answer = string[];
 
-async function answer({ expr, step }: Query, cluster?: string, run?: string): Promise<Answer> {
+async function seriesOf({ expr, step }: Query, cluster?: string, run?: string): Promise<Answer> {
   const query = chosen(expr, cluster, run);
-  const found =
+  const response =
     step === undefined
       ? await ask('query', { query, time: String(end - 5) })
       : await ask('query_range', { query, start: String(end - SECONDS), end: String(end - 5), step });
-  if (found.error !== undefined) return [found.error];
-  const { result } = found.data as {
+  if (response.error !== undefined) return [response.error];
+  const { result } = response.data as {
     result: { metric: object; values?: [number, string][]; value?: [number, string] }[];
   };
   return result
@@ -164,8 +164,8 @@ async function again(name: string, value: string): Promise<void> {
 async function offered(file: string, choice: string): Promise<string[]> {
   const { query, regex } = read(file).templating.list.find(({ name }) => name === choice)!;
   const [, expr] = /^query_result\((.+)\)$/.exec((query as { query: string }).query)!;
-  const found = await ask('query', { query: chosen(expr!), time: String(end - 5) });
-  const { result } = found.data as { result: { metric: Record<string, string> }[] };
+  const response = await ask('query', { query: chosen(expr!), time: String(end - 5) });
+  const { result } = response.data as { result: { metric: Record<string, string> }[] };
   const pattern = new RegExp(regex!.slice(1, -1));
   return result
     .map(({ metric }) => {
@@ -188,7 +188,7 @@ async function offers(choice: string, wanted: readonly string[]): Promise<void> 
 const differing = async (file: string): Promise<string[]> => {
   const mixed: string[] = [];
   for (const query of queries(file))
-    if (JSON.stringify(await answer(query)) !== JSON.stringify(alone.get(query.key))) mixed.push(query.key);
+    if (JSON.stringify(await seriesOf(query)) !== JSON.stringify(alone.get(query.key))) mixed.push(query.key);
   return mixed;
 };
 
@@ -206,9 +206,9 @@ for (const file of files) {
       const wanted = /^label_values\((.+), (\w+)\)$/.exec((query as { query: string }).query);
       if (wanted === null) continue;
       const form = { 'match[]': chosen(wanted[1]!), start: String(end - SECONDS), end: String(end) };
-      const found = await ask('series', form);
+      const response = await ask('series', form);
       assert.ok(
-        (found.data as Record<string, string>[]).some((labels) => labels[wanted[2]!] !== undefined),
+        (response.data as Record<string, string>[]).some((labels) => labels[wanted[2]!] !== undefined),
         `the choice ${name}`,
       );
     }
@@ -266,7 +266,7 @@ test('a second run of the job changes nothing in the first, and can be chosen it
   await offers('run', ['1: 1', 'first: ()']);
   assert.deepEqual(await differing('job.json'), []);
   for (const query of queries('job.json')) {
-    const second = await answer(query, CLUSTER, '1');
+    const second = await seriesOf(query, CLUSTER, '1');
     assert.ok(second.length > 0, query.key);
   }
 });

@@ -34,14 +34,14 @@ test('a hub sends on what it files, and seals it when it is stored there', { ski
   assert.deepEqual(sinks?.names, [`victoria ${server.url}`]);
 
   const spool = path.join(folder, 'spool');
-  const place = path.join(spool, 'job-17', nodeFolder('c1'));
-  fs.mkdirSync(place, { recursive: true });
+  const nodePath = path.join(spool, 'job-17', nodeFolder('c1'));
+  fs.mkdirSync(nodePath, { recursive: true });
   // the archive of a user who exists on this machine
   const job = jobOf({ user: 'root', uid: 0 });
   fs.writeFileSync(path.join(spool, 'job-17/job.json'), JSON.stringify(job));
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [diskTable, agentTable])));
-  await appendRows(place, diskTable, diskRows(20));
-  await appendRows(place, agentTable, [{ time: START, cpu_us: 1 }]);
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agentOf('c1', [diskTable, agentTable])));
+  await appendRows(nodePath, diskTable, diskRows(20));
+  await appendRows(nodePath, agentTable, [{ time: START, cpu_us: 1 }]);
   const agent = new HubSink({ addresses: [new URL(hub.address)], spool, streams: spoolStreams(spool), node: 'c1' });
   t.after(() => agent.close(0));
   await server.kill();
@@ -63,8 +63,8 @@ test('a hub sends on what it files, and seals it when it is stored there', { ski
   });
   await server.flush();
   const match = 'tacho_disk_read_bytes_total{job="17",node="c1",disk="sda"}';
-  const answer = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent(match)}`);
-  const { values } = JSON.parse(await answer.text()) as { values: number[] };
+  const response = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent(match)}`);
+  const { values } = JSON.parse(await response.text()) as { values: number[] };
   assert.deepEqual(
     values,
     Array.from({ length: 20 }, (_, i) => i * 4096),

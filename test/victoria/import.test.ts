@@ -20,9 +20,9 @@ let original: string;
 
 before(async () => {
   if (skip) return;
-  const place = temporary();
+  const workFolder = temporary();
   original = await writeDemo({
-    folder: path.join(place, 'demo'),
+    folder: path.join(workFolder, 'demo'),
     nodes: 2,
     gpus: 1,
     seconds: 120,
@@ -30,7 +30,7 @@ before(async () => {
     records: false,
   });
   victoria = await startVictoria();
-  await pushRecordings(victoria.url, place);
+  await pushRecordings(victoria.url, workFolder);
 });
 
 after(() => victoria?.remove());
@@ -40,19 +40,19 @@ after(() => victoria?.remove());
  * pss_bytes is in a job with a cgroup of its own.
  */
 function numbers(folder: string): Map<string, number[]> {
-  const found = new Map<string, number[]>();
+  const valuesBySeries = new Map<string, number[]>();
   for (const node of openRecording(folder).nodes) {
     for (const name of node.tables.keys()) {
       const batch = readTable(node, name);
-      found.set(
+      valuesBySeries.set(
         `${node.name} ${name} time`,
         [...batch.time].map((time) => Math.floor(time / 1000)),
       );
       for (const [column, values] of batch.numbers)
-        if (!values.every(Number.isNaN)) found.set(`${node.name} ${name} ${column}`, [...values]);
+        if (!values.every(Number.isNaN)) valuesBySeries.set(`${node.name} ${name} ${column}`, [...values]);
     }
   }
-  return found;
+  return valuesBySeries;
 }
 
 test('a job that was pushed comes back with every value', { skip }, (t) => {
@@ -62,11 +62,11 @@ test('a job that was pushed comes back with every value', { skip }, (t) => {
   const { imported } = JSON.parse(done.out);
   assert.equal(imported.length, 1);
   assert.equal(imported[0].job, '48213');
-  const found = numbers(imported[0].recording);
+  const valuesBySeries = numbers(imported[0].recording);
   const wanted = numbers(original);
-  assert.deepEqual([...found.keys()].sort(), [...wanted.keys()].sort());
+  assert.deepEqual([...valuesBySeries.keys()].sort(), [...wanted.keys()].sort());
   for (const [name, values] of wanted) {
-    const own = found.get(name)!;
+    const own = valuesBySeries.get(name)!;
     assert.equal(own.length, values.length, name);
     // decimals went through a unit and back
     values.forEach((value, i) => {
@@ -167,10 +167,10 @@ test('wrong use is said', (t) => {
     [['http://127.0.0.1:1'], 1, /cannot reach the store/],
     [['http://127.0.0.1:1', '--job', '1', '--match', 'up'], 2, /either --job or --match/],
   ];
-  for (const [args, code, words] of cases) {
+  for (const [args, code, pattern] of cases) {
     const done = tacho(['import', 'victoria', ...args, '-o', folder]);
     assert.equal(done.code, code, args.join(' '));
-    assert.match(done.err, words);
+    assert.match(done.err, pattern);
   }
   assert.deepEqual(fs.readdirSync(folder), []);
 });

@@ -39,8 +39,10 @@ test("no user's recording mixes with the cluster's, or with another user's", { s
     await server.flush();
     return (await series()).length >= 3;
   });
-  const told = (await series()).map(({ labels, value }) => `${labels.user} ${labels.recorded_by ?? 'agent'} ${value}`);
-  assert.deepEqual(told.sort(), ['daemon agent 1', 'daemon user 9', 'nobody user 7']);
+  const messages = (await series()).map(
+    ({ labels, value }) => `${labels.user} ${labels.recorded_by ?? 'agent'} ${value}`,
+  );
+  assert.deepEqual(messages.sort(), ['daemon agent 1', 'daemon user 9', 'nobody user 7']);
 
   const summary = async (id: string): Promise<[string, number | undefined][]> => {
     const jobs = await findJobs(store, id);

@@ -45,6 +45,6 @@ test('a finished recording is in the store as if it had been pushed while it was
   assert.match(again.out, new RegExp(`^${folder}: job ${id}: `));
   const nobody = tacho(['push', folder, '--store', 'http://127.0.0.1:9']);
   assert.equal(nobody.code, 1);
-  assert.match(nobody.err, /cannot push .*127\.0\.0\.1:9/);
+  assert.match(nobody.err, /cannot push .*127\.0\.0\.1:9: nobody listens there/);
   assert.match(tacho(['push', folder]).err, /no store is named/);
 });

@@ -27,8 +27,8 @@ interface Series {
 /** Every sample that the server has, as it is. */
 async function everything(server: Victoria, match = '{__name__!=""}'): Promise<Series[]> {
   await server.flush();
-  const answer = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent(match)}`);
-  const lines = (await answer.text()).split('\n').filter((line) => line !== '');
+  const response = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent(match)}`);
+  const lines = (await response.text()).split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Series);
 }
 
@@ -202,10 +202,10 @@ test('kill -9 of VictoriaMetrics in the middle, three times: every sample is the
   assert.deepEqual(missing, []);
   const count = async (name: string): Promise<number[]> => {
     const query = `count_over_time(${name}{job="17"}[${tick + 1}s])`;
-    const answer = await fetch(
+    const response = await fetch(
       `${server.url}/api/v1/query?time=${START / 1e6 + tick}&nocache=1&query=${encodeURIComponent(query)}`,
     );
-    const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
+    const { data } = (await response.json()) as { data: { result: { value: [number, string] }[] } };
     return data.result.map(({ value }) => Number(value[1]));
   };
   for (const name of ['tacho_disk_read_bytes_total', 'tacho_disk_busy_ratio', 'tacho_disk_queue']) {

@@ -5,11 +5,12 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { freePort } from '../../src/base/free-port.ts';
 import { eventually } from '../made/eventually.ts';
+import { started } from '../made/started.ts';
 
 /** Why there can be no VictoriaMetrics on this machine; false: there can. */
 export function whyNoVictoria(): string | false {
-  const found = spawnSync('victoria-metrics', ['-version'], { stdio: 'ignore' });
-  return found.error === undefined ? false : "Debian's VictoriaMetrics (package victoria-metrics)";
+  const version = spawnSync('victoria-metrics', ['-version'], { stdio: 'ignore' });
+  return version.error === undefined ? false : "Debian's VictoriaMetrics (package victoria-metrics)";
 }
 
 /** A running VictoriaMetrics of the test's own. */
@@ -53,8 +54,8 @@ export async function startVictoria(flags: readonly string[] = []): Promise<Vict
       await fetch(`${url}/internal/force_flush`);
     },
     async load(lines) {
-      const answer = await fetch(`${url}/api/v1/import/prometheus`, { method: 'POST', body: lines });
-      if (!answer.ok) throw new Error(`VictoriaMetrics refused the samples: ${await answer.text()}`);
+      const response = await fetch(`${url}/api/v1/import/prometheus`, { method: 'POST', body: lines });
+      if (!response.ok) throw new Error(`VictoriaMetrics refused the samples: ${await response.text()}`);
       await server.flush();
     },
     kill: () => end('SIGKILL'),
@@ -72,12 +73,12 @@ export async function startVictoria(flags: readonly string[] = []): Promise<Vict
       const child = spawn('victoria-metrics', options, { stdio: ['ignore', log, log] });
       fs.closeSync(log);
       running = child;
-      const said = (): string => fs.readFileSync(path.join(folder, 'log'), 'utf8');
+      const outputText = (): string => fs.readFileSync(path.join(folder, 'log'), 'utf8');
       await eventually(
-        () => `VictoriaMetrics, which said: ${said()}`,
+        () => `VictoriaMetrics, which said: ${outputText()}`,
         async () => {
           if (child.exitCode !== null || child.signalCode !== null)
-            throw new Error(`VictoriaMetrics did not start: ${said()}`);
+            throw new Error(`VictoriaMetrics did not start: ${outputText()}`);
           return (await fetch(`${url}/health`).catch(() => undefined))?.ok ?? false;
         },
       );
@@ -87,11 +88,5 @@ export async function startVictoria(flags: readonly string[] = []): Promise<Vict
       fs.rmSync(folder, { recursive: true, force: true });
     },
   };
-  try {
-    await server.start();
-  } catch (error) {
-    await server.remove();
-    throw error;
-  }
-  return server;
+  return started(server);
 }

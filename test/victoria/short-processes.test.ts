@@ -43,14 +43,14 @@ test('a job of short processes without a cgroup: the store has what its recordin
     { env, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   t.after(() => agent.kill('SIGKILL'));
-  let said = '';
+  let output = '';
   agent.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    output += text;
   });
   const over = new Promise((resolve) => agent.on('exit', resolve));
   await eventually(
-    () => `the agent, which said: ${said}`,
-    () => said.includes('records c1'),
+    () => `the agent, which said: ${output}`,
+    () => output.includes('records c1'),
   );
 
   const prolog = ours('packaging/slurm/task-prolog.sh');
@@ -65,7 +65,7 @@ test('a job of short processes without a cgroup: the store has what its recordin
     const facts = { ...env, SLURM_JOB_ID: id, SLURM_JOB_UID: `${process.getuid!()}`, SLURM_NODELIST: 'c1' };
     spawnSync('sh', [ours('packaging/slurm/prolog.sh')], { env: facts });
     const processes = path.join(spool, `job-${id}`, 'node=c1/process.csv');
-    await eventually(`job ${id}`, () => fs.existsSync(processes) || said.includes(`job ${id}`));
+    await eventually(`job ${id}`, () => fs.existsSync(processes) || output.includes(`job ${id}`));
     await new Promise((resolve) => spawn('sh', ['-c', `${before}\n${SCRIPT}`], { env: facts }).on('exit', resolve));
     spawnSync('sh', [ours('packaging/slurm/epilog.sh')], { env: facts });
     await eventually(`the end of job ${id}`, () => readJob(path.join(spool, `job-${id}`))?.end);
@@ -81,21 +81,21 @@ test('a job of short processes without a cgroup: the store has what its recordin
   };
   for (const id of ['71', '72']) {
     const wanted = card([path.join(spool, `job-${id}`)]);
-    const found = card(['--job', id, '--store', server.url]);
+    const summary = card(['--job', id, '--store', server.url]);
     // without records nobody can say what lived between two samples
     assert.ok(wanted.cpu_seconds >= (id === '71' ? 0.25 : 0), `${wanted.cpu_seconds}`);
-    const [a, b] = [wanted, found].map((one) => `${one.cpu_seconds} s, ${one.memory_peak_bytes} B`);
+    const [a, b] = [wanted, summary].map((one) => `${one.cpu_seconds} s, ${one.memory_peak_bytes} B`);
     const numbers = `${id}: ${a}; ${b}`;
     // a store has the sum of both
     assert.match(wanted.cpu_source, id === '71' ? /^records/ : /^processes$/);
-    assert.equal(found.cpu_source, id === '71' ? 'records and samples' : 'processes');
+    assert.equal(summary.cpu_source, id === '71' ? 'records and samples' : 'processes');
     // a process that was sampled when it had just ended has a clock tick more there than in its own record
-    assert.ok(Math.abs(found.cpu_seconds - wanted.cpu_seconds) < 0.05 + 0.01 * wanted.cpu_seconds, numbers);
-    assert.ok(Math.abs(found.memory_peak_bytes / wanted.memory_peak_bytes - 1) < 0.1, numbers);
+    assert.ok(Math.abs(summary.cpu_seconds - wanted.cpu_seconds) < 0.05 + 0.01 * wanted.cpu_seconds, numbers);
+    assert.ok(Math.abs(summary.memory_peak_bytes / wanted.memory_peak_bytes - 1) < 0.1, numbers);
     const imported = tacho(['import', 'victoria', server.url, '--job', id, '-o', path.join(folder, `back-${id}`)]);
     assert.equal(imported.code, 0, imported.err);
     // means are added up in another order
-    assert.deepEqual(rounded(card([path.join(folder, `back-${id}`)])), rounded(found));
+    assert.deepEqual(rounded(card([path.join(folder, `back-${id}`)])), rounded(summary));
     const verified = tacho(['verify', path.join(folder, `back-${id}`)]);
     assert.equal(verified.code, 0, verified.out + verified.err);
   }

@@ -4,7 +4,7 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
-import { writeDemo } from '../../src/demo/demo.ts';
+import { type DemoOptions, writeDemo } from '../../src/demo/demo.ts';
 import { openStore } from '../../src/query/store/client.ts';
 import { findJobs, type StoredJob } from '../../src/query/store/records.ts';
 import { summarise } from '../../src/query/summarise.ts';
@@ -25,33 +25,23 @@ let stored: StoredJob;
 
 const ID = '48213';
 
+/** A demo job as an agent writes it. */
+const liveDemo = (workFolder: string, name: string, options: Partial<DemoOptions>): Promise<string> =>
+  writeDemo({ folder: path.join(workFolder, name), nodes: 1, gpus: 1, live: true, records: false, ...options });
+
 before(async () => {
   if (skip) return;
-  const place = temporary();
-  folder = await writeDemo({
-    folder: path.join(place, 'demo'),
-    nodes: 2,
-    gpus: 2,
-    seconds: 900,
-    live: true,
-    records: false,
-  });
+  const workFolder = temporary();
+  folder = await liveDemo(workFolder, 'demo', { nodes: 2, gpus: 2, seconds: 900 });
   disturb(folder);
-  const other = await writeDemo({
-    folder: path.join(place, 'other'),
-    nodes: 1,
-    gpus: 1,
-    seconds: 300,
-    live: true,
-    records: false,
-  });
+  const other = await liveDemo(workFolder, 'other', { seconds: 300 });
   const job = path.join(other, 'job.json');
   fs.writeFileSync(job, fs.readFileSync(job, 'utf8').replaceAll(ID, '48300'));
   victoria = await startVictoria(['-dedup.minScrapeInterval=1ms']);
-  await pushRecordings(victoria.url, place);
+  await pushRecordings(victoria.url, workFolder);
   // what was sent twice, because nobody could say that it had arrived, counts once
-  fs.rmSync(path.join(place, '.sinks'), { recursive: true, force: true });
-  await pushRecordings(victoria.url, place);
+  fs.rmSync(path.join(workFolder, '.sinks'), { recursive: true, force: true });
+  await pushRecordings(victoria.url, workFolder);
   recording = openRecording(folder);
   [stored] = (await findJobs(openStore(victoria.url), ID)) as [StoredJob];
 });
@@ -62,22 +52,22 @@ after(() => victoria?.remove());
 const CLOSE = { exact: 1e-9, timed: 2e-4, area: 1e-3, rate: 4e-3, between: 0.01, held: 0.05 };
 
 function close(
-  found: number | undefined,
+  value: number | undefined,
   wanted: number | undefined,
   share: number,
   scale: number,
   what: string,
 ): void {
   if (wanted === undefined || Number.isNaN(wanted)) {
-    assert.ok(found === undefined || Number.isNaN(found), what);
+    assert.ok(value === undefined || Number.isNaN(value), what);
     return;
   }
   const limit = share * Math.max(Math.abs(wanted), scale) + 1e-6;
-  assert.ok(Math.abs(found! - wanted) <= limit, `${what}: ${found} instead of ${wanted}`);
+  assert.ok(Math.abs(value! - wanted) <= limit, `${what}: ${value} instead of ${wanted}`);
 }
 
 function sameStatistics(
-  found: Statistics,
+  stored: Statistics,
   wanted: Statistics,
   seconds: number,
   sparse: boolean,
@@ -85,22 +75,22 @@ function sameStatistics(
   what: string,
 ): void {
   const spread = wanted.max - wanted.min;
-  assert.equal(found.count, wanted.count, `${what} count`);
-  assert.equal(found.missing, wanted.missing, `${what} missing`);
+  assert.equal(stored.count, wanted.count, `${what} count`);
+  assert.equal(stored.missing, wanted.missing, `${what} missing`);
   // what lies between two samples depends on their moments, and is rounded to whole units in files
   const edge = part && (wanted.increase !== undefined || seconds < 10);
   const rounded = (value = 0): number => CLOSE.between + 1.5 / Math.abs(value || 1);
   for (const name of ['first', 'last', 'min', 'max'] as const)
-    close(found[name], wanted[name], edge ? rounded(wanted[name]) : CLOSE.exact, 0, `${what} ${name}`);
+    close(stored[name], wanted[name], edge ? rounded(wanted[name]) : CLOSE.exact, 0, `${what} ${name}`);
   // of a part, what was held is looked at on a grid
   const held = sparse && part ? CLOSE.held : CLOSE.timed;
   // a level's mean is that of its time
   const level = wanted.integral === undefined ? CLOSE.exact : CLOSE.timed;
-  close(found.mean, wanted.mean, sparse ? held : edge ? rounded(wanted.mean) : level, 0, `${what} mean`);
+  close(stored.mean, wanted.mean, sparse ? held : edge ? rounded(wanted.mean) : level, 0, `${what} mean`);
   // of a handful of rows, a quantile lies on one of them or between two
   for (const name of sparse && part ? [] : (['deviation', 'p05', 'p25', 'p50', 'p75', 'p95'] as const))
     close(
-      found[name],
+      stored[name],
       wanted[name],
       sparse ? CLOSE.held : edge ? rounded(wanted[name]) : CLOSE.exact,
       sparse ? spread : Math.abs(wanted.mean),
@@ -108,28 +98,28 @@ function sameStatistics(
     );
   // irregular steps are taken for regular ones: that is little of what the highest value would make
   close(
-    found.integral,
+    stored.integral,
     wanted.integral,
     sparse ? held : part ? CLOSE.between : CLOSE.area,
     sparse ? 0 : wanted.max * seconds,
     `${what} integral`,
   );
-  close(found.increase, wanted.increase, edge ? rounded(wanted.increase) : CLOSE.exact, 0, `${what} increase`);
-  assert.equal(found.rate === undefined, wanted.rate === undefined, `${what} rate`);
-  if (found.rate === undefined || wanted.rate === undefined) return;
+  close(stored.increase, wanted.increase, edge ? rounded(wanted.increase) : CLOSE.exact, 0, `${what} increase`);
+  assert.equal(stored.rate === undefined, wanted.rate === undefined, `${what} rate`);
+  if (stored.rate === undefined || wanted.rate === undefined) return;
   const most = wanted.rate.max;
-  close(found.rate.mean, wanted.rate.mean, edge ? rounded(wanted.increase) : CLOSE.timed, 0, `${what} rate.mean`);
+  close(stored.rate.mean, wanted.rate.mean, edge ? rounded(wanted.increase) : CLOSE.timed, 0, `${what} rate.mean`);
   // a step that a part cuts is a shorter one in files
   if (sparse && part) return;
   const apart = edge ? rounded(wanted.increase) : CLOSE.rate;
-  close(found.rate.min, wanted.rate.min, apart, most, `${what} rate.min`);
-  close(found.rate.max, wanted.rate.max, apart, 0, `${what} rate.max`);
+  close(stored.rate.min, wanted.rate.min, apart, most, `${what} rate.min`);
+  close(stored.rate.max, wanted.rate.max, apart, 0, `${what} rate.max`);
   // a store knows the cell
   if (!sparse && wanted.rate.max > 1e10)
-    assert.ok(Math.abs(found.rate.max_time - wanted.rate.max_time) < 1e6, `${what} rate.max_time`);
+    assert.ok(Math.abs(stored.rate.max_time - wanted.rate.max_time) < 1e6, `${what} rate.max_time`);
   if (sparse) return;
   for (const name of ['p05', 'p50', 'p95'] as const)
-    close(found.rate[name], wanted.rate[name], apart, most, `${what} rate.${name}`);
+    close(stored.rate[name], wanted.rate[name], apart, most, `${what} rate.${name}`);
 }
 
 async function compareAll(options: { from?: number; to?: number }): Promise<number> {
@@ -139,21 +129,21 @@ async function compareAll(options: { from?: number; to?: number }): Promise<numb
   for (const [n, wanted] of whole!.nodes.entries()) {
     for (const [name, table] of wanted.tables) {
       if (name === 'marker') continue;
-      const found = nodes[n]!.tables.get(name);
+      const stored = nodes[n]!.tables.get(name);
       const here = `${wanted.node.name} ${name}`;
-      assert.ok(found !== undefined, here);
-      assert.equal(found.rows, table.rows, `${here} rows`);
-      assert.ok(Math.abs(found.start - table.start) < 1000 && Math.abs(found.end - table.end) < 1000, here);
+      assert.ok(stored !== undefined, here);
+      assert.equal(stored.rows, table.rows, `${here} rows`);
+      assert.ok(Math.abs(stored.start - table.start) < 1000 && Math.abs(stored.end - table.end) < 1000, here);
       assert.deepEqual(
-        found.series.map(({ keys }) => keys),
+        stored.series.map(({ keys }) => keys),
         table.series.map(({ keys }) => keys),
       );
       for (const [s, series] of table.series.entries()) {
-        assert.equal(found.series[s]!.samples, series.samples, here);
+        assert.equal(stored.series[s]!.samples, series.samples, here);
         for (const [column, statistics] of Object.entries(series.columns)) {
           const what = `${here} ${JSON.stringify(series.keys)} ${column}`;
           sameStatistics(
-            found.series[s]!.columns[column]!,
+            stored.series[s]!.columns[column]!,
             statistics,
             (series.end - series.start) / 1e6,
             name === 'process',
@@ -182,11 +172,11 @@ test('and for a part of the job', { skip }, async () => {
 });
 
 /** All numbers of an object by their path; texts as they are. */
-function leaves(value: unknown, at = '', found = new Map<string, unknown>()): Map<string, unknown> {
+function leaves(value: unknown, at = '', leafValues = new Map<string, unknown>()): Map<string, unknown> {
   if (typeof value === 'object' && value !== null)
-    for (const [key, below] of Object.entries(value)) leaves(below, `${at}.${key}`, found);
-  else found.set(at, value);
-  return found;
+    for (const [key, below] of Object.entries(value)) leaves(below, `${at}.${key}`, leafValues);
+  else leafValues.set(at, value);
+  return leafValues;
 }
 
 /** What cannot be the same: where it lies, and what comes from arguments and states of processes, which no store is given. */
@@ -196,8 +186,8 @@ const OTHERWISE =
 /** A sample in the millisecond in which a phase begins or ends may be outside of it: one more or less. */
 const PHASE = /^(\.\d+\.phases\.\d+|\.phases\.\d+)\.(cpu_utilization|gpu_utilization|power_watts)$/;
 
-function sameNumbers(found: unknown, wanted: unknown, share = CLOSE.rate): number {
-  const there = leaves(found);
+function sameNumbers(actual: unknown, wanted: unknown, share = CLOSE.rate): number {
+  const there = leaves(actual);
   let compared = 0;
   const all = leaves(wanted);
   for (const [name, value] of all) {
@@ -230,10 +220,10 @@ test('report, also of a phase and with what each phase used', { skip }, () => {
 
 test('compare', { skip }, () => {
   const other = path.join(path.dirname(folder), 'other');
-  const found = json(['compare', ID, '48300', '--store', victoria.url, '--by', 'metric']);
+  const comparison = json(['compare', ID, '48300', '--store', victoria.url, '--by', 'metric']);
   const wanted = json(['compare', folder, other, '--by', 'metric']) as { jobs: { recording: string }[] };
-  for (const [j, { recording: path }] of (found as typeof wanted).jobs.entries()) wanted.jobs[j]!.recording = path;
-  assert.ok(sameNumbers(found, wanted) > 20);
+  for (const [j, { recording: path }] of (comparison as typeof wanted).jobs.entries()) wanted.jobs[j]!.recording = path;
+  assert.ok(sameNumbers(comparison, wanted) > 20);
 });
 
 test('list', { skip }, () => {
@@ -253,28 +243,14 @@ test('list', { skip }, () => {
 test('an id that was used again is two jobs, each with its own samples', { skip }, async (t) => {
   const own = await startVictoria(['-dedup.minScrapeInterval=1ms']);
   t.after(() => own.remove());
-  const place = temporaryFolder(t);
-  const first = await writeDemo({
-    folder: path.join(place, 'first'),
-    nodes: 1,
-    gpus: 1,
-    seconds: 120,
-    live: true,
-    records: false,
-  });
-  await pushRecordings(own.url, place);
+  const workFolder = temporaryFolder(t);
+  const first = await liveDemo(workFolder, 'first', { seconds: 120 });
+  await pushRecordings(own.url, workFolder);
   fs.rmSync(first, { recursive: true });
-  const second = await writeDemo({
-    folder: path.join(place, 'second'),
-    nodes: 1,
-    gpus: 1,
-    seconds: 60,
-    live: true,
-    records: false,
-  });
+  const second = await liveDemo(workFolder, 'second', { seconds: 60 });
   moveBy(second, 130e6);
-  fs.rmSync(path.join(place, '.sinks'), { recursive: true, force: true });
-  await pushRecordings(own.url, place);
+  fs.rmSync(path.join(workFolder, '.sinks'), { recursive: true, force: true });
+  await pushRecordings(own.url, workFolder);
   const jobs = await findJobs(openStore(own.url), ID);
   const loads = await Promise.all(jobs.map(async (job) => (await storedSummary(job))[0]!.tables.get('loadavg')!.rows));
   assert.deepEqual(loads, [120, 60]);
@@ -290,7 +266,7 @@ test('an id that was used again is two jobs, each with its own samples', { skip 
     ]),
     jobs.map(({ recording: { job } }, i) => [`#${ID}${i === 0 ? '' : '.2'}`, job.start, job.end, 'ended']),
   );
-  const report = (...words: string[]) => tacho(['report', '--store', own.url, '--format', 'json', '--job', ...words]);
+  const report = (...args: string[]) => tacho(['report', '--store', own.url, '--format', 'json', '--job', ...args]);
   const starts = (out: string) => [JSON.parse(out)].flat().map((each: { job: { start: number } }) => each.job.start);
   const [one, two] = jobs.map(({ recording: { job } }) => job.start) as [number, number];
   const both = report(ID);
@@ -305,40 +281,26 @@ test('an id that was used again is two jobs, each with its own samples', { skip 
   assert.deepEqual(starts(report(ID, '--from', `@${two / 1e6}`).out), [two]);
   const third = report(`${ID}.3`);
   assert.deepEqual([third.code, /knows job .*, but not as .*\.3/.test(third.err)], [2, true], third.err);
-  const done = tacho(['import', 'victoria', own.url, '--job', ID, '-o', path.join(place, 'imported')]);
+  const done = tacho(['import', 'victoria', own.url, '--job', ID, '-o', path.join(workFolder, 'imported')]);
   assert.equal(done.code, 0, done.err);
-  assert.deepEqual(fs.readdirSync(path.join(place, 'imported')).sort(), [`tacho-${ID}`, `tacho-${ID}.2`]);
+  assert.deepEqual(fs.readdirSync(path.join(workFolder, 'imported')).sort(), [`tacho-${ID}`, `tacho-${ID}.2`]);
 });
 
 test('an id that was used again is two jobs, also when nobody saw the first one end', { skip }, async (t) => {
   const own = await startVictoria(['-dedup.minScrapeInterval=1ms']);
   t.after(() => own.remove());
-  const place = temporaryFolder(t);
-  const first = await writeDemo({
-    folder: path.join(place, 'first'),
-    nodes: 1,
-    gpus: 1,
-    seconds: 60,
-    live: true,
-    records: false,
-  });
+  const workFolder = temporaryFolder(t);
+  const first = await liveDemo(workFolder, 'first', { seconds: 60 });
   for (const file of fs.globSync(['job.json', 'node=*/agent.json'], { cwd: first })) {
     const { end: _, ...record } = JSON.parse(fs.readFileSync(path.join(first, file), 'utf8'));
     fs.writeFileSync(path.join(first, file), JSON.stringify(record));
   }
-  await pushRecordings(own.url, place);
+  await pushRecordings(own.url, workFolder);
   fs.rmSync(first, { recursive: true });
-  const second = await writeDemo({
-    folder: path.join(place, 'second'),
-    nodes: 1,
-    gpus: 1,
-    seconds: 30,
-    live: true,
-    records: false,
-  });
+  const second = await liveDemo(workFolder, 'second', { seconds: 30 });
   moveBy(second, 1000e6);
-  fs.rmSync(path.join(place, '.sinks'), { recursive: true, force: true });
-  await pushRecordings(own.url, place);
+  fs.rmSync(path.join(workFolder, '.sinks'), { recursive: true, force: true });
+  await pushRecordings(own.url, workFolder);
   const jobs = await findJobs(openStore(own.url), ID);
   assert.deepEqual(
     jobs.map(({ recording: { job } }) => job.end === undefined),
@@ -351,32 +313,25 @@ test('an id that was used again is two jobs, also when nobody saw the first one 
 test('of what the nodes of a job say of it, the earliest start and the latest end count', { skip }, async (t) => {
   const own = await startVictoria(['-dedup.minScrapeInterval=1ms']);
   t.after(() => own.remove());
-  const place = temporaryFolder(t);
-  const whole = await writeDemo({
-    folder: path.join(place, 'whole'),
-    nodes: 2,
-    gpus: 1,
-    seconds: 60,
-    live: true,
-    records: false,
-  });
+  const workFolder = temporaryFolder(t);
+  const whole = await liveDemo(workFolder, 'whole', { nodes: 2, gpus: 1, seconds: 60 });
   const { job } = openRecording(whole);
   const nodes = fs.readdirSync(whole).filter((name) => name.startsWith('node='));
   // each agent pushes the job as it knows it: the first asked the scheduler, which tells whole seconds
-  const told = [
+  const reported = [
     { ...job, end: job.end! - 540_000, reason: 'as the scheduler says' },
     { ...job, start: job.start - 20_000 },
   ];
   for (const [n, node] of nodes.entries()) {
-    const spool = path.join(place, `agent${n}`, 'job');
+    const spool = path.join(workFolder, `agent${n}`, 'job');
     fs.mkdirSync(spool, { recursive: true });
-    fs.writeFileSync(path.join(spool, 'job.json'), JSON.stringify(told[n]));
+    fs.writeFileSync(path.join(spool, 'job.json'), JSON.stringify(reported[n]));
     fs.renameSync(path.join(whole, node), path.join(spool, node));
     await pushRecordings(own.url, path.dirname(spool));
   }
   fs.rmSync(whole, { recursive: true });
-  const [found] = (await findJobs(openStore(own.url), ID)) as [StoredJob];
-  const { start, end, reason } = found.recording.job;
+  const [storedJob] = (await findJobs(openStore(own.url), ID)) as [StoredJob];
+  const { start, end, reason } = storedJob.recording.job;
   assert.deepEqual([start, end, reason], [job.start - 20_000, job.end, 'as the scheduler says']);
   const [listed] = JSON.parse(tacho(['list', '--store', own.url, '--format', 'json']).out) as Record<string, unknown>[];
   assert.deepEqual([listed!.start, listed!.end], [start, end]);
@@ -385,11 +340,11 @@ test('of what the nodes of a job say of it, the earliest start and the latest en
 /** The same recording, later by some microseconds. */
 function moveBy(folder: string, more: number): void {
   for (const file of fs.readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    const place = path.join(folder, file);
+    const workFolder = path.join(folder, file);
     if (!/\.(csv|json)$/.test(file)) continue;
-    const text = fs.readFileSync(place, 'utf8');
+    const text = fs.readFileSync(workFolder, 'utf8');
     fs.writeFileSync(
-      place,
+      workFolder,
       text.replace(
         /(^|"(?:start|end|submit|first_sample|last_sample)": ?)(\d{16})(?=,|$)/gm,
         (_, before, time) => `${before}${Number(time) + more}`,
@@ -399,9 +354,9 @@ function moveBy(folder: string, more: number): void {
 }
 
 test('export', { skip }, (t) => {
-  const place = temporaryFolder(t);
+  const workFolder = temporaryFolder(t);
   for (const more of [[], ['--interval', '10s'], ['--layout', 'wide', '--table', 'gpu']]) {
-    const [here, there] = ['here', 'there'].map((name) => path.join(place, `${name}${more.length}`)) as [
+    const [here, there] = ['here', 'there'].map((name) => path.join(workFolder, `${name}${more.length}`)) as [
       string,
       string,
     ];
@@ -412,9 +367,9 @@ test('export', { skip }, (t) => {
     for (const name of fs.readdirSync(here)) {
       if (name.startsWith('process')) continue;
       const wanted = coarse(path.join(here, name));
-      const found = coarse(path.join(there, name));
-      assert.equal(found.length, wanted.length, name);
-      for (const [i, line] of wanted.entries()) assert.equal(found[i], line, `${name} ${more.join(' ')}`);
+      const coarseTimes = coarse(path.join(there, name));
+      assert.equal(coarseTimes.length, wanted.length, name);
+      for (const [i, line] of wanted.entries()) assert.equal(coarseTimes[i], line, `${name} ${more.join(' ')}`);
     }
   }
 });
@@ -428,17 +383,17 @@ function coarse(file: string): string[] {
 }
 
 test('what cannot be answered is said, and what to do', { skip }, async (t) => {
-  const answer = (...args: string[]): string => {
+  const outputOf = (...args: string[]): string => {
     const done = tacho(['report', ...args]);
     assert.notEqual(done.code, 0);
     assert.equal(done.out, '');
     return done.err;
   };
-  assert.match(answer('--job', '48231', '--store', victoria.url), /knows no job 48231\n.*did you mean 48213\?/);
-  assert.match(answer('--job', 'x', '--store', victoria.url), /older than the store keeps.*tacho list --store/);
-  assert.match(answer('--store', victoria.url), /which job of the store\?/);
-  assert.match(answer('--job', '1', '--store', 'http://127.0.0.1:1'), /cannot reach the store .*\n.*curl/);
-  assert.match(answer('--job', '1', '--store', 'vm:8428'), /is not the address of a store/);
+  assert.match(outputOf('--job', '48231', '--store', victoria.url), /knows no job 48231\n.*did you mean 48213\?/);
+  assert.match(outputOf('--job', 'x', '--store', victoria.url), /older than the store keeps.*tacho list --store/);
+  assert.match(outputOf('--store', victoria.url), /which job of the store\?/);
+  assert.match(outputOf('--job', '1', '--store', 'http://127.0.0.1:1'), /cannot reach the store .*\n.*curl/);
+  assert.match(outputOf('--job', '1', '--store', 'vm:8428'), /is not the address of a store/);
   const other = http.createServer((_, response) => response.end('<html>hello</html>'));
   other.listen(0, '127.0.0.1');
   t.after(() => other.close());
@@ -446,7 +401,7 @@ test('what cannot be answered is said, and what to do', { skip }, async (t) => {
   const store = openStore(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
   await assert.rejects(findJobs(store, '1'), /does not answer like VictoriaMetrics/);
   await victoria.load('tacho_job_info{job="77",node="c1"} 1\n');
-  assert.match(answer('--job', '77', '--store', victoria.url), /samples of job 77, but not its record/);
+  assert.match(outputOf('--job', '77', '--store', victoria.url), /samples of job 77, but not its record/);
 });
 
 test('passwords are never printed', { skip }, () => {

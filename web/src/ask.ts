@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Report } from '../../src/judge/report-schema.ts';
-import type {
+import { BASE } from './base.ts';
+import { fromFile, isJobFile } from './filed-job.ts';
+
+export type { Report } from '../../src/judge/report-schema.ts';
+export type {
   ChartData,
   ChartFacts,
   DaskStreamData,
@@ -13,24 +16,6 @@ import type {
   TableColumns,
   ThreadData,
 } from '../../src/serve/api.ts';
-
-import { BASE } from './base.ts';
-import { fromFile, isJobFile } from './filed-job.ts';
-
-export type {
-  ChartData,
-  ChartFacts,
-  DaskStreamData,
-  JobList,
-  JobNotes,
-  JobSpans,
-  NodeJob,
-  NodeList,
-  ProcessData,
-  Report,
-  TableColumns,
-  ThreadData,
-};
 
 /** What is known of an answer so far; `why` there was none the last time. */
 export type Asked<T> =

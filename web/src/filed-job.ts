@@ -52,7 +52,7 @@ function heatOf({ lines, heat }: FiledChart): ChartData {
   return { ...lines, as: 'heat', series: lines.series.map(({ min: _, max: __, ...one }) => one) };
 }
 
-/** So many are drawn in front of the others. */
+/** Number of series that are drawn in front of the others. */
 const MOST_FOCUSED = 8;
 
 function focused({ lines, heat }: FiledChart, node: string | null, key: string | null): ChartData {

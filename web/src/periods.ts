@@ -6,7 +6,7 @@ export const PERIODS = [
   ['7', '7 days', 7 * 86_400e6],
   ['30', '30 days', 30 * 86_400e6],
   ['365', 'year', 365 * 86_400e6],
-  ['all', 'all of the time', Number.POSITIVE_INFINITY],
+  ['all', 'all time', Number.POSITIVE_INFINITY],
 ] as const;
 
 interface Timed {

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../src/base/duration.ts';
-import { bytes, clockText, digits, sinceStart, withUnit } from '../../src/charts/value-text.ts';
+import { bytes, clockText, digits, sinceStart, tickText, withUnit } from '../../src/charts/value-text.ts';
 
-export { bytes, clockText as clock, digits, sinceStart, withUnit };
+export { bytes, clockText as clock, digits, sinceStart, tickText, withUnit };
 
 /** Values as people read them. */
 

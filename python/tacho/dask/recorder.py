@@ -8,8 +8,7 @@ import signal
 import subprocess
 import tempfile
 import warnings
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, IO, List, Optional, Sequence, Type, Union
+from typing import TYPE_CHECKING, Any, Dict, IO, List, Optional, Sequence, Union
 
 from ..program import TachoError, answer_json, program
 from .custom import CustomMetric
@@ -85,12 +84,7 @@ class ClusterRecorder:
         self.path = os.path.abspath(json.loads(line)["recording"])
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         process = self._process
         if process is None:
             return

@@ -63,6 +63,8 @@ def series_of(worker_file: Path, job: int, metrics: Sequence[str]) -> List[Serie
     """What the plots show: for each metric the measurements of the job."""
     if isinstance(metrics, str):
         raise TypeError(f"metrics is a list of names, not the text '{metrics}'")
+    if not metrics:
+        raise ValueError("metrics is empty: name one at least")
     columns = read_csv(worker_file)
     for metric in metrics:
         if metric not in columns:
@@ -71,7 +73,14 @@ def series_of(worker_file: Path, job: int, metrics: Sequence[str]) -> List[Serie
     if not rows:
         jobs = sorted({int(cell) for cell in columns["job"]})
         raise ValueError(f"job {job} is not in {os.fspath(worker_file)}; it has {', '.join(map(str, jobs)) or 'none'}")
-    return [[(float(number(columns["timestamp"][i])), values_of(columns[metric][i])) for i in rows] for metric in metrics]
+    return [[(float(number(columns["timestamp"][i])), _values(columns[metric][i], metric)) for i in rows] for metric in metrics]
+
+
+def _values(cell: str, metric: str) -> Values:
+    try:
+        return values_of(cell)
+    except ValueError:
+        raise ValueError(f"'{metric}' has values that are no numbers: {cell[:40]}") from None
 
 
 def _draw(

@@ -34,7 +34,7 @@ export class Child {
   readonly gone: Promise<void>;
   private readonly process: ChildProcess;
 
-  constructor(opening: Opening, hear: (answer: SourceMessage) => void, died: (how: string) => void) {
+  constructor(opening: Opening, hear: (message: SourceMessage) => void, died: (how: string) => void) {
     this.opening = opening;
     this.process = startReader();
     const gone = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fakeGpu, hasCompiler } from '../../../test/fake-gpu/build.ts';
 import { rowsOf } from '../../../test/fake-gpu/table-of.ts';
-import { eventually } from '../../../test/made/eventually.ts';
+import { untilRead } from '../../../test/made/until-read.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';
 import type { Note } from '../../sources/host.ts';
 import type { Scope } from '../../sources/scope.ts';
@@ -30,16 +30,7 @@ function start(t: TestContext, custom: CustomSource[], kinds: string[] = [], lim
     note: (note) => notes.push(note),
   });
   t.after(() => isolated.close());
-  const until = async (what: string, happened: () => boolean): Promise<void> => {
-    await eventually(
-      () => `${what}; notes: ${JSON.stringify(notes)}`,
-      () => {
-        if (happened()) return true;
-        isolated.request(Date.now() * 1000);
-        return false;
-      },
-    );
-  };
+  const until = untilRead(isolated, notes);
   return { isolated, rows, counts, notes, until };
 }
 

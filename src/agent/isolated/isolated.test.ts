@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { fakeGpu, hasCompiler } from '../../../test/fake-gpu/build.ts';
 import { rowsOf } from '../../../test/fake-gpu/table-of.ts';
 import { eventually } from '../../../test/made/eventually.ts';
+import { untilRead } from '../../../test/made/until-read.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
 import type { Note } from '../../sources/host.ts';
 import type { Scope } from '../../sources/scope.ts';
@@ -36,16 +37,7 @@ function start(t: TestContext, kinds: string[], more: Partial<IsolatedOptions> =
     ...more,
   });
   t.after(() => isolated.close());
-  const until = async (what: string, happened: () => boolean): Promise<void> => {
-    await eventually(
-      () => `${what}; notes: ${JSON.stringify(notes)}`,
-      () => {
-        if (happened()) return true;
-        isolated.request(Date.now() * 1000);
-        return false;
-      },
-    );
-  };
+  const until = untilRead(isolated, notes);
   /** Cards in the newest samples. */
   const cards = (): string[] =>
     frames
@@ -172,16 +164,16 @@ describe('isolated GPU sources', { skip: hasCompiler() ? false : 'no C compiler'
        if (process.argv[2] === 'exit') process.exit(3);`,
     );
     for (const how of ['close', 'exit', 'return']) {
-      let said = '';
+      let output = '';
       try {
         // a program that cannot end would run into the limit
-        said = execFileSync(process.execPath, [program, how], { encoding: 'latin1', timeout: 120_000 });
+        output = execFileSync(process.execPath, [program, how], { encoding: 'latin1', timeout: 120_000 });
       } catch (error) {
         const { status, stdout } = error as { status: number | null; stdout: string };
         assert.equal(status, how === 'exit' ? 3 : 0, how);
-        said = stdout;
+        output = stdout;
       }
-      const reader = Number(said.split('\n')[0]);
+      const reader = Number(output.split('\n')[0]);
       assert.ok(reader > 0);
       assert.equal(isAlive(reader), false, `${how}: the reader is gone`);
     }

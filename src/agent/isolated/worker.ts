@@ -28,14 +28,14 @@ interface Reader {
   due: number;
   failures: number;
   /** Notes about it so far. */
-  said: number;
+  notesSent: number;
   busy: boolean;
   /** Samples, at once or later. */
   read(time: number): Frame | Promise<Frame>;
 }
 
 const newReader = (name: string, seconds: number | undefined, read: Reader['read']): Reader => {
-  return { name, every: (seconds ?? 0) * 1e6, due: 0, failures: 0, said: 0, busy: false, read };
+  return { name, every: (seconds ?? 0) * 1e6, due: 0, failures: 0, notesSent: 0, busy: false, read };
 };
 
 /** The process that reads isolated sources: started by `IsolatedSources`, ends with the agent. */
@@ -220,7 +220,7 @@ function readOne(reader: Reader, host: DeviceHost, time: number, sayNotes: () =>
   const failed = (error: unknown): void => {
     reader.failures++;
     // the first failure says why, the last that it is asked less often; a source that comes and goes is not heard for ever
-    if ((reader.failures === 1 || reader.failures === PATIENCE) && reader.said++ < MOST_NOTES) {
+    if ((reader.failures === 1 || reader.failures === PATIENCE) && reader.notesSent++ < MOST_NOTES) {
       host.note(failureNote(reader, error));
     }
     if (reader.failures < PATIENCE) return;

@@ -38,7 +38,7 @@ const TROUBLE_SECONDS = 2;
 const SYNC_SECONDS = 30;
 /** A full disk is tried again so often by an agent that has nothing else to do any more. */
 const ROOM_AGAIN_MS = 1000;
-/** So much more can be said in agent.json when the disk is full. */
+/** Bytes reserved in agent.json for when the disk is full. */
 const ROOM_BYTES = 4096;
 
 export interface AgentOptions {
@@ -229,7 +229,7 @@ export class Agent {
     this.options.host.note(note);
   }
 
-  /** So many rows of a table are lost by now, for this reason. */
+  /** Number of rows of a table that are lost by now, for this reason. */
   lose(lost: LostSamples): void {
     const since = this.losses.get(lost.table)?.since ?? this.clock.now();
     this.losses.set(lost.table, { since, ...lost });

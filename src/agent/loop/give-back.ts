@@ -1,7 +1,8 @@
-import * as fs from 'node:fs';
 import { collectGarbage } from '../../base/collect-garbage.ts';
+import { sampling } from '../../base/sampling.ts';
 
-const MADV_DONTNEED = 4;
+/** When the first samples have been taken. */
+const BEGUN_MS = 300;
 /** When an agent has begun, and when its start is over. */
 const START_MS = [5_000, 20_000];
 /** How often it is looked at again: now and then other parts are needed, for a moment. */
@@ -24,8 +25,8 @@ export function giveBackStart(): void {
   let least = 0;
   let looks = 0;
   let enough = 1;
-  const give = async () => {
-    await giveBack();
+  const give = () => {
+    giveBack();
     setTimeout(settle, SETTLE_MS).unref();
   };
   const isWorth = (now: number): boolean =>
@@ -34,46 +35,30 @@ export function giveBackStart(): void {
     if (++looks < enough || !isWorth(process.memoryUsage.rss())) return;
     looks = 0;
     enough = Math.min(2 * enough, MOST_LOOKS);
-    void give();
+    give();
   };
   const settle = () => {
     const now = process.memoryUsage.rss();
     least = least > 0 ? Math.min(least, now) : now;
   };
-  for (const after of START_MS) setTimeout(() => void give(), after).unref();
+  dropProgram();
+  setTimeout(dropProgram, BEGUN_MS).unref();
+  for (const after of START_MS) setTimeout(give, after).unref();
   setInterval(look, AGAIN_MS).unref();
 }
 
-async function giveBack(): Promise<void> {
-  try {
-    const { default: koffi } = await import('koffi');
-    const libc = koffi.load('libc.so.6');
-    collectGarbage();
-    libc.func('int malloc_trim(size_t pad)')(0);
-    const madvise = libc.func('int madvise(uintptr_t address, size_t length, int advice)');
-    for (const { from, to } of programParts(
-      fs.readFileSync('/proc/self/smaps', 'latin1'),
-      fs.realpathSync(process.execPath),
-    )) {
-      madvise(from, to - from, MADV_DONTNEED);
-    }
-  } catch {
-    // it is only a saving
-  }
+function giveBack(): void {
+  // collecting garbage needs parts that are not there any more
+  dropProgram();
+  collectGarbage();
+  sampling()?.trimHeap();
+  dropProgram();
 }
 
-/** Where a program's file is mapped, read-only and as it is on disk: only there is nothing lost when it is dropped. */
-export function programParts(smaps: string, program: string): { from: number; to: number }[] {
-  const ranges: { from: number; to: number }[] = [];
-  for (const [, from, to, rights, file, facts] of smaps.matchAll(MAPPING)) {
-    // the loader has written addresses into some parts before they were made read-only
-    const untouched = /^Anonymous: +0 kB$/m.test(facts!) && /^Private_Dirty: +0 kB$/m.test(facts!);
-    if (file === program && rights!.startsWith('r-') && untouched) {
-      ranges.push({ from: Number.parseInt(from!, 16), to: Number.parseInt(to!, 16) });
-    }
-  }
-  return ranges;
+/**
+ * What Node's start, or a step of an agent's, needed of its program file would stay in memory. A millisecond later only what is
+ * needed now is there again. Without a C compiler it all stays.
+ */
+export function dropProgram(): void {
+  sampling()?.dropProgram();
 }
-
-/** A line with addresses, rights and file, then lines of facts about it. */
-const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ *(.*)\n((?:[A-Z]\w+:.*\n)+)/gm;

@@ -304,8 +304,8 @@ export class QuietTicks {
     return this.isArmed;
   }
 
-  private tellRows({ readable, facts, numbers, texts, places, decimals }: ProcessRows): boolean {
-    return this.native.setProcessRows(readable, facts, numbers, texts, places, decimals) === 0;
+  private tellRows({ readable, facts, numbers, texts, positions, decimals, limits }: ProcessRows): boolean {
+    return this.native.setProcessRows(readable, facts, numbers, texts, positions, decimals, limits) === 0;
   }
 
   /** The tick that was to be done next; undefined: it was JavaScript's anyhow. */

@@ -6,9 +6,9 @@ export interface Turns {
   finish(work: () => boolean, until?: AbortSignal): Promise<void>;
 }
 
-/** So much of one CPU it may take, of all jobs together. */
+/** Share of one CPU that it may use, for all jobs together. */
 const SHARE = 1 / 3;
-/** So much idle time is not saved up. */
+/** Idle time beyond this is not saved up. */
 const MOST_REST_MS = 1000;
 
 export function turns(share = SHARE, failed: (error: unknown) => void = () => {}): Turns {

@@ -30,15 +30,18 @@ function abandonedIn(abandonedFolder: string): { folder: string; recording: stri
   const mine = `tacho-${process.getuid!()}-`;
   return namesIn(abandonedFolder).flatMap((name) => {
     if (!name.startsWith(mine)) return [];
-    const folder = path.join(abandonedFolder, name);
+    const folder = `${abandonedFolder}/${name}`;
     try {
       const { uid, mode } = fs.lstatSync(folder);
       // those of a service are for its next agent
       if (uid !== process.getuid!() || (mode & 0o077) !== 0) return [];
-      const agent = JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8')) as ProcessId & {
+      const agent = JSON.parse(fs.readFileSync(`${folder}/agent`, 'utf8')) as ProcessId & {
         recording: string;
       };
-      return stillRuns(agent) ? [] : [{ folder, recording: agent.recording }];
+      // of a recording that was removed nothing can be completed: all processes would be looked at in vain, each time
+      return !fs.existsSync(`${agent.recording}/job.json`) || stillRuns(agent)
+        ? []
+        : [{ folder, recording: agent.recording }];
     } catch {
       return [];
     }

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { newestWrite } from '../../recording/folder/alive.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
+import { parsePart } from '../../recording/folder/part-name.ts';
 import { TableWriter } from '../../recording/live/append.ts';
 import { CsvText } from '../../recording/live/csv-write.ts';
 import type { Check } from '../../recording/repair/verify.ts';
@@ -23,12 +24,12 @@ export async function adoptRecords(recording: Recording, dryRun: boolean): Promi
   const left = leftRecords(recording);
   if (left === undefined) return undefined;
   const { records, node } = left;
-  const found = {
+  const leftFile = {
     file: records.file,
     what: 'processes have recorded themselves there after the agent of their node had died',
   };
   const action = `taken over into ${path.basename(node.folder)}`;
-  if (dryRun) return { ...found, outcome: 'would repair', action };
+  if (dryRun) return { ...leftFile, outcome: 'would repair', action };
   const release = claim(path.dirname(records.file));
   if (release === undefined) return undefined;
   try {
@@ -36,7 +37,7 @@ export async function adoptRecords(recording: Recording, dryRun: boolean): Promi
   } finally {
     release();
   }
-  return { ...found, outcome: 'repaired', action };
+  return { ...leftFile, outcome: 'repaired', action };
 }
 
 /**
@@ -108,7 +109,7 @@ export async function takeOver(records: Records, node: NodeRecording, redact: bo
   // that it was written down now says nothing about how long the agent lived
   for (const name of fs.readdirSync(node.folder)) {
     const file = path.join(node.folder, name);
-    if (/\.csv(\.zst)?$/.test(name) && fs.statSync(file).mtimeMs > (lastSign ?? Infinity) / 1e3) {
+    if (parsePart(name) !== undefined && fs.statSync(file).mtimeMs > (lastSign ?? Infinity) / 1e3) {
       fs.utimesSync(file, lastSign! / 1e6, lastSign! / 1e6);
     }
   }

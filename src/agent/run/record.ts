@@ -34,6 +34,7 @@ import type { CustomSource } from '../../sources/custom/custom.ts';
 import type { Records } from '../../sources/scope.ts';
 import { giveBackStart } from '../loop/give-back.ts';
 import { startNodeAgent } from '../loop/node-agent.ts';
+import { spareCompilers } from '../loop/spare-compilers.ts';
 import { adoptRecords } from './adopt-records.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
 import type { StartCommand } from './command-first.ts';
@@ -50,7 +51,7 @@ export interface RecordOptions {
   parent: string;
   /** Record these machines instead of the job's nodes. */
   hosts?: readonly string[];
-  /** So many nodes may fail to record; undefined: all of them, each with a warning. */
+  /** Number of nodes that may fail to record; undefined: all of them, each with a warning. */
   allowMissing?: number;
   /** How long the command waits for the first samples of other nodes. */
   limitSeconds?: number;
@@ -226,6 +227,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
     node: job.nodes[0]!,
   });
   giveBackStart();
+  const restoreCompilers = spareCompilers();
   let looks: NodeJS.Timeout[] = [];
   return {
     records: node.records,
@@ -247,6 +249,8 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
       looks = EARLY_LOOKS_MS.map((ms) => setTimeout(() => node.agent.glance(), ms));
     },
     async stop(why) {
+      // what follows seals and judges
+      restoreCompilers();
       for (const look of looks) clearTimeout(look);
       await node.stop(why);
       for (const line of lostSamplesText(node.agent.record.lost_samples ?? [])) warn(line);
@@ -276,7 +280,7 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
     allowMissing: options.allowMissing ?? Number.POSITIVE_INFINITY,
   });
   if (launched !== first) before = process.cpuUsage();
-  if (direct !== undefined) say(withoutScheduler(direct.node, job), direct.words.join(' / '));
+  if (direct !== undefined) say(withoutScheduler(direct.node, job), direct.logLines.join(' / '));
   const missing = whyMissing(folder, silent, launched, limit);
   if (isTooFew(job, missing.length, options.allowMissing)) {
     await stopAgents(agents, launched, schedulerRunner(), 5);
@@ -288,10 +292,10 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
     job.not_recorded = keptLogLines(missing);
     saveJob(folder, job);
   }
-  for (const { nodes, many, words } of commonLogLines(missing)) {
+  for (const { nodes, many, logLines } of commonLogLines(missing)) {
     say(
       many ? `nodes ${nodes} are not recorded` : `node ${nodes} is not recorded`,
-      words.join(' / ') || 'its agent has not written a sample',
+      logLines.join(' / ') || 'its agent has not written a sample',
     );
   }
   return {

@@ -5,7 +5,7 @@ import { readJob } from '../../recording/folder/open.ts';
 export interface JobFolder {
   folder: string;
   /** A recording of this very run is there already. */
-  known: boolean;
+  exists: boolean;
 }
 
 /**
@@ -18,10 +18,10 @@ export function jobFolder(spool: string, job: NodeJob, isClosing: (folder: strin
   for (let n = 1; ; n++) {
     const folder = n === 1 ? first : `${first}.${n}`;
     const there = readJob(folder);
-    if (there === undefined) return { folder, known: false };
+    if (there === undefined) return { folder, exists: false };
     // a run that is gone on with began before its recording did
     const other = job.begin === undefined ? there.end !== undefined || isClosing(folder) : job.begin > there.start;
-    if (!other) return { folder, known: true };
+    if (!other) return { folder, exists: true };
   }
 }
 
@@ -30,8 +30,8 @@ export function cgroupJobFolder(spool: string, job: NodeJob, isClosing: (folder:
   for (;;) {
     const folder = path.join(spool, `job-${jobName(job)}`);
     const there = readJob(folder);
-    if (there === undefined) return { folder, known: false };
-    if (there.end === undefined && !isClosing(folder)) return { folder, known: true };
+    if (there === undefined) return { folder, exists: false };
+    if (there.end === undefined && !isClosing(folder)) return { folder, exists: true };
     job.restart = (job.restart ?? 0) + 1;
   }
 }

@@ -83,18 +83,18 @@ test('the beginning and the end of a phase are told when they are taken, figures
   let phases = 0;
   const set = setUp(t, { phase: () => phases++ });
   const marks = set.open();
-  const said: number[] = [];
+  const writtenBytes: number[] = [];
   for (const action of ['begin', 'fom', 'end'] as const) {
     writeMarks(
       set.marksPath,
       ENV,
       [{ action, name: 'x', ...(action === 'fom' ? { value: 1 } : {}) }],
-      NOW + said.length,
+      NOW + writtenBytes.length,
     );
     marks.takeMarks();
-    said.push(phases);
+    writtenBytes.push(phases);
   }
-  assert.deepEqual(said, [1, 1, 2]);
+  assert.deepEqual(writtenBytes, [1, 1, 2]);
 });
 
 test('annotations and tags are taken when they change', (t) => {

@@ -10,10 +10,11 @@ import { replaceJson } from '../../recording/folder/replace.ts';
 import { openOwned } from '../../recording/live/owned-file.ts';
 import { markersOf } from '../../recording/read/markers.ts';
 import { markerTable } from '../../sources/own/marker.ts';
+import { header, type NameIn } from '../../table/table.ts';
 import { makeMarksFolder, marksFolder, removeMarksFolder, shownName } from './marks-folder.ts';
 import type { UserFolders } from './user-folders.ts';
 
-/** So much is read at a time: one second's worth for any job that has phases. */
+/** Bytes that are read at a time: one second's worth for any job that has phases. */
 const TURN_BYTES = 64 << 10;
 /** Whoever writes more than this has no phases, but a log. */
 const MOST_MARKS = 10_000;
@@ -151,10 +152,10 @@ export class JobMarks {
     this.read = true;
     try {
       const { annotations, tags } = JSON.parse(bytes.toString('utf8')) as Partial<Job>;
-      const said = textFields(annotations);
-      const isSilent = Object.keys(said).length === 0;
+      const annotationTexts = textFields(annotations);
+      const isSilent = Object.keys(annotationTexts).length === 0;
       if (first && isSilent) return undefined;
-      return { ...(isSilent ? {} : { annotations: said }), tags: textFields(tags) };
+      return { ...(isSilent ? {} : { annotations: annotationTexts }), tags: textFields(tags) };
     } catch {
       return undefined;
     }
@@ -230,9 +231,13 @@ function readOwned(
 
 type Timed = Mark & { time: number };
 
+const COLUMNS = header(markerTable) as ('time' | NameIn<typeof markerTable>)[];
+
 function parseMark(line: string): Timed | undefined {
-  const [time, action, name = '', value = '', pid = ''] = splitLine(line);
-  if (!/^\d{15,17}$/.test(time ?? '') || (action !== 'begin' && action !== 'end' && action !== 'fom')) return undefined;
+  const cells = splitLine(line);
+  const cell = (name: (typeof COLUMNS)[number]): string => cells[COLUMNS.indexOf(name)] ?? '';
+  const [time, action, name, value, pid] = [cell('time'), cell('action'), cell('name'), cell('value'), cell('pid')];
+  if (!/^\d{15,17}$/.test(time) || (action !== 'begin' && action !== 'end' && action !== 'fom')) return undefined;
   if (name === '' || name.length > LONGEST_WORD || pid.length > LONGEST_WORD) return undefined;
   const mark: Timed = { time: Number(time), action, name, ...(pid === '' ? {} : { pid }) };
   if (value === '') return mark;

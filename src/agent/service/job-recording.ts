@@ -159,10 +159,11 @@ export class JobRecording {
     agent.save();
     await this.learned;
     this.job = { ...this.job, ...outcome(end), end: Math.max(ended, this.job.start) };
-    const said = await this.questions?.ending(this.job);
+    const ending = await this.questions?.ending(this.job);
     // Slurm has whole seconds
     const exact = end.end !== undefined && end.guessed !== true;
-    if (said !== undefined) this.job = { ...this.job, ...said, end: (exact ? undefined : said.end) ?? this.job.end! };
+    if (ending !== undefined)
+      this.job = { ...this.job, ...ending, end: (exact ? undefined : ending.end) ?? this.job.end! };
     this.save();
   }
 
@@ -264,7 +265,7 @@ export class JobRecording {
     const kinds = RECORD_KINDS.filter((kind) => common.isWanted(kind.table.name));
     if (common.records === undefined || kinds.length === 0 || this.job.uid < 0) return undefined;
     try {
-      const records = common.records.place(this.recordsName, this.job, this.folder);
+      const records = common.records.recordsFor(this.recordsName, this.job, this.folder);
       const watched = kinds.map((kind) => this.totals.watch(kind));
       this.agent.open(watched, { ...WHOLE_NODE, redact: common.redact, records });
       return records;
@@ -289,7 +290,7 @@ export class JobRecording {
     const since = this.common.clock.now() - process.uptime() * 1e6;
     const cannot = whyPrivate(libraryOf({}));
     if (first_sample! - this.job.start > LATE || (this.isNew && this.job.start < since))
-      note('it had begun before the agent of the node was there');
+      note('it started before the agent of the node');
     else if (cannot !== undefined) note(`users cannot read Tacho's library, for ${cannot}`, READABLE);
     else
       note(
@@ -327,9 +328,9 @@ export class JobRecording {
     try {
       const more = marks.takeMarks();
       if (marks.lost > 0) agent.lose({ table: markerTable.name, rows: marks.lost, why: TOO_MANY_MARKS });
-      const said = marks.takeWords();
-      if (said === undefined) return more;
-      this.job = { ...this.job, ...said, tags: { ...this.job.tags, ...said.tags } };
+      const markedWords = marks.takeWords();
+      if (markedWords === undefined) return more;
+      this.job = { ...this.job, ...markedWords, tags: { ...this.job.tags, ...markedWords.tags } };
       this.save();
       return more;
     } catch (error) {

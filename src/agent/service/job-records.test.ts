@@ -50,14 +50,14 @@ test('a prolog makes the place before the agent knows of the job, and the agent 
   fs.writeFileSync(file, 'what the first task said\n');
   const recording = path.join(folder, 'job-17');
   const job = { id: '17', uid };
-  assert.deepEqual(records.place('job-17', job, recording), { file, events: [], owner: uid });
-  assert.equal(records.place('job-17', job, recording).file, file, 'and once more');
+  assert.deepEqual(records.recordsFor('job-17', job, recording), { file, events: [], owner: uid });
+  assert.equal(records.recordsFor('job-17', job, recording).file, file, 'and once more');
   assert.equal(fs.readFileSync(file, 'utf8'), 'what the first task said\n');
   assert.equal(fs.statSync(path.dirname(file)).mode & 0o777, 0o711);
   assert.equal(fs.statSync(file).mode & 0o777, 0o600);
   prolog('17');
   assert.equal(pointed('job-17'), file, 'slurmd may run the prolog of a running job again');
-  const other = records.place('job-17', job, path.join(folder, 'job-17.2')).file;
+  const other = records.recordsFor('job-17', job, path.join(folder, 'job-17.2')).file;
   assert.notEqual(other, file, 'another recording has another place');
   assert.equal(shown('job-17'), other);
   fs.rmSync(path.dirname(file), { recursive: true });
@@ -90,8 +90,8 @@ test('nobody else learns whose jobs are here, by listing or by asking for one id
   const records = jobRecords();
   // one place by a prolog, one by the agent
   prolog('17', ada);
-  records.place('job-17', { id: '17', uid: ada }, path.join(folder, 'job-17'));
-  records.place('job-18', { id: '18', uid: ada }, path.join(folder, 'job-18'));
+  records.recordsFor('job-17', { id: '17', uid: ada }, path.join(folder, 'job-17'));
+  records.recordsFor('job-18', { id: '18', uid: ada }, path.join(folder, 'job-18'));
   const job = testJob('17', { uid: ada });
   const name = path.join(folder, 'marks/jobs/job-17');
   const marks = jobMarks({
@@ -146,7 +146,7 @@ test('whatever a user puts in the place of the own folder, neither agent nor pro
     fs.symlinkSync(target, path.join(own, 'jobs'));
     const before = fs.readdirSync(target);
     prolog('18', ada);
-    assert.throws(() => records.place('job-18', { id: '18', uid: ada }, path.join(folder, 'job-18')));
+    assert.throws(() => records.recordsFor('job-18', { id: '18', uid: ada }, path.join(folder, 'job-18')));
     records.forget('job-17');
     assert.deepEqual(fs.readdirSync(target), before);
     fs.rmSync(path.join(folder, 'jobs/18'));

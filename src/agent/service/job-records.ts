@@ -48,7 +48,7 @@ export function jobRecords(pointers: string, users: UserFolders) {
     /** The job has ended: its tasks find nothing any more. */
     forget,
     /** The place of a job: the one that it has, or a new one. Throws when it cannot be made. */
-    place(name: string, job: { id: string; uid: number }, recording: string): Records {
+    recordsFor(name: string, job: { id: string; uid: number }, recording: string): Records {
       const before = jobOfProcess(name);
       if (before !== undefined && isFor(before, job.uid, recording)) {
         noteReader(path.dirname(before), recording);

@@ -51,12 +51,12 @@ export function lostEpilogs(options: LostEpilogsOptions): () => Promise<void> {
         idle.pause = Math.min(LONGEST_MS, idle.pause * 2);
         idle.next = steady() + idle.pause;
       }
-      const said = await options.ask(job);
-      if (said === undefined || said.state === 'running') continue;
+      const ending = await options.ask(job);
+      if (ending === undefined || ending.state === 'running') continue;
       const [, running] = [...options.jobs()].find(([each]) => each === name) ?? [];
       if (running !== watched) continue;
       // its own end is only a guess where the scheduler has none
-      const end = said.end ?? watched.lastProcess;
+      const end = ending.end ?? watched.lastProcess;
       const endedJob = { id: job.id, ...(end === undefined ? {} : { end, guessed: true }) };
       options.ended(name, endedJob, 'the scheduler says that it has ended; its epilog did not');
     }

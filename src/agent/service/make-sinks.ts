@@ -24,7 +24,7 @@ export interface SinkContext {
 }
 
 /** Makes a sink when the configuration asks for one; only then is its code loaded. */
-type MakeSink = (place: SinkContext) => Promise<Sink | undefined>;
+type MakeSink = (context: SinkContext) => Promise<Sink | undefined>;
 
 const SINKS: readonly MakeSink[] = [hub, kafka, victoria];
 
@@ -61,17 +61,17 @@ export function troubles(
   sinks: readonly Pick<Sink, 'name' | 'trouble' | 'instead'>[],
   say: (line: string) => void,
 ): () => void {
-  const said = sinks.map(() => new Set<string>());
+  const reportedLines = sinks.map(() => new Set<string>());
   return () => {
     for (const [i, { name, trouble, instead }] of sinks.entries()) {
       const problem = trouble ?? (instead === undefined ? undefined : `samples go to ${instead} meanwhile`);
-      if (problem === undefined && said[i]!.size > 0) {
-        said[i]!.clear();
+      if (problem === undefined && reportedLines[i]!.size > 0) {
+        reportedLines[i]!.clear();
         say(`${name}: all is well again`);
       }
       for (const line of problem?.split('\n') ?? []) {
-        if (said[i]!.has(line)) continue;
-        said[i]!.add(line);
+        if (reportedLines[i]!.has(line)) continue;
+        reportedLines[i]!.add(line);
         say(`${name}: ${line}`);
       }
     }

@@ -52,7 +52,7 @@ export class NodeJobs {
   /** Files of jobs that could not be begun yet (a full disk): their ends wait with them. */
   private readonly waiting = new Set<string>();
   /** Cgroups of jobs that were not begun yet: since when they are there. */
-  private readonly seen = new Map<string, number>();
+  private readonly firstSeen = new Map<string, number>();
   /** Jobs that have ended while their cgroup was still there. */
   private readonly over: EndedCgroups;
 
@@ -201,20 +201,20 @@ export class NodeJobs {
     });
     for (const [id, cgroup] of this.cgroupJobs) if (!this.over.has(id)) this.takeCgroup(cgroups, id, cgroup, now);
     this.finishEmpty(cgroups, now);
-    for (const id of this.seen.keys()) if (!this.cgroupJobs.has(id)) this.seen.delete(id);
+    for (const id of this.firstSeen.keys()) if (!this.cgroupJobs.has(id)) this.firstSeen.delete(id);
   }
 
   private takeCgroup(cgroups: CgroupJobs, id: string, cgroup: CgroupJob, now: number): void {
     let name = this.withId(id);
     if (name === undefined) {
       if (!cgroups.hasProcesses(cgroup)) return;
-      const first = this.seen.get(id) ?? now;
-      this.seen.set(id, first);
+      const first = this.firstSeen.get(id) ?? now;
+      this.firstSeen.set(id, first);
       const job = cgroups.describe(cgroup) ?? (now - first >= PATIENCE ? cgroups.outline(cgroup) : undefined);
       if (job === undefined || !this.begin(jobName(job), job, [undefined, undefined], cgroup)) return;
       name = this.withId(id)!;
     }
-    this.seen.delete(id);
+    this.firstSeen.delete(id);
     const runningJob = this.running.get(name)!;
     if (runningJob.cgroup) return;
     const isOld = runningJob.leftOver !== undefined && runningJob.leftOver === cgroups.identity(cgroup);

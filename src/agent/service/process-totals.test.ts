@@ -43,7 +43,7 @@ function machine(t: TestContext, before?: EarlierTotals | 'unknown') {
             frame.texts[row * frame.textWidth] = keys[0];
             frame.texts[row * frame.textWidth + 1] = String(keys[1]);
             for (const [name, value] of [...Object.entries(numbers), ...Object.entries(texts)]) {
-              const columnPlace = frame.place[table.columns.findIndex((column) => column.name === name)]!;
+              const columnPlace = frame.indexes[table.columns.findIndex((column) => column.name === name)]!;
               if (typeof value === 'number') frame.numbers[row * frame.numberWidth + columnPlace] = value;
               else frame.texts[row * frame.textWidth - 1 - columnPlace] = value;
             }

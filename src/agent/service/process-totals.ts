@@ -10,7 +10,7 @@ import { type SourceKind, watched } from '../../sources/source.ts';
 import type { Frame } from '../../table/frame.ts';
 import type { EarlierTotals } from './earlier-totals.ts';
 
-/** So long one that has ended is kept: what is said of it comes by two ways, which may differ by a tick. */
+/** How long a process that has ended is kept: reports about it come in two ways, which may differ by a tick. */
 const KEPT_MICROSECONDS = 60e6;
 /** Of very many only those count for the peak that were there in this tick. */
 const MANY = 4096;
@@ -44,10 +44,10 @@ interface Seen {
 export class ProcessTotals implements Totals {
   private readonly boot: number;
   private readonly left: EarlierTotals | undefined;
-  private readonly known = new Map<string, Seen>();
+  private readonly processes = new Map<string, Seen>();
   private cpu: number;
   private peak: number;
-  private told = 0;
+  private recordedPeak = 0;
   private first: boolean;
   private looked = 0;
   /** What nobody has sampled, by what those say who waited for it: counts only where no process records itself. */
@@ -65,7 +65,7 @@ export class ProcessTotals implements Totals {
     this.cpu = this.left?.cpu_us ?? 0;
     this.peak = this.left?.peak_bytes ?? 0;
     for (const [pid, { start, used_us, children_us }] of this.left?.processes ?? [])
-      Object.assign(this.seen(pid, start, 0), { counted: used_us, accounted: children_us });
+      Object.assign(this.processOf(pid, start, 0), { counted: used_us, accounted: children_us });
   }
 
   /** The kinds that tell of processes: what they read is added up. */
@@ -77,23 +77,23 @@ export class ProcessTotals implements Totals {
   }
 
   now(time: number, wanted: boolean): ReturnType<Totals['now']> {
-    const { known } = this;
+    const { processes } = this;
     if (wanted) this.peak = Math.max(this.peak, this.together());
     if (!this.areRecorded) this.cpu += this.reaped;
     this.reaped = 0;
-    const sums = { cpu_us: Math.round(this.cpu), peak_bytes: this.peak, told_peak_bytes: this.told };
-    this.told = 0;
+    const sums = { cpu_us: Math.round(this.cpu), peak_bytes: this.peak, told_peak_bytes: this.recordedPeak };
+    this.recordedPeak = 0;
     this.looked = time;
-    for (const [pid, { end }] of known) if (end < time - KEPT_MICROSECONDS) known.delete(pid);
+    for (const [pid, { end }] of processes) if (end < time - KEPT_MICROSECONDS) processes.delete(pid);
     return sums;
   }
 
   /** `start` in epoch milliseconds; NaN: whoever has this pid now. */
-  private seen(pid: string, start: number, time: number): Seen {
-    const knownProcess = this.known.get(pid);
+  private processOf(pid: string, start: number, time: number): Seen {
+    const knownProcess = this.processes.get(pid);
     if (knownProcess !== undefined && isSameBirth(knownProcess.start * 1000, start * 1000)) return knownProcess;
     // what had its pid before counts in this tick, too
-    if (knownProcess !== undefined) this.known.set(`${pid} ${knownProcess.start}`, knownProcess);
+    if (knownProcess !== undefined) this.processes.set(`${pid} ${knownProcess.start}`, knownProcess);
     const began = Number.isNaN(start) ? time / 1000 : start;
     // one that follows another at once did not live at the same time
     const begin = (began + TICK_MS) * 1000;
@@ -101,8 +101,8 @@ export class ProcessTotals implements Totals {
       ...{ start: began, begin, exact: false, end: LIVES, counted: 0, peak: 0, shown: 0 },
       ...{ reaped: 0, accounted: 0 },
     };
-    this.known.set(pid, made);
-    if (this.known.size > MOST) forgetOldest(this.known);
+    this.processes.set(pid, made);
+    if (this.processes.size > MOST) forgetOldest(this.processes);
     return made;
   }
 
@@ -119,7 +119,7 @@ export class ProcessTotals implements Totals {
     const childrenOf = (at: number): number =>
       ((numbers[at + SAMPLE.children_user_ms]! || 0) + (numbers[at + SAMPLE.children_system_ms]! || 0)) * 1000;
     for (let row = 0; row < frame.rows; row++) {
-      const one = this.seen(
+      const one = this.processOf(
         texts[row * textWidth + SAMPLE.pid]!,
         Number(texts[row * textWidth + SAMPLE.start]),
         frame.time,
@@ -132,7 +132,7 @@ export class ProcessTotals implements Totals {
         one.accounted = childrenOf(at);
       }
       const parent =
-        texts[row * textWidth + SAMPLE.state] === 'X' && this.known.get(String(numbers[at + SAMPLE.ppid]!));
+        texts[row * textWidth + SAMPLE.state] === 'X' && this.processes.get(String(numbers[at + SAMPLE.ppid]!));
       if (parent) parent.accounted += used + childrenOf(at);
       this.count(one, used, numbers[at + SAMPLE.rss_peak_bytes]!);
       one.shown = Math.max(one.shown, numbers[at + SAMPLE.rss_peak_bytes]! || 0);
@@ -142,7 +142,7 @@ export class ProcessTotals implements Totals {
     }
     // what has gone in this tick is known now
     for (let row = 0; row < frame.rows; row++) {
-      const one = this.known.get(texts[row * textWidth + SAMPLE.pid]!)!;
+      const one = this.processes.get(texts[row * textWidth + SAMPLE.pid]!)!;
       const beyond = childrenOf(row * numberWidth) - one.accounted;
       if (!(beyond > one.reaped)) continue;
       this.reaped += beyond - one.reaped;
@@ -157,7 +157,7 @@ export class ProcessTotals implements Totals {
     for (let row = 0; row < frame.rows; row++) {
       const from = row * numberWidth;
       const time = frame.times![row]!;
-      const one = this.seen(
+      const one = this.processOf(
         texts[row * textWidth + END.pid]!,
         this.boot + numbers[from + END.starttime]! * TICK_MS,
         time,
@@ -170,7 +170,7 @@ export class ProcessTotals implements Totals {
       }
       const most = numbers[from + END.rssmax]! * 1024;
       this.count(one, numbers[from + END.usertime]! + numbers[from + END.systemtime]!, most);
-      if (most > this.told && most > one.shown * HIGHER_PEAK) this.told = most;
+      if (most > this.recordedPeak && most > one.shown * HIGHER_PEAK) this.recordedPeak = most;
       // another program goes on in its place
       if (texts[row * textWidth + END.ended] !== 'exec') one.end = Math.min(one.end, time);
     }
@@ -182,7 +182,9 @@ export class ProcessTotals implements Totals {
 
   /** The most that those add up to that lived at the same time lately: what one used is known when it has ended. */
   private together(): number {
-    const sampledProcesses = [...this.known.values()].filter(({ end }) => this.known.size < MANY || end >= this.looked);
+    const sampledProcesses = [...this.processes.values()].filter(
+      ({ end }) => this.processes.size < MANY || end >= this.looked,
+    );
     const begun = sampledProcesses.toSorted((a, b) => a.begin - b.begin);
     const ended = sampledProcesses.toSorted((a, b) => a.end - b.end);
     let [now, gone, most] = [0, 0, 0];

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { eventually } from '../../../test/made/eventually.ts';
 import { recorded } from '../../../test/made/scheduler-answers.ts';
+import { serviceOptions } from '../../../test/made/service-options.ts';
 import { writeMarks } from '../../control/mark.ts';
 import type { CommandResult } from '../../jobs/schedulers/command.ts';
 import { openRecording } from '../../recording/folder/open.ts';
@@ -22,22 +23,12 @@ function setUp(t: TestContext, more: Partial<ServiceOptions> = {}) {
   const log: string[] = [];
   const jobs = path.join(folder, 'jobs');
   const spool = path.join(folder, 'spool');
-  const options: ServiceOptions = {
-    spool,
-    jobs,
-    node: 'c1',
-    intervalSeconds: 1,
+  const options = serviceOptions(folder, log, {
     idleIntervalSeconds: 60,
     only: ['loadavg', 'process'],
-    without: [],
-    custom: [],
-    writer: {},
-    redact: false,
-    watchCgroups: false,
-    say: (line) => void log.push(line),
     run: async () => NOT_INSTALLED,
     ...more,
-  };
+  });
   return { spool, jobs, log, options, recording: (name: string) => openRecording(path.join(spool, name)) };
 }
 
@@ -104,9 +95,9 @@ test('of jobs that begin together each has its first sample before any has the r
     'the rest comes later',
   );
   await eventually('the first samples', () => ids.every((id) => agentOf(id).first_sample !== undefined));
-  const said = agentOf('1');
+  const agentRecord = agentOf('1');
   assert.deepEqual(
-    [said.shared_with, said.written],
+    [agentRecord.shared_with, agentRecord.written],
     [
       ['2', '3'],
       ['agent', 'loadavg'],

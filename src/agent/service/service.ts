@@ -99,7 +99,7 @@ export class Service {
   private readonly folders: TakenFolder[];
   private readonly watch: NodeJobs;
   private readonly closing = new Set<Promise<void>>();
-  private readonly said = new Set<string>();
+  private readonly reportedProblems = new Set<string>();
   /** Recordings that an agent before this one has left, and that are being closed. */
   private readonly old = new Set<string>();
   /** Recordings of jobs that have ended, while the rest of job.json is still to come. */
@@ -262,8 +262,8 @@ export class Service {
 
   /** A recording whose folder was taken away fails at every tick. */
   private sayOnce(problem: string): void {
-    if (!this.said.has(problem)) this.options.say(`a tick: ${problem}`);
-    this.said.add(problem);
+    if (!this.reportedProblems.has(problem)) this.options.say(`a tick: ${problem}`);
+    this.reportedProblems.add(problem);
   }
 
   /** Whatever becomes of it, the service goes on. */
@@ -283,7 +283,7 @@ export class Service {
   private begin(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void {
     const { spool, intervalSeconds, say, outlet } = this.options;
     const find = by === 'file' ? jobFolder : cgroupJobFolder;
-    const { folder, known: goesOn } = find(spool, job, this.isClosing);
+    const { folder, exists: goesOn } = find(spool, job, this.isClosing);
     const recording = new JobRecording(folder, job, job.intervalSeconds ?? intervalSeconds, this.common, cgroup);
     for (const [other, running] of this.jobs) {
       running.sharesWith(name);
@@ -312,7 +312,7 @@ export class Service {
 
   private async miss(name: string, job: NodeJob, end: NodeJobEnd): Promise<void> {
     const { spool, say, intervalSeconds } = this.options;
-    const { folder, known: isKnown } = jobFolder(spool, job, this.isClosing);
+    const { folder, exists: isKnown } = jobFolder(spool, job, this.isClosing);
     if (!isKnown) {
       say(`job ${name} has begun and ended while no agent was running: not recorded`);
       // of an end that comes without its beginning nobody knows what it was

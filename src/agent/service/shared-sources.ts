@@ -58,11 +58,11 @@ export function shareKind(kind: SourceKind, host: Host, opened: (source: Source)
         opened(source);
       }
       const { table } = source;
-      let said = 0;
+      let notesCopied = 0;
       // what could not be read of this table is missing in every recording
       const sayNotes = (): void => {
-        for (; said < host.notes.length; said++)
-          if (host.notes[said]!.table === table.name) own.note(host.notes[said]!);
+        for (; notesCopied < host.notes.length; notesCopied++)
+          if (host.notes[notesCopied]!.table === table.name) own.note(host.notes[notesCopied]!);
       };
       sayNotes();
       return {
@@ -192,6 +192,6 @@ function markMine(frame: Frame, environment: Readonly<Record<string, string>> | 
     uuid: text(row, uuid),
     vendor: text(row, vendor),
   }));
-  const answers = environment === undefined ? cards.map(() => '') : mine(cards, environment);
-  for (const [row, mineText] of answers.entries()) frame.texts[row * frame.textWidth + mineColumn] = mineText;
+  const shares = environment === undefined ? cards.map(() => '') : mine(cards, environment);
+  for (const [row, mineText] of shares.entries()) frame.texts[row * frame.textWidth + mineColumn] = mineText;
 }

@@ -4,7 +4,7 @@ import type { Drawing } from '../draw.ts';
 import type { LegendEntry } from '../legend.ts';
 import { type ChartTheme, COLOURS, colourOf, seriesName } from '../option.ts';
 import { timeTicks, valueTicks } from '../ticks.ts';
-import { sinceStart, withUnit } from '../value-text.ts';
+import { tickText, withUnit } from '../value-text.ts';
 
 /** Charts that only files and terminals have. */
 
@@ -40,12 +40,12 @@ export interface Bar {
 
 export const barsOf = ({ series }: Drawing): Bar[] =>
   series.map((one) => {
-    const known = [...one.mean].filter((value) => !Number.isNaN(value));
+    const measured = [...one.mean].filter((value) => !Number.isNaN(value));
     const [least, most] = [one.min, one.max].map((values) => [...values].filter((value) => !Number.isNaN(value)));
     return {
       name: seriesName(one),
       min: Math.min(...least!),
-      mean: known.reduce((sum, value) => sum + value, 0) / known.length,
+      mean: measured.reduce((sum, value) => sum + value, 0) / measured.length,
       max: Math.max(...most!),
     };
   });
@@ -103,7 +103,7 @@ function timeAxis({ theme, start }: PlotLook, from: number, to: number): object 
       color: theme.faint,
       fontSize: 11,
       customValues,
-      formatter: (value: number) => sinceStart(value - start),
+      formatter: (value: number) => tickText(value - start),
     },
   };
 }

@@ -7,13 +7,13 @@ use([CustomChart]);
 export function stacked(pictures: readonly string[], width: number, heights: readonly number[]): string {
   if (pictures.length === 1) return pictures[0]!;
   let top = 0;
-  const parts = pictures.map((svg, i) => {
+  const groups = pictures.map((svg, i) => {
     const inner = svg.replace(/^[\s\S]*?<svg[^>]*>/, '').replace(/<\/svg>\s*$/, '');
-    const part = `<g transform="translate(0 ${top})">${inner}</g>`;
+    const group = `<g transform="translate(0 ${top})">${inner}</g>`;
     top += heights[i]!;
-    return part;
+    return group;
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}">${parts.join('')}</svg>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}">${groups.join('')}</svg>`;
 }
 
 export { pixelsOf } from '../png.ts';

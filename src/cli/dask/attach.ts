@@ -10,7 +10,7 @@ import type { JobType } from '../../dask/job-numbers.ts';
 import { near } from '../near.ts';
 import { recorderOptions } from '../recorder-options.ts';
 
-export const TRACKED = ['tasks', 'total-mem', 'mem-util', 'compute-util'] as const;
+const TRACKED = ['tasks', 'total-mem', 'mem-util', 'compute-util'] as const;
 
 interface Options extends Record<string, unknown> {
   tracking: string[];
@@ -53,7 +53,7 @@ function interval(text: string): number {
 export function defineAttach(command: Command): void {
   configFlags(
     command
-      .description('record a running cluster: its graphs, tasks and workers')
+      .description('Record a running cluster: its graphs, tasks and workers.')
       .argument('<cluster>', 'http://HOST:8787, tcp://HOST:8786, tls://HOST:8786, or a scheduler file')
       .addOption(
         new Option('--tracking <names>', 'columns of the CSV files that are made of it')
@@ -101,6 +101,7 @@ Examples:
 async function run(given: string, options: Options): Promise<void> {
   const config = await configOf(options, SETTINGS);
   const { attach } = await import('../../dask/attach.ts');
+  const { WAYS } = await import('../../dask/monitor.ts');
   const { intervalSeconds, only, without, custom, writer } = recorderOptions(config);
   const { TACHO_RECORDING: into } = process.env;
   const attached = await attach({
@@ -145,9 +146,3 @@ async function run(given: string, options: Options): Promise<void> {
   // whoever asked it to detach still gets the answer
   setTimeout(() => process.exit(0), 500).unref();
 }
-
-const WAYS = {
-  feed: 'the scheduler’s feed',
-  calls: 'read-only calls',
-  'event stream': 'the dashboard’s event stream',
-} as const;

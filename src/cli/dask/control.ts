@@ -12,11 +12,11 @@ interface Options {
 }
 
 const REQUESTS = {
-  start: 'go on recording',
-  stop: 'pause recording, once everything until now is written',
-  'new-job': 'begin a job (with --job-type manual)',
-  status: 'show what the attached monitor does',
-  detach: 'end the monitor and seal its recording',
+  start: 'Continue recording.',
+  stop: 'Pause recording, after everything until now is written.',
+  'new-job': 'Begin a job (with --job-type manual).',
+  status: 'Show what the attached monitor does.',
+  detach: 'End the monitor and seal its recording.',
 } as const;
 
 type Request = keyof typeof REQUESTS;
@@ -40,9 +40,12 @@ export function defineControl(parent: Command): void {
       .action(async (recording: string | undefined, { job, format }: Options) => {
         const { askMonitor } = await import('../../dask/control.ts');
         const { findMonitor } = await import('../../dask/find-monitor.ts');
-        const monitorAnswer = await askMonitor(findMonitor(recording).control, { op: name, ...stated({ job }) });
-        const { ok: _, ...said } = monitorAnswer;
-        if (format === 'json') process.stdout.write(`${JSON.stringify(said, null, 1)}\n`);
+        const { pathNamed, placesOfRecordings } = await import('../named-recordings.ts');
+        const folder = recording === undefined ? undefined : await pathNamed(recording);
+        const { control } = findMonitor(folder, folder === undefined ? await placesOfRecordings() : []);
+        const monitorAnswer = await askMonitor(control, { op: name, ...stated({ job }) });
+        const { ok: _, ...reply } = monitorAnswer;
+        if (format === 'json') process.stdout.write(`${JSON.stringify(reply, null, 1)}\n`);
         else process.stdout.write(`${errorLine(name as Request, monitorAnswer)}\n`);
       });
   }

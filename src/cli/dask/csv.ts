@@ -17,7 +17,7 @@ interface Options {
 
 export function defineCsv(command: Command): void {
   samplesArgument(command)
-    .description('write one CSV file per worker, as dask-metrics does')
+    .description('Write one CSV file per worker, as dask-metrics does.')
     .requiredOption('-o, --output <folder>', 'where to; it is made if need be')
     .option(
       '--tracking <names>',

@@ -20,33 +20,34 @@ export async function daskRecording(source: string | undefined): Promise<Recordi
 }
 
 async function folderOf(source: string | undefined): Promise<string> {
-  const isAddress = source !== undefined && /^[a-z]+:\/\//.test(source);
-  if (source !== undefined && !isAddress) return source;
+  if (source !== undefined && !namesCluster(source)) return source;
   const { findMonitor, monitorsHere } = await import('../../dask/find-monitor.ts');
-  if (source === undefined) return findMonitor(undefined).folder;
+  const { placesOfRecordings } = await import('../named-recordings.ts');
+  const folders = await placesOfRecordings();
+  if (source === undefined) return findMonitor(undefined, folders).folder;
   const { findCluster } = await import('../../dask/address.ts');
   const { scheduler, dashboard } = await findCluster(source);
-  const monitor = monitorsHere().find(({ control }) => [scheduler?.text, dashboard].includes(control.scheduler));
+  const monitor = monitorsHere(folders).find(({ control }) => [scheduler?.text, dashboard].includes(control.scheduler));
   if (monitor === undefined)
     throw new Fault(`no monitor is attached to ${source} here`, { hint: `tacho dask attach ${source} attaches one` });
   return monitor.folder;
 }
 
-/** The samples of workers, from wherever they are. */
-export async function samplesOf(source: string | undefined): Promise<DaskSamples> {
-  if (source !== undefined && isCsvFolder(source)) {
-    const { samplesOfFiles } = await import('../../query/dask/worker-files.ts');
-    return samplesOfFiles(source);
-  }
-  const { daskSamples } = await import('../../query/dask/workers.ts');
-  return daskSamples(await daskRecording(source));
+/** As tacho dask attach takes it: an address, or a scheduler file. */
+function namesCluster(source: string): boolean {
+  const entry = fs.statSync(source, { throwIfNoEntry: false });
+  return entry === undefined ? /^[a-z]+:\/\/|^[^/]+:\d+$/.test(source) : entry.isFile();
 }
 
-function isCsvFolder(folder: string): boolean {
-  try {
-    const names = fs.readdirSync(folder);
-    return !names.includes('job.json') && names.some((name) => /_\d+\.csv$/.test(name));
-  } catch {
-    return false;
-  }
+/** The samples of workers, from wherever they are. */
+export async function samplesOf(source: string | undefined): Promise<DaskSamples> {
+  const { isWorkerFolder, samplesOfFiles } = await import('../../query/dask/worker-files.ts');
+  if (source !== undefined && isWorkerFolder(source)) return samplesOfFiles(source);
+  const { daskSamples } = await import('../../query/dask/workers.ts');
+  const samples = daskSamples(await daskRecording(source));
+  if (samples.workers.length === 0)
+    throw new Fault('no worker was sampled', {
+      hint: 'the dashboard’s event stream has no samples; tacho dask attach tcp://HOST:8786 records them',
+    });
+  return samples;
 }

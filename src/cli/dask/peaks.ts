@@ -20,7 +20,7 @@ function workerIndexes(text: string): number[] {
 
 export function definePeaks(command: Command): void {
   samplesArgument(command)
-    .description('print the highest value of a metric, per worker and GPU')
+    .description('Print the highest value of a metric, per worker and GPU.')
     .requiredOption('--metric <name>', 'total-mem, mem-util, compute-util or a custom metric')
     .option('--workers <places>', 'only these, counted from 0 in the order of their names', workerIndexes, [])
     .option('--per-job', 'one value per job')

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { tableWidth } from '../../base/page-width.ts';
 import { stated } from '../../base/stated.ts';
+import { warn } from '../../base/warn.ts';
 import type { TaskChoice } from '../../query/dask/prefixes.ts';
 import type { DaskUse } from '../../query/dask/task-use.ts';
 import { whole } from '../processes.ts';
@@ -17,7 +18,7 @@ interface Options {
 
 export function defineTasks(command: Command): void {
   recordingArgument(command)
-    .description('list what the tasks of each prefix used')
+    .description('List what the tasks of each prefix used.')
     .option('--each', 'one row per task, the longest first')
     .option('--prefix <name>', 'only tasks of this prefix')
     .option('--job <number>', 'only tasks of this job', whole)
@@ -45,6 +46,8 @@ Examples:
       const uses = daskUse(recording);
       const choice = stated({ job, dag, prefix });
       needTasks(uses, choice);
+      if (format === 'text' && uses.every(({ tasks }) => tasks.length === 0))
+        return warn('no task ended while it recorded');
       if (each) return listTasks(uses, choice, limit, format);
       const prefixes = prefixUse(uses, choice);
       const { prefixCsv, prefixTable } = await import('../../show/dask/prefix-table.ts');

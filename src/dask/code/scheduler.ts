@@ -1,8 +1,14 @@
 import { pickleOf, pythonText } from '../pickle.ts';
 import { type SamplerOptions, samplerSource } from './worker.ts';
 
-/** So many events are kept for a monitor that does not read; more are counted and given up. */
+/** Number of events kept for a monitor that does not read; more are counted and dropped. */
 const MOST_EVENTS = 2_000_000;
+
+/** Keys of tasks that the scheduler has forgotten are kept until there are so many more than tasks. */
+const MOST_FORGOTTEN = 10_000;
+
+/** A sample that a worker has sent reaches the scheduler long before. */
+const FORGET_SECONDS = 60;
 
 /**
  * What the scheduler runs for the monitor, in Python: a plugin that notes what happens, and a step that hands it over. When the
@@ -20,15 +26,22 @@ def key_text(k):
     if type(k) is tuple: return "(" + ",".join([key_text(e) if type(e) is tuple else repr(e) for e in k]) + ("," if len(k) == 1 else "") + ")"
     return str(k)
 
+# The worker of a task that erred and is tried again: Dask has forgotten it by then, but what it runs now was called for this worker.
+def worker_of(scheduler, frame):
+    while frame is not None:
+        here = frame.f_locals
+        if here.get("self") is scheduler:
+            for name in ("worker", "address"):
+                if type(here.get(name)) is str: return here[name]
+        frame = frame.f_back
+
 class Notes(SchedulerPlugin):
     name = ID
     def __init__(self, scheduler):
         self.scheduler, self.events, self.lost, self.graphs, self.settled, self.held = scheduler, [], 0, 0, [], 0
-        self.graph_of, self.on, self.shifts, self.comm, self.closing, self.left = {}, {}, {}, None, False, False
-        self.begun, self.ended, self.gone = [], [], []
+        self.graph_of, self.shifts, self.comm, self.closing, self.left, self.ended = {}, {}, None, False, False, []
+        self.leaving = None, ()
         self.transition = self.quick_transition(scheduler)
-        for ts in scheduler.tasks.values():
-            if ts.processing_on is not None: self.on[ts.key] = ts.processing_on
     def add(self, *event):
         if len(self.events) < ${MOST_EVENTS}: self.events.append(event)
         else: self.lost += 1
@@ -38,18 +51,24 @@ class Notes(SchedulerPlugin):
     def remove_worker(self, scheduler=None, worker=None, **kw):
         self.settle()
         self.shifts.pop(worker, None)
+        self.leaving = None, ()
         self.add("worker-gone", time.time(), worker)
+    def log_event(self, topic, msg):
+        # before its tasks go elsewhere
+        if type(msg) is dict and msg.get("action") == "remove-worker" and "worker" in msg: self.leaving = msg["worker"], msg.get("processing-tasks", ())
     def restart(self, scheduler=None, **kw):
         self.settle()
         self.graph_of.clear()
-        self.on.clear()
     def update_graph(self, scheduler=None, client=None, keys=(), tasks=(), **kw):
         self.settle()
-        number, known = self.graphs, self.graph_of
+        number, known, live = self.graphs, self.graph_of, self.scheduler.tasks
         self.graphs += 1
+        # keys are added here alone, so this is where those go that Dask has forgotten
+        if len(known) > 2 * len(live) + ${MOST_FORGOTTEN}: self.graph_of = known = {k: known[k] for k in live if k in known}
         fresh = 0
         for k in tasks:
-            if k not in known:
+            # a key may be used again once its task was forgotten: no task of this graph has begun yet
+            if k not in known or k in live and live[k].state == "released":
                 known[k] = number
                 fresh += 1
         wanted = []
@@ -57,59 +76,49 @@ class Notes(SchedulerPlugin):
             wanted.append(key_text(k))
             if len(wanted) == 50: break
         self.add("graph", time.time(), client, number, wanted, len(keys), fresh)
-    # Dask calls it five times for a task, with nothing of it in the CPU's caches: all that can wait is left to settle(). What is
-    # kept until then are texts and numbers in one list, as Python's garbage collector runs the more often the more objects are kept.
+    # Dask calls it five times for a task, with nothing of it in the CPU's caches: only the call at its end does anything, and all that
+    # can wait is left to settle(). What is kept until then are texts and numbers in one list, as Python's garbage collector runs the
+    # more often the more objects are kept.
     def quick_transition(self, scheduler):
-        now, ended, extend, begun, gone, on = time.time, self.ended, self.ended.extend, self.begun.extend, self.gone.append, self.on
-        def transition(key, start, finish, *args, **kw):
-            if start == "processing":
-                worker, steps, more = kw.get("worker"), kw.get("startstops"), None
-                begin = end = transfer = disk = error = None
-                for s in steps or ():
-                    action = s["action"]
-                    if action == "compute": begin, end = s["start"], s["stop"]
-                    elif action == "transfer": transfer = (transfer or 0) + s["stop"] - s["start"]
-                    elif action[:4] == "disk": disk = (disk or 0) + s["stop"] - s["start"]
-                if finish != "memory":
-                    if worker is None:
-                        self.settle()
-                        if on.get(key) is not None: worker = on[key].address
-                    if finish == "erred": outcome = 1
-                    else:
-                        # a retry, a lost worker, or nobody wants it any more
-                        ts = scheduler.tasks.get(key)
-                        if ts is None or not (ts.who_wants or ts.waiters): return
-                        alive = worker in scheduler.workers and scheduler.workers[worker].status.name != "closed"
-                        outcome = 1 if alive and not ts.suspicious else 2
-                    if outcome == 1: error = kw.get("exception_text") or ("retried" if finish != "erred" else None)
-                    if outcome == 1 and begin is None and finish == "erred": outcome = 2
-                    more = transfer, disk, outcome, error and error[:200]
-                elif transfer is not None or disk is not None: more = transfer, disk, 0, None
-                if len(ended) < ${7 * MOST_EVENTS}: extend((key, worker, begin, end or now(), kw.get("nbytes"), kw.get("thread"), more))
-                else: self.lost += 1
-            elif finish == "processing":
-                ts = scheduler.tasks.get(key)
-                if ts is not None: begun((key, ts.processing_on))
-            if finish == "forgotten": gone(key)
+        now, ended, extend = time.time, self.ended, self.ended.extend
+        # what Dask passes with every call is named, though not used: a dict that stays empty costs next to nothing
+        def transition(key, start, finish, stimulus_id=None, worker=None, startstops=None, nbytes=None, thread=None, exception_text=None, type=None, typename=None, metadata=None, **kw):
+            if start != "processing": return
+            begin = end = transfer = disk = error = more = None
+            for s in startstops or ():
+                action = s["action"]
+                if action == "compute": begin, end = s["start"], s["stop"]
+                elif action == "transfer": transfer = (transfer or 0) + s["stop"] - s["start"]
+                elif action[:4] == "disk": disk = (disk or 0) + s["stop"] - s["start"]
+            if finish != "memory":
+                if finish != "erred":
+                    # a retry, a lost worker, or nobody wants it any more
+                    ts = scheduler.tasks.get(key)
+                    if ts is None or not (ts.who_wants or ts.waiters): return
+                if worker is None and key in self.leaving[1]: worker = self.leaving[0]
+                # it has not run: what it needs went with another worker
+                elif finish != "erred" and any(not each.who_has for each in ts.dependencies): return
+                elif worker is None: worker = worker_of(scheduler, sys._getframe(1))
+                # a worker that goes is taken off the list before its tasks
+                outcome = 1 if worker in scheduler.workers else 2
+                if outcome == 1: error = exception_text or ("retried" if finish != "erred" else None)
+                more = transfer, disk, outcome, error and error[:200]
+            elif transfer is not None or disk is not None: more = transfer, disk, 0, None
+            if len(ended) < ${7 * MOST_EVENTS}: extend((key, worker, begin, end or now(), nbytes, thread, more))
+            else: self.lost += 1
         return transition
     # before a key can mean another task, or a worker another clock: all columns of the tasks that ended
     def settle(self):
-        ended, begun, graph_of, on = self.ended, self.begun, self.graph_of, self.on
-        on.update(zip(begun[0::2], begun[1::2]))
-        begun.clear()
-        if ended:
-            keys, workers = ended[0::7], ended[1::7]
-            self.held += len(keys)
-            if self.held > ${MOST_EVENTS}: self.lost += len(keys)
-            else:
-                texts = [k if type(k) is str else key_text(k) for k in keys]
-                columns = [ended[i::7] for i in range(2, 7)]
-                self.settled.append((texts, workers, *columns, list(map(graph_of.get, keys)), list(map(self.shifts.get, workers))))
-            ended.clear()
-        for k in self.gone:
-            graph_of.pop(k, None)
-            on.pop(k, None)
-        self.gone.clear()
+        ended = self.ended
+        if not ended: return
+        keys, workers = ended[0::7], ended[1::7]
+        self.held += len(keys)
+        if self.held > ${MOST_EVENTS}: self.lost += len(keys)
+        else:
+            texts = [k if type(k) is str else key_text(k) for k in keys]
+            columns = [ended[i::7] for i in range(2, 7)]
+            self.settled.append((texts, workers, *columns, list(map(self.graph_of.get, keys)), list(map(self.shifts.get, workers))))
+        ended.clear()
     async def close(self):
         # the last step: what happened since the one before it
         if self.comm is not None:
@@ -158,17 +167,17 @@ async def leave(scheduler, p):
         if p.registered is not None: await p.registered
     except Exception: pass
     try: await scheduler.unregister_worker_plugin(None, ID)
-    except Exception: pass
+    except Exception: return
+    # no worker sends any more, and what was on its way has come
+    asyncio.get_running_loop().call_later(${FORGET_SECONDS}, scheduler.stream_handlers.pop, ID, None)
 
 def teardown(scheduler, p):
     p.left = True
     try: scheduler.remove_plugin(name=ID)
     except Exception: pass
-    # it stays, and does nothing: a sample that is on its way would otherwise end the worker's stream
-    scheduler.stream_handlers[ID] = ignore
+    # does nothing, and is none of ours: a sample that is on its way would otherwise end the worker's stream
+    scheduler.stream_handlers[ID] = dict
     asyncio.ensure_future(leave(scheduler, p))
-
-def ignore(**kw): pass
 `;
 
 /** The message that starts the feed. */

@@ -27,6 +27,8 @@ def key_text(k):
     if type(k) is tuple: return "(" + ",".join([key_text(e) if type(e) is tuple else repr(e) for e in k]) + ("," if len(k) == 1 else "") + ")"
     return str(k)
 
+def said(e): return "%s: %s" % (type(e).__name__, e) if str(e) else type(e).__name__
+
 def load_custom(source):
     found = []
     def custom_metric(name, per_device=True):
@@ -199,6 +201,7 @@ class Sampler(WorkerPlugin):
                 self.clock.told = shift
     def run(self, function, *args): threading.Thread(target=function, args=args, name="tacho", daemon=True).start()
     def note(self, text):
+        text = " ".join(text.split())
         if text not in self.notes and len(self.notes) < 20: self.notes.append(text[:300])
     def every(self, work):
         due = time.monotonic()
@@ -209,7 +212,7 @@ class Sampler(WorkerPlugin):
     def sample_all(self):
         def work():
             try: self.sample()
-            except Exception as e: self.note("sample: %r" % (e,))
+            except Exception as e: self.note("sample: %s" % said(e))
         self.every(work)
         os.close(self.statm)
     def read_gpus(self):
@@ -218,18 +221,20 @@ class Sampler(WorkerPlugin):
         if gpus is None or not gpus.devices: return
         def read():
             try: self.gpu_values = gpus.read()
-            except Exception as e: self.note("GPUs: %r" % (e,))
+            except Exception as e: self.note("GPUs: %s" % said(e))
         self.every(read)
     def start_custom(self, gpus):
         if not CUSTOM: return
         try: found = load_custom(CUSTOM)
         except BaseException as e:
-            self.note("custom metrics cannot be loaded: %r" % (e,))
+            self.note("custom metrics cannot be loaded: %s" % said(e))
             return
         if not found: self.note("the custom metrics' file has no function with @custom_metric")
         devices = gpus.devices if gpus is not None else []
         handles = gpus.for_custom() if gpus is not None else []
-        for name, per_device, function in found: self.run(self.run_custom, name, per_device, function, devices, handles)
+        for name, per_device, function in found:
+            if per_device and not devices: self.note("custom metric %s is read for each GPU, and no GPU was found" % (name,))
+            else: self.run(self.run_custom, name, per_device, function, devices, handles)
     # one that has no value has a column, too
     def need_column(self, name, empty):
         if name not in self.with_column:
@@ -244,7 +249,7 @@ class Sampler(WorkerPlugin):
                 if per_device: self.values[name] = [(str(d), plain(function(self.worker, h))) for d, h in zip(devices, handles)]
                 else: self.values[name] = [("", plain(function(self.worker, handles)))]
             except BaseException as e:
-                self.note("custom metric %s: %r" % (name, e))
+                self.note("custom metric %s: %s" % (name, said(e)))
                 self.need_column(name, empty)
             else: self.with_column.add(name)
             del self.asked[name]

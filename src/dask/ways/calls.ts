@@ -18,7 +18,7 @@ const OVERLAP_SECONDS = 5;
 
 export const MISSING = [
   'graphs, and so job and dag of tasks',
-  'tasks that were retried or lost with their worker',
+  'tasks that were retried, lost with their worker, or erred before they began',
   'CPU time, GPUs and custom metrics of workers',
   'values of workers between their heartbeats (0.5 s and longer)',
 ];
@@ -122,8 +122,8 @@ class CallStacks {
   }
 
   async read(workers: readonly string[]): Promise<Map<string, string[]>> {
-    const answers = await Promise.all(workers.map((worker) => this.one(worker)));
-    return new Map(answers.flatMap((keys, i) => (keys === undefined ? [] : [[workers[i]!, keys] as const])));
+    const keysByWorker = await Promise.all(workers.map((worker) => this.one(worker)));
+    return new Map(keysByWorker.flatMap((keys, i) => (keys === undefined ? [] : [[workers[i]!, keys] as const])));
   }
 
   close(): void {
@@ -140,7 +140,7 @@ class CallStacks {
       return comm === undefined ? undefined : Object.keys(record(await comm.ask('call_stack'))).map(keyText);
     } catch (error) {
       this.comms.set(worker, undefined);
-      this.listener.note(`worker ${worker} cannot be asked what it executes: ${reason(error)}`);
+      this.listener.note(`it cannot be asked what it executes: ${reason(error)}`, worker);
       return undefined;
     }
   }

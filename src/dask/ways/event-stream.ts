@@ -1,4 +1,5 @@
 import { Fault } from '../../base/fault.ts';
+import { identityOf } from '../address.ts';
 import type { Listener, TaskEnded, Way } from '../events.ts';
 import { keyText, type Packed } from '../msgpack.ts';
 
@@ -31,10 +32,7 @@ export async function openEventStream(dashboard: string, listener: Listener): Pr
   // the dashboard has no clock of its own: the connection is kept awake
   const ping = setInterval(() => socket.send(JSON.stringify({ name: 'ping' })), 10_000);
   void closed.promise.then(() => clearInterval(ping));
-  const identity = (await (await fetch(`${dashboard}/json/identity.json`)).json()) as {
-    id?: string;
-    workers?: Record<string, { name?: unknown }>;
-  };
+  const identity = await identityOf(dashboard);
   listener.facts({
     version: '',
     scheduler: identity.id ?? '',

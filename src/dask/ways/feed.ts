@@ -155,7 +155,7 @@ function hearEvent(event: Packed[], listener: Listener): void {
   const [kind] = event;
   if (kind === 'rows') {
     const [, worker, about, rows, notes] = event;
-    for (const note of list(notes)) listener.note(`worker ${text(worker)}: ${text(note)}`);
+    for (const note of list(notes)) listener.note(text(note), text(worker));
     for (const row of rowsOf(rows)) listener.sample(sampleOf(text(worker), list(about), list(row)));
   } else if (kind === 'graph') {
     const [, time, client, graph, keys, wanted, count] = event;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { HOUR, pastJob } from '../../../test/made/policy-history.ts';
 import { temporary } from '../../../test/make-recording.ts';
 import type { Entry } from '../index/entry.ts';
 import { changeIndex } from '../index/index-writer.ts';
@@ -9,32 +10,15 @@ import { inOrder, isWanted, type JobFilter } from './filter.ts';
 import { type History, openHistory } from './history.ts';
 
 const at = (text: string): number => Date.parse(text) * 1000;
-const HOUR = 3600e6;
 
 /** A job of so many CPUs that ran so many hours. */
-function job(id: string, start: string, hours: number, cpus: number, more: Partial<JobSummary> = {}): JobSummary {
-  const cpu_use = more.cpu_use ?? 0.5;
-  return {
-    time: at(start),
-    end_time: at(start) + hours * HOUR,
-    job: id,
-    cluster: 'k',
-    user: 'ada',
-    state: 'completed',
-    origin: 'recorded',
-    recording: `job=${id}`,
-    nodes: 1,
-    node_list: 'c1',
-    cpus,
-    wall_seconds: hours * 3600,
-    node_hours: hours,
-    core_hours: cpus * hours,
-    cpu_use,
-    core_hours_wasted: cpus * hours * (1 - cpu_use),
+const job = (id: string, start: string, hours: number, cpus: number, more: Partial<JobSummary> = {}): JobSummary =>
+  pastJob(id, at(start) + hours * HOUR, hours, cpus, {
+    cpu_use: 0.5,
     energy_joules: 3.6e6 * hours,
+    recording: `job=${id}`,
     ...more,
-  };
-}
+  });
 
 async function historyOf(
   jobs: readonly JobSummary[],

@@ -42,7 +42,7 @@ export interface HistoryPlace {
 
 /** What can be asked about many jobs. */
 export interface History {
-  /** Jobs that ended in a window, oldest first unless the filter says otherwise. */
+  /** Jobs that ended in a window, oldest first unless the filter says otherwise: what advice, policies and pages ask. */
   selectJobs(filter?: JobFilter): Promise<JobSummary[]>;
   /** What findings of jobs measured. */
   selectFindings(filter: FindingFilter): Promise<FindingValue[]>;
@@ -55,12 +55,9 @@ export interface History {
   close(): Promise<void>;
 }
 
-/** The jobs that are wanted: the one question that advice, policies and pages ask. */
-export const selectJobs = (source: History, filter: JobFilter = {}): Promise<JobSummary[]> => source.selectJobs(filter);
-
 /**
  *     const history = await openHistory({ archive: '/archive/tacho' });
- *     const jobs = await selectJobs(history, { users: ['ada'], from: parseMoment('-7d') });
+ *     const jobs = await history.selectJobs({ users: ['ada'], from: parseMoment('-7d') });
  */
 export async function openHistory(historyPlace: HistoryPlace): Promise<History> {
   const { archive, database, folders } = historyPlace;

@@ -89,7 +89,7 @@ export async function askUsage(engine: Engine, question: UsageQuestion): Promise
     ...(isTime(by) && metric.at === undefined ? {} : { jobs }),
     ...(hours === undefined ? {} : { hours }),
   }));
-  const sums = (pick: (part: Part) => number | null): number | null =>
+  const sums = (pick: (row: Part) => number | null): number | null =>
     groupRows.reduce<number | null>(
       (sum, groupRow) => (pick(groupRow) === null ? sum : (sum ?? 0) + pick(groupRow)!),
       null,

@@ -7,7 +7,7 @@ import type { IndexWriter } from './index-writer.ts';
 import { readRows } from './row-file.ts';
 
 const DAY_US = 86_400e6;
-/** So many are filed at once. */
+/** Number of rows filed at once. */
 const AT_ONCE = 20_000;
 
 /** With the stamp of all entries that follow from no recording. */

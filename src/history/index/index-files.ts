@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 /** The folder of the index, beside the recordings; who looks for recordings passes it by. */
-export const INDEX_FOLDER = '.tacho-index';
+const INDEX_FOLDER = '.tacho-index';
 
 export const indexFolder = (archive: string): string => path.join(archive, INDEX_FOLDER);
 

@@ -187,7 +187,7 @@ export class IndexWriter {
   }
 }
 
-/** So many files are brought to the disk at once. */
+/** Number of files synced to the disk at once. */
 const AT_ONCE = 64;
 
 /** Brings files to the disk together: one after the other, each would wait for the disk. */
@@ -208,12 +208,12 @@ const newSet = (): Set<string> => new Set();
 const newList = <T>(): T[] => [];
 
 function inMap<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let found = map.get(key);
-  if (found === undefined) {
-    found = make();
-    map.set(key, found);
+  let entry = map.get(key);
+  if (entry === undefined) {
+    entry = make();
+    map.set(key, entry);
   }
-  return found;
+  return entry;
 }
 
 /**

@@ -15,7 +15,7 @@ export const MONTHS = 'months';
 
 /** A month with fewer files is read quickly enough as it is. */
 const LEAST_PARTS = 16;
-/** So many days after its end a month is joined: what ended in it has come in by then. */
+/** Days after its end when a month is joined: late rows have arrived by then. */
 const DAYS_AFTER = 3;
 /** Rows that are read together: the users of a group are few, so most groups are passed by. */
 const GROUP_ROWS = 16_384;

@@ -35,7 +35,7 @@ const ROOT = 0;
 
 /** Recordings of one owner. */
 interface Lane {
-  found: UnindexedRecording[];
+  recordings: UnindexedRecording[];
   owner?: number;
   /** The folder of a user in an archive of a hub, and the user. */
   folder?: string;
@@ -44,7 +44,7 @@ interface Lane {
 }
 
 export interface SummariseOptions {
-  /** So many processes at once. */
+  /** Number of processes at once. */
   workers?: number;
   /** The rules as the configuration has them. */
   rules?: RuleSettings;
@@ -84,7 +84,7 @@ export async function summariseAll(
 
 /** By owner, where root summarises what is not root's. */
 function lanesOf(archive: string, recordingsToIndex: readonly UnindexedRecording[]): Lane[] {
-  if (process.geteuid!() !== ROOT) return [{ found: [...recordingsToIndex] }];
+  if (process.geteuid!() !== ROOT) return [{ recordings: [...recordingsToIndex] }];
   const lanes = new Map<string, Lane>();
   for (const one of recordingsToIndex) {
     const [first] = one.id.split('/', 1) as [string];
@@ -96,23 +96,23 @@ function lanesOf(archive: string, recordingsToIndex: readonly UnindexedRecording
     if (lane === undefined) {
       const user = isUsers ? nodeName(`node=${first.slice('user='.length)}`) : undefined;
       lane = {
-        found: [],
+        recordings: [],
         ...(uid === ROOT ? {} : { owner: uid }),
         ...(isUsers ? { folder: first, ...stated({ user }) } : {}),
       };
       lanes.set(key, lane);
     }
-    lane.found.push(one);
+    lane.recordings.push(one);
   }
   return [...lanes.values()];
 }
 
 /** Several workers share a long lane; an index of the owner's has one writer at a time anyhow. */
 function splitLane(lane: Lane, workers: number): Lane[] {
-  const each = Math.ceil(lane.found.length / workers);
-  return Array.from({ length: Math.ceil(lane.found.length / each) }, (_, i) => ({
+  const each = Math.ceil(lane.recordings.length / workers);
+  return Array.from({ length: Math.ceil(lane.recordings.length / each) }, (_, i) => ({
     ...lane,
-    found: lane.found.slice(i * each, (i + 1) * each),
+    recordings: lane.recordings.slice(i * each, (i + 1) * each),
   }));
 }
 
@@ -143,9 +143,9 @@ class Filer {
 
 /** One process after the other until every recording of the lane has its answer: one that kills or hangs it is left out. */
 async function inWorker(archive: string, lane: Lane, take: (made: Entry) => Promise<void>): Promise<void> {
-  let left = lane.found;
+  let left = lane.recordings;
   while (left.length > 0) {
-    const { answered, why } = await oneWorker(archive, { ...lane, found: left }, take);
+    const { answered, why } = await oneWorker(archive, { ...lane, recordings: left }, take);
     left = left.slice(answered);
     const [guilty] = left;
     if (guilty === undefined) return;
@@ -167,21 +167,21 @@ function startWorker(): { child: ChildProcessWithoutNullStreams; ended: Promise<
     stdio: ['pipe', 'pipe', 'pipe'],
     env: ownNodeEnvironment(process.env),
   });
-  let said = '';
+  let errorText = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    if (said.length < 20_000) said += text;
+    if (errorText.length < 20_000) errorText += text;
   });
   child.stdin.on('error', () => {});
   const ended = new Promise<string>((resolve) => {
     child.once('error', (problem) => resolve(problem.message));
-    child.once('close', (_status, signal) => resolve(whyEnded(said, signal)));
+    child.once('close', (_status, signal) => resolve(whyEnded(errorText, signal)));
   });
   return { child, ended };
 }
 
 async function oneWorker(
   archive: string,
-  { found, owner, folder, user, rules }: Lane,
+  { recordings, owner, folder, user, rules }: Lane,
   take: (made: Entry) => Promise<void>,
 ): Promise<{ answered: number; why: string }> {
   const { child, ended } = startWorker();
@@ -193,15 +193,15 @@ async function oneWorker(
   send(order);
   let [sent, answered] = [0, 0];
   const next = (): void => {
-    if (sent < found.length) send(found[sent++]!);
+    if (sent < recordings.length) send(recordings[sent++]!);
     else child.stdin.end();
   };
   for (let i = 0; i < AHEAD; i++) next();
   let alarm = patience(child);
   for await (const line of readline.createInterface({ input: child.stdout, crlfDelay: Number.POSITIVE_INFINITY })) {
     clearTimeout(alarm);
-    if (answered >= found.length) break;
-    const asked = found[answered++]!;
+    if (answered >= recordings.length) break;
+    const asked = recordings[answered++]!;
     next();
     await take(checkedEntry(parsed(line), asked, user));
     alarm = patience(child);
@@ -237,11 +237,11 @@ function parsed(line: string): unknown {
   }
 }
 
-function whyEnded(said: string, signal: string | null): string {
-  if (/out of memory|allocation failed|bad_alloc|cannot allocate memory/i.test(said))
+function whyEnded(errorText: string, signal: string | null): string {
+  if (/out of memory|allocation failed|bad_alloc|cannot allocate memory/i.test(errorText))
     return `it takes more memory than it may (${MEMORY.heap} MiB for objects, ${MEMORY.data} MiB in all)`;
   if (signal === 'SIGKILL') return `it took longer than ${PATIENCE_MS / 60_000} minutes, or its process was killed`;
-  const lines = said.split('\n').map((line) => line.trim());
+  const lines = errorText.split('\n').map((line) => line.trim());
   const thrown = lines.find((line) => /^(Uncaught )?[\w.]*(Error|Exception)\b.*: \S/.test(line));
   return thrown ?? (signal === null ? 'its process ended without an answer' : `its process was ended by ${signal}`);
 }

@@ -29,7 +29,7 @@ export interface SummariseOrder {
   rules?: WrittenRules;
 }
 
-/** So many are filed at once in the index of their owner. */
+/** Number of rows filed at once in the index of their owner. */
 const AT_ONCE = 500;
 
 /** Answers every line with a line: an entry of the index. Whatever lies in a recording leads no further than its owner can go. */

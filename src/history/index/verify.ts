@@ -21,11 +21,11 @@ export function verifyIndex(archive: string): { wrong: string[]; rows: Record<st
   for (const table of TABLE_NAMES) {
     rows[table] = 0;
     for (const day of daysOf(index, table))
-      for (const { name, rows: said } of partsIn(path.join(index, dayFolder(table, day)))) {
+      for (const { name, rows: statedRows } of partsIn(path.join(index, dayFolder(table, day)))) {
         const file = path.join(index, dayFolder(table, day), name);
         try {
           const all = readRows(file, SUMMARY_TABLES[table]);
-          if (all.length !== said) wrong.push(`${file} has ${all.length} rows, and says ${said}`);
+          if (all.length !== statedRows) wrong.push(`${file} has ${all.length} rows, and says ${statedRows}`);
           rows[table] += all.length;
           if (table === 'jobs') for (const row of all) counts.set(entryOf(row), (counts.get(entryOf(row)) ?? 0) + 1);
         } catch (error) {

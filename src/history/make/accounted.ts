@@ -7,7 +7,7 @@ import { largest, sum } from '../../query/material.ts';
 import type { JobNodeSummary, JobSummary, RecordingSummaries } from '../tables/summary.ts';
 import { isShellScript, programOf } from './program.ts';
 
-export const ACCOUNTING = 'accounting';
+const ACCOUNTING = 'accounting';
 const HOUR = 3600;
 
 /** The rows of a job that only accounting knows. `notes` say how sure its figures are. */
@@ -152,7 +152,7 @@ function ofSteps(job: SacctJob, notes: Map<string, string>): Use {
   const hasCpu = cpuSeconds !== undefined && isEnded && (cpuSeconds > 0 || steps.length > 0);
   if (hasCpu) notes.set('cpu', 'at least: Slurm counts processes that their parents waited for, and what it sampled');
   const memory = memoryOf(job);
-  if (memory !== undefined) notes.set('memory', memory.words);
+  if (memory !== undefined) notes.set('memory', memory.sourceText);
   const gpuMost = largest(steps.map(({ gpu_use_max }) => gpu_use_max));
   if (gpuMost !== undefined)
     notes.set('gpu', `utilisation at most ${Math.round(gpuMost * 100)} %, as sampled; the mean is not known`);
@@ -173,7 +173,7 @@ function ofSteps(job: SacctJob, notes: Map<string, string>): Use {
 }
 
 /** What the steps that ran at the same time had together, at most and at least. */
-function memoryOf(job: SacctJob): { peak: number; peaks: number; words: string } | undefined {
+function memoryOf(job: SacctJob): { peak: number; peaks: number; sourceText: string } | undefined {
   const steps = job.steps.filter(
     ({ task_memory_bytes, tasks_memory_bytes }) => (tasks_memory_bytes ?? task_memory_bytes) !== undefined,
   );
@@ -191,7 +191,7 @@ function memoryOf(job: SacctJob): { peak: number; peaks: number; words: string }
     peak === least
       ? 'sampled by Slurm: short peaks may be missed'
       : `sampled by Slurm: on the fullest node at least ${formatBytes(least)} (the largest task), at most ${formatBytes(peak)} (all tasks at their highest at once)`;
-  return { peak, peaks, words: sourceText };
+  return { peak, peaks, sourceText };
 }
 
 /** The highest sum of what steps that overlap have. */

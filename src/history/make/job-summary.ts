@@ -1,3 +1,4 @@
+import { commandLine } from '../../base/quote.ts';
 import { unquoted, wordsOf } from '../../base/shell-words.ts';
 import { stated } from '../../base/stated.ts';
 import type { FlowReport, Report } from '../../judge/report-schema.ts';
@@ -38,7 +39,7 @@ export function summaryOfJob(report: Report, material: Material, recording = '')
       partition: textOr(job.partition),
       scheduler: job.scheduler,
       program: programOfJob(report),
-      command: textOr(job.command?.join(' ')),
+      command: textOr(job.command && commandLine(job.command)),
       directory: textOr(job.directory),
       origin: originOf(material),
       recording: textOr(recording),

@@ -49,12 +49,12 @@ type LevelAt = (hour: number) => LevelFigures | undefined;
 const ofStatistics = (node: NodeMaterial, { table, name }: Level, keys: KeyValues<string>): LevelAt => {
   const figures = columnOf(node, { table, name } as never, keys as never);
   const isCounter = figures?.rate !== undefined;
-  const found = figures && {
+  const hours = figures && {
     mean: ifFinite(isCounter ? figures.rate!.mean : figures.mean),
     max: ifFinite(isCounter ? figures.rate!.max : figures.max),
     count: figures.count,
   };
-  return () => found;
+  return () => hours;
 };
 
 function inHours(material: Material, node: NodeMaterial, column: Level, keys: KeyValues<string>): LevelAt {

@@ -65,9 +65,9 @@ export function startFromKafka(options: FromKafkaOptions) {
     if (text === undefined) troubles.delete(who);
     else {
       // both read from the same brokers
-      const said = [...troubles.values()].includes(text);
+      const isReported = [...troubles.values()].includes(text);
       troubles.set(who, text);
-      if (!said) options.tell?.(`kafka: ${text}`);
+      if (!isReported) options.tell?.(`kafka: ${text}`);
     }
   };
   const { brokers, tls, sasl } = options;
@@ -151,9 +151,10 @@ export class Filer {
   }
 
   takeTable({ value }: TextMessage): void {
-    const said = parse<Table & { version: string }>(value);
-    if (said === undefined || typeof said.version !== 'string' || !isTableName(String(said.name))) return;
-    const { version, ...table } = said;
+    const definition = parse<Table & { version: string }>(value);
+    if (definition === undefined || typeof definition.version !== 'string' || !isTableName(String(definition.name)))
+      return;
+    const { version, ...table } = definition;
     try {
       this.tables.set(`${table.name} ${version}`, { table, lines: new KafkaLines(table) });
     } catch {
@@ -162,9 +163,14 @@ export class Filer {
   }
 
   takeNode({ topic, value }: TextMessage): void {
-    const said = parse<NodeRecord>(value);
-    if (typeof said?.node !== 'string' || said.job === undefined || !Array.isArray(said.agent?.tables)) return;
-    const record = { ...said, job: ofTopic(this.prefix, topic, said.job) };
+    const nodeRecord = parse<NodeRecord>(value);
+    if (
+      typeof nodeRecord?.node !== 'string' ||
+      nodeRecord.job === undefined ||
+      !Array.isArray(nodeRecord.agent?.tables)
+    )
+      return;
+    const record = { ...nodeRecord, job: ofTopic(this.prefix, topic, nodeRecord.job) };
     const key = streamKey(record.job, record.node, runOf(record.agent));
     const knownNode = this.nodes.get(key);
     this.nodes.set(key, { record, stream: knownNode?.stream ?? -1 });
@@ -197,9 +203,9 @@ export class Filer {
         this.openStream(knownNode);
       else return;
     }
-    const said = { stream: knownNode.stream, agent: this.agentOf(record), job: record.job };
-    if (said.agent === undefined) return;
-    const reply = this.filing.record({ ...said, agent: said.agent, ...stated({ end: record.end }) }, TRUSTED);
+    const described = { stream: knownNode.stream, agent: this.agentOf(record), job: record.job };
+    if (described.agent === undefined) return;
+    const reply = this.filing.record({ ...described, agent: described.agent, ...stated({ end: record.end }) }, TRUSTED);
     if (record.end === undefined || reply?.done === true) this.ends.delete(key);
   }
 

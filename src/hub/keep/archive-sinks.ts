@@ -44,13 +44,13 @@ export async function openArchiveSinks(
     sinks.push(new VictoriaSink({ ...victoria, spool: archive, streams }));
   }
   if (sinks.length === 0) return undefined;
-  const said = new Map<Sink, string | undefined>();
+  const reported = new Map<Sink, string | undefined>();
   const timer = setInterval(() => {
     for (const sink of sinks) {
       sink.wake();
       const { trouble, name } = sink;
-      if (trouble === said.get(sink)) continue;
-      said.set(sink, trouble);
+      if (trouble === reported.get(sink)) continue;
+      reported.set(sink, trouble);
       log(`${name}: ${trouble ?? 'all is well again'}`);
     }
   }, WAKE_MS);
@@ -70,6 +70,6 @@ export async function openArchiveSinks(
 
 /** A hub knows to which streams it writes: the others need not be read to find that nothing has come. */
 function lastWrite(filing: Filing): LastWrite {
-  const before = path.resolve(filing.shelf.places.root).length + 1;
+  const before = path.resolve(filing.shelf.folders.root).length + 1;
   return ({ recording, node }) => filing.recordings.get(recording.slice(before))?.streams.get(node)?.heard;
 }

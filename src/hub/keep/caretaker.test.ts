@@ -18,7 +18,7 @@ function caring(t: TestContext, options: Partial<CaretakerOptions>) {
   const root = temporaryFolder(t);
   const archiveFolders = new ArchiveFolders(root, ONE_OWNER);
   t.after(() => archiveFolders.close());
-  const filing = new Filing({ places: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} });
+  const filing = new Filing({ folders: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} });
   const waiting = new Set<FiledRecording>();
   // it never comes to sealing anything
   const finisher = {

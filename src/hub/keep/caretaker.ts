@@ -21,12 +21,12 @@ export interface CaretakerOptions extends Bounds {
 const USUAL = 600;
 const OFTENEST = 10;
 
-/** So long is removed of one user's in a look; the next one goes on. */
+/** How long recordings of one user are removed in a look; the next one continues. */
 const REMOVE_MS = 60_000;
 
-/** So much of records is read of one user's in a look, and waits to be sealed; the next one goes on. */
+/** Bytes of records of one user that are read in a look and wait to be sealed; the next one continues. */
 const RECORD_BYTES = 16 << 20;
-/** So much of the age to keep may the clock be set meanwhile. */
+/** Share of the age to keep by which the clock may be set meanwhile. */
 const CLOCK_SHARE = 0.01;
 
 /** How often to look, in seconds, so that what is to be sealed after so long is. */
@@ -41,7 +41,7 @@ export class Caretaker {
   private looking: Promise<void> | undefined;
   private closed = false;
   /** How recordings that are not sealed were at the last look. */
-  private seen = new Map<string, string>();
+  private lastStates = new Map<string, string>();
   /** Those that were found to be sealed, and how much of records each has. */
   private readonly waiting = new Map<string, number>();
   private readonly began = performance.now();
@@ -70,34 +70,34 @@ export class Caretaker {
   }
 
   private async once(): Promise<void> {
-    const { places: archiveFolders } = this.filing.shelf;
+    const { folders: archiveFolders } = this.filing.shelf;
     const silent = this.options.sealAfter * 1000;
     const holdings = new Map<string, Holding>();
     const read = this.stillWaiting();
-    const seen = new Map<string, string>();
+    const states = new Map<string, string>();
     for await (const kept of keptRecordings(archiveFolders.root, archiveFolders.owners.separate, this.log)) {
       if (this.closed) return;
-      const [shelf] = kept.place.way as [string, string];
+      const [shelf] = kept.archivePath.way as [string, string];
       const holding = holdings.get(shelf) ?? new Holding(kept.kind === 'fleet');
       holdings.set(shelf, holding);
       holding.add(kept, this.isLive(kept, silent));
-      if (kept.unsealed) this.lookAt(kept, silent, read, seen);
+      if (kept.unsealed) this.lookAt(kept, silent, read, states);
     }
-    this.seen = seen;
+    this.lastStates = states;
     // what a user has in the archive may take long: others do not wait for it
     const spent = new Map<string, number>();
     for (const { kept, why } of tooOld(holdings.values(), this.bounds(), Date.now())) {
       if (this.closed) return;
-      const key = archiveFolderKey(kept.place);
+      const key = archiveFolderKey(kept.archivePath);
       if (this.isLive(kept, silent)) continue;
-      const [shelf] = kept.place.way as [string, string];
+      const [shelf] = kept.archivePath.way as [string, string];
       const before = spent.get(shelf) ?? 0;
       if (before > REMOVE_MS) continue;
       const begun = performance.now();
       const isLong = (): boolean => this.closed || before + performance.now() - begun > REMOVE_MS;
       try {
         for (const stream of [...(this.filing.recordings.get(key)?.streams.values() ?? [])]) this.filing.forget(stream);
-        const gone = await removeRecording(archiveFolders, kept.place, isLong);
+        const gone = await removeRecording(archiveFolders, kept.archivePath, isLong);
         spent.set(shelf, before + performance.now() - begun);
         if (!gone) continue;
         this.log(`removed ${key} (${formatBytes(kept.bytes)}): ${why}`);
@@ -110,7 +110,7 @@ export class Caretaker {
 
   private note({ bytes, changed }: Kept, recording: string, why: string): void {
     const line = { removed: Date.now() * 1000, recording, bytes, changed: Math.round(changed * 1000), why };
-    const file = path.join(this.filing.shelf.places.root, REMOVED);
+    const file = path.join(this.filing.shelf.folders.root, REMOVED);
     fs.appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600 });
   }
 
@@ -143,19 +143,19 @@ export class Caretaker {
   }
 
   /** What nobody writes to just now and is as it was at the last look need not be read again until it has been silent for long. */
-  private lookAt(kept: Kept, silent: number, read: Map<string, number>, seen: Map<string, string>): void {
-    const key = archiveFolderKey(kept.place);
+  private lookAt(kept: Kept, silent: number, read: Map<string, number>, states: Map<string, string>): void {
+    const key = archiveFolderKey(kept.archivePath);
     if (this.finisher.isPaused(key)) return;
     const now = `${kept.changed} ${kept.bytes} ${this.isLive(kept, silent)}`;
     const isKnown = this.filing.recordings.has(key);
-    if (this.seen.get(key) === now && !isKnown) return void seen.set(key, now);
-    const [shelf] = kept.place.way as [string, string];
+    if (this.lastStates.get(key) === now && !isKnown) return void states.set(key, now);
+    const [shelf] = kept.archivePath.way as [string, string];
     const before = read.get(shelf) ?? 0;
     if (!isKnown && before > 0 && before + kept.records > RECORD_BYTES) return;
     try {
       if (!isKnown) read.set(shelf, before + kept.records);
       this.finish(kept, silent);
-      seen.set(key, now);
+      states.set(key, now);
       const recording = this.filing.recordings.get(key);
       if (recording !== undefined && !isKnown) this.waiting.set(key, kept.records);
     } catch (error) {
@@ -164,7 +164,7 @@ export class Caretaker {
   }
 
   private finish(kept: Kept, silent: number): void {
-    const recording = this.filing.adopt(kept.place, kept.kind, kept.user);
+    const recording = this.filing.adopt(kept.archivePath, kept.kind, kept.user);
     if (recording === undefined || recording.finishing) return;
     this.finisher.consider(recording);
     if (!this.isLive(kept, silent)) this.finisher.giveUpWaiting(recording);
@@ -178,7 +178,7 @@ export class Caretaker {
     const since = performance.now() - silent;
     // while no hub was here, nobody could be heard
     if (kept.unsealed && (this.began > since || kept.changed > Date.now() - silent)) return true;
-    const recording = this.filing.recordings.get(archiveFolderKey(kept.place));
+    const recording = this.filing.recordings.get(archiveFolderKey(kept.archivePath));
     if (recording === undefined) return false;
     if (recording.finishing) return true;
     return [...recording.streams.values()].some((stream) => !stream.done && stream.heard > since);

@@ -19,7 +19,7 @@ function finisherOf(t: TestContext, holds: (folder: string) => boolean) {
   t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
   const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
   t.after(() => archiveFolders.close());
-  const filing = new Filing({ places: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} });
+  const filing = new Filing({ folders: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} });
   const messages: string[] = [];
   const finisher = new Finisher(filing, new Compressor(archiveFolders), { tell: (text) => messages.push(text), holds });
   t.after(() => finisher.close());
@@ -80,10 +80,10 @@ test('a user whose recordings take long to look at is asked for a few at a time,
 test('a user with very many folders of nodes delays nobody while they are looked at', async (t) => {
   const { finisher, recording, isSealed, archive } = finisherOf(t, () => false);
   const [eve, ada] = [recording('eve'), recording('ada')];
-  const note = (node: string, said: object): void => {
+  const note = (node: string, fields: object): void => {
     const folder = path.join(archive, eve.key, `node=${node}`);
     fs.mkdirSync(folder, { recursive: true });
-    fs.writeFileSync(path.join(folder, 'received.json'), JSON.stringify({ done: true, tables: {}, ...said }));
+    fs.writeFileSync(path.join(folder, 'received.json'), JSON.stringify({ done: true, tables: {}, ...fields }));
   };
   note('c1', {});
   for (let i = 0; i < 100; i++) note(`x${i}`, { more: 'x'.repeat(4e5) });

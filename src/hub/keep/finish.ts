@@ -154,9 +154,9 @@ export class Finisher {
 
   /** Undefined: nobody can say. */
   private isHeld({ recording }: Task): boolean | undefined {
-    const { root } = this.filing.shelf.places;
+    const { root } = this.filing.shelf.folders;
     try {
-      return this.options.holds?.(path.join(root, archiveFolderKey(recording.place))) === true;
+      return this.options.holds?.(path.join(root, archiveFolderKey(recording.archivePath))) === true;
     } catch (error) {
       this.failedAt(recording.key, error);
       return undefined;
@@ -214,7 +214,7 @@ export class Finisher {
 
   private async seal({ recording, all }: Task, active: Active): Promise<void> {
     const { filing } = this;
-    const { places: archiveFolders } = filing.shelf;
+    const { folders: archiveFolders } = filing.shelf;
     if (!all && !(await this.areDone(recording))) return;
     recording.finishing = true;
     const resting: FiledStream[] = [];
@@ -227,15 +227,15 @@ export class Finisher {
         stream.resting = true;
         resting.push(stream);
       }
-      await this.compressor.leave(recording.place);
+      await this.compressor.leave(recording.archivePath);
       complete(recording, await this.areDone(recording));
       filing.saveJob(recording);
       if (this.closed) return;
-      const folder = path.join(archiveFolders.root, archiveFolderKey(recording.place));
+      const folder = path.join(archiveFolders.root, archiveFolderKey(recording.archivePath));
       active.sealing = startSealing(
         folder,
         resting.map(({ node }) => node),
-        recording.place.owner,
+        recording.archivePath.owner,
         this.options.sealMemory,
       );
       const { error } = await this.withinLimit(active.sealing, this.limitOf(recording, resting));
@@ -262,7 +262,7 @@ export class Finisher {
       isLate = true;
       sealing.child.kill('SIGKILL');
     }, seconds * 1000);
-    const sealAnswer = await sealing.answer;
+    const sealAnswer = await sealing.reply;
     clearTimeout(timer);
     if (isLate) throw new TooSlow(`sealing took longer than ${formatDuration(Math.round(seconds))} and was stopped`);
     return sealAnswer;
@@ -271,7 +271,7 @@ export class Finisher {
   /** Its files are others now. */
   private refresh(stream: FiledStream): void {
     try {
-      this.filing.shelf.places.in(stream.place, false, (folder) => {
+      this.filing.shelf.folders.in(stream.archivePath, false, (folder) => {
         const { tables } = nodeFiles(folder, MOST_FILES);
         for (const table of stream.tables.values()) table.refresh(tables.get(table.name));
       });
@@ -289,8 +289,8 @@ export class Finisher {
   private isDone(recording: FiledRecording, node: string): boolean {
     const stream = recording.streams.get(node);
     if (stream !== undefined) return stream.done;
-    const archivePath = below(recording.place, nodeFolder(node));
-    return this.filing.shelf.places.in(archivePath, false, (folder) => readReceived(folder).done === true) === true;
+    const archivePath = below(recording.archivePath, nodeFolder(node));
+    return this.filing.shelf.folders.in(archivePath, false, (folder) => readReceived(folder).done === true) === true;
   }
 
   private nodesOf(recording: FiledRecording): Set<string> {
@@ -298,7 +298,7 @@ export class Finisher {
   }
 
   private foldersOf(recording: FiledRecording): string[] {
-    const names = this.filing.shelf.places.in(recording.place, false, (folder) =>
+    const names = this.filing.shelf.folders.in(recording.archivePath, false, (folder) =>
       entriesIn(folder, MOST_FOLDERS).flatMap((entry) => (entry.isDirectory() ? entry.name : [])),
     );
     return (names ?? []).flatMap((name) => nodeName(name) ?? []);
@@ -322,7 +322,7 @@ async function* inTurns<T>(all: Iterable<T>): AsyncGenerator<T> {
   }
 }
 
-const laneOf = ({ place }: FiledRecording): string => place.way[0]!;
+const laneOf = ({ archivePath }: FiledRecording): string => archivePath.way[0]!;
 const isPaused = (failures: Failures | undefined): boolean =>
   failures !== undefined && performance.now() < failures.until;
 

@@ -64,9 +64,9 @@ export class IndexKeeper {
     });
     this.child = child;
     const alarm = setTimeout(() => child.kill('SIGTERM'), LIMIT_MS);
-    let [said, error] = ['', ''];
+    let [output, error] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      said += text.slice(0, MOST_WORDS * 100 - said.length);
+      output += text.slice(0, MOST_WORDS * 100 - output.length);
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       error += text.slice(0, MOST_WORDS - error.length);
@@ -78,10 +78,10 @@ export class IndexKeeper {
         this.child = undefined;
         if (signal !== null) return resolve();
         try {
-          this.report(JSON.parse(said) as Built);
+          this.report(JSON.parse(output) as Built);
           resolve();
         } catch {
-          reject(new Error(error.split('\n')[0] || 'its process ended without a word'));
+          reject(new Error(error.split('\n')[0] || 'its process ended without a message'));
         }
       });
     });

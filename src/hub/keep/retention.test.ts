@@ -12,7 +12,7 @@ import type { Kept } from './sweep.ts';
 const HOUR = 3_600_000;
 const NOW = 100 * HOUR;
 const kept = (name: string, hours: number, bytes: number): Kept => ({
-  place: { way: ['user=ada', name], owner: undefined },
+  archivePath: { way: ['user=ada', name], owner: undefined },
   kind: 'job',
   user: 'ada',
   bytes,
@@ -25,12 +25,12 @@ const none = (): boolean => false;
 function names(all: readonly Kept[], bounds: Bounds, now: number, live: (kept: Kept) => boolean): string[] {
   const holdings = new Map<string, Holding>();
   for (const each of all) {
-    const [shelf] = each.place.way as [string, string];
+    const [shelf] = each.archivePath.way as [string, string];
     const holding = holdings.get(shelf) ?? new Holding(shelf === 'fleet');
     holdings.set(shelf, holding);
     holding.add(each, live(each));
   }
-  return tooOld(holdings.values(), bounds, now).map((old) => old.kept.place.way[1]!);
+  return tooOld(holdings.values(), bounds, now).map((old) => old.kept.archivePath.way[1]!);
 }
 
 test('by age, the oldest first', () => {
@@ -46,12 +46,12 @@ test('by size, those that ended first until the rest fits', () => {
 });
 
 test('what is live stays, whatever is full', () => {
-  const live = (each: Kept): boolean => each.place.way[1] === 'b';
+  const live = (each: Kept): boolean => each.archivePath.way[1] === 'b';
   assert.deepEqual(names(ALL, { age: 1, bytes: 1 }, NOW, live), ['d', 'a', 'c']);
 });
 
 const of = (shelf: string, ...recordings: Kept[]): Kept[] =>
-  recordings.map((each) => ({ ...each, place: { way: [shelf, each.place.way[1]!], owner: undefined } }));
+  recordings.map((each) => ({ ...each, archivePath: { way: [shelf, each.archivePath.way[1]!], owner: undefined } }));
 
 test('who holds more than a share of the archive pays for it, whatever it is and however old that of others is', () => {
   const ada = of('user=ada', kept('a1', 90, 20), kept('a2', 80, 20));
@@ -59,7 +59,7 @@ test('who holds more than a share of the archive pays for it, whatever it is and
   const eve = of('user=eve', kept('e1', 3, 10), kept('e2', 2, 1e15), kept('e3', 1, 5));
   assert.deepEqual(names([...ada, ...bob, ...eve], { bytes: 100 }, NOW, none), ['e1', 'e2']);
   // what cannot be removed, as it changes all the time, is not made up for by others
-  const live = (each: Kept): boolean => each.place.way[1] === 'e2';
+  const live = (each: Kept): boolean => each.archivePath.way[1] === 'e2';
   assert.deepEqual(names([...ada, ...bob, ...eve], { bytes: 120 }, NOW, live), ['e1', 'e3']);
   // beyond what is left to each of them they give as before
   assert.deepEqual(names([...ada, ...bob, ...eve], { bytes: 90 }, NOW, live), ['a1', 'e1', 'e3']);

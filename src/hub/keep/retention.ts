@@ -17,7 +17,7 @@ export interface Old {
   why: string;
 }
 
-/** So many of a user's recordings are remembered in one look; a user may have made millions of folders. */
+/** Number of a user's recordings that are remembered in one look; a user may have made millions of folders. */
 const MOST_ENDED = 2_000;
 
 /** What a user, or the fleet, has in the archive: how much it is, and what of it ended first. */
@@ -97,7 +97,7 @@ function sharesOf(holdings: readonly Rest[], most: number): { fleet: number; use
   return { fleet, user: Number.POSITIVE_INFINITY };
 }
 
-/** So long it may remove before others get their turn, and so long they get it. */
+/** How long it may remove before others get their turn, and how long their turn is. */
 const TURN_MS = 4;
 const PAUSE_MS = 8;
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { thrownIn } from './seal-child.ts';
 
 test('what a process that cannot go on says is told by its error, not by its last line', () => {
-  const said = `node:internal/modules/esm/resolve:275
+  const reply = `node:internal/modules/esm/resolve:275
     throw new ERR_MODULE_NOT_FOUND(
           ^
 
@@ -16,7 +16,7 @@ Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/opt/tacho/src/base/fault.ts' 
 Node.js v24.21.0
 `;
   assert.equal(
-    thrownIn(said),
+    thrownIn(reply),
     "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/opt/tacho/src/base/fault.ts' imported from /opt/tacho/src/a.ts",
   );
   assert.equal(
@@ -24,5 +24,5 @@ Node.js v24.21.0
     'TypeError: x is not a function',
   );
   assert.equal(thrownIn('Segmentation fault\n\nNode.js v24.21.0\n'), 'Segmentation fault');
-  assert.equal(thrownIn(''), 'the sealing process ended without a word');
+  assert.equal(thrownIn(''), 'the sealing process ended without a message');
 });

@@ -29,7 +29,7 @@ const MEMORY: SealMemory = { heap: 512, data: 3072 };
 
 export interface Sealing {
   readonly child: ChildProcess;
-  readonly answer: Promise<SealAnswer>;
+  readonly reply: Promise<SealAnswer>;
 }
 
 /** Seals some nodes of a recording in a process of its own, with the rights of the recording's owner. */
@@ -51,21 +51,21 @@ export function startSealing(
     dataBytes: memory.data * MIB,
     ...stated({ owner }),
   };
-  let said = '';
+  let output = '';
   let error = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (said.length < MOST_WORDS) said += text;
+    if (output.length < MOST_WORDS) output += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     if (error.length < MOST_WORDS) error += text;
   });
   child.stdin.on('error', () => {});
   child.stdin.end(JSON.stringify(order));
-  const answer = new Promise<SealAnswer>((resolve) => {
+  const reply = new Promise<SealAnswer>((resolve) => {
     child.once('error', (problem) => resolve({ error: problem.message }));
     child.once('close', (_status, signal) => {
       try {
-        const answered = JSON.parse(said) as SealAnswer;
+        const answered = JSON.parse(output) as SealAnswer;
         const isShort = NO_MEMORY.test(answered.error ?? '');
         resolve(isShort ? { error: whyEnded(answered.error!, null, memory) } : answered);
       } catch {
@@ -73,22 +73,23 @@ export function startSealing(
       }
     });
   });
-  return { child, answer };
+  return { child, reply };
 }
 
 const MIB = 1 << 20;
 const NO_MEMORY = /out of memory|allocation failed|bad_alloc|cannot allocate memory/i;
 
 /** Why there is no answer. */
-function whyEnded(said: string, signal: string | null, { heap, data }: SealMemory): string {
-  if (NO_MEMORY.test(said)) return `it takes more memory than sealing may (${heap} MiB for texts, ${data} MiB in all)`;
-  return signal === null ? thrownIn(said) : `the sealing process was ended by ${signal}`;
+function whyEnded(errorText: string, signal: string | null, { heap, data }: SealMemory): string {
+  if (NO_MEMORY.test(errorText))
+    return `it takes more memory than sealing may (${heap} MiB for texts, ${data} MiB in all)`;
+  return signal === null ? thrownIn(errorText) : `the sealing process was ended by ${signal}`;
 }
 
 /** The error in what Node says when a process cannot go on: below it are a stack and Node's version, above it source code. */
-export function thrownIn(said: string): string {
-  const lines = said.split('\n').map((line) => line.trim());
+export function thrownIn(errorText: string): string {
+  const lines = errorText.split('\n').map((line) => line.trim());
   const thrown = lines.find((line) => /^(Uncaught )?[\w.]*(Error|Exception)\b.*: \S/.test(line));
   const last = lines.findLast((line) => line !== '' && !/^Node\.js v\d/.test(line));
-  return thrown ?? last ?? 'the sealing process ended without a word';
+  return thrown ?? last ?? 'the sealing process ended without a message';
 }

@@ -20,7 +20,7 @@ async function lookedAt(root: string, meanwhile: (kept: Kept) => void = () => {}
   const messages: string[] = [];
   const bytes: Record<string, number> = {};
   for await (const kept of keptRecordings(root, false, (text) => messages.push(text))) {
-    bytes[archiveFolderKey(kept.place)] = kept.bytes;
+    bytes[archiveFolderKey(kept.archivePath)] = kept.bytes;
     meanwhile(kept);
   }
   return { bytes, messages };

@@ -9,7 +9,7 @@ import { type ArchivePath, archiveFolderKey } from '../receive/archive-folder.ts
 
 /** A recording in the archive, as its files are. */
 export interface Kept {
-  readonly place: ArchivePath;
+  readonly archivePath: ArchivePath;
   readonly kind: 'job' | 'fleet';
   readonly user: string;
   /** On the disk. */
@@ -22,7 +22,7 @@ export interface Kept {
   records: number;
 }
 
-/** So long it may look before others get their turn, and so long they get it. */
+/** How long it may look before others get their turn, and how long their turn is. */
 const TURN_MS = 4;
 const PAUSE_MS = 12;
 const USER = 'user=';
@@ -56,7 +56,7 @@ export async function* keptRecordings(
     for await (const { name, folder } of foldersIn(shelf, top, look)) {
       if (!name.startsWith(kind === 'job' ? 'job=' : 'day=')) continue;
       const archivePath: ArchivePath = { way: [top, name], owner };
-      const kept: Kept = { place: archivePath, kind, user, bytes: 0, changed: 0, unsealed: false, records: 0 };
+      const kept: Kept = { archivePath, kind, user, bytes: 0, changed: 0, unsealed: false, records: 0 };
       const where = archiveFolderKey(archivePath);
       await measure(folder, where, kept, look);
       for await (const node of foldersIn(folder, where, look)) {

@@ -20,11 +20,11 @@ export interface ArchivePath {
 
 /** What the system said no to, or what is in the way, and where. */
 export class ArchiveFolderError extends Error {
-  readonly place: ArchivePath;
+  readonly archivePath: ArchivePath;
   readonly code: string;
   constructor(archivePath: ArchivePath, cause: Error & { code?: string }) {
     super(cause.message, { cause });
-    this.place = archivePath;
+    this.archivePath = archivePath;
     this.code = cause.code ?? '';
   }
 }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
 import { test } from 'node:test';
+import { openFiles } from '../../../test/made/open-files.ts';
 import { Descriptors, type Held } from './descriptors.ts';
 
 const hold = (): Held => ({ fd: fs.openSync('/dev/null', 'w'), recent: true, dirty: false });
@@ -31,4 +34,23 @@ test('it names what is not on the disk yet', () => {
   b.dirty = true;
   assert.deepEqual(descriptors.dirty(), [b]);
   descriptors.closeAll();
+});
+
+test('files that wait for the disk before they are closed do not use up the descriptors', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-descriptors-'));
+  try {
+    const descriptors = new Descriptors(10);
+    for (let i = 0; i < 300; i++) {
+      const held: Held = { fd: fs.openSync(path.join(folder, `${i}`), 'a'), recent: false, dirty: true };
+      fs.writeSync(held.fd, 'row');
+      descriptors.add(held);
+    }
+    assert.equal(descriptors.size, 10);
+    // ten are held and 48 may be on their way; nothing of it has come back to the loop yet
+    assert.equal(openFiles(folder), 58);
+    descriptors.closeAll();
+    assert.equal(openFiles(folder), 48);
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
 });

@@ -9,10 +9,14 @@ export interface Held {
   dirty: boolean;
 }
 
+/** Number of files that are closed at once, beside other work: until then they count as open. */
+const CLOSING = 48;
+
 /** Keeps at most so many descriptors open; those that were not used for longest are closed first. */
 export class Descriptors {
   private readonly most: number;
   private readonly held = new Set<Held>();
+  private closing = 0;
 
   constructor(most: number) {
     this.most = most;
@@ -27,14 +31,20 @@ export class Descriptors {
     this.held.add(held);
   }
 
-  /** Closes it, once what was written is on the disk; nobody waits for that. */
+  /** Closes it, once what was written is on the disk; nobody waits for that, unless too many are waiting. */
   drop(held: Held): void {
     if (!this.held.delete(held)) return;
     const { fd } = held;
     held.fd = -1;
-    if (!held.dirty) return void fs.closeSync(fd);
+    const isDirty = held.dirty;
     held.dirty = false;
-    fs.fdatasync(fd, () => fs.close(fd, () => {}));
+    if (isDirty && this.closing < CLOSING) return void this.closeLater(fd);
+    try {
+      if (isDirty) fs.fdatasyncSync(fd);
+    } catch {
+      // as nobody hears of it later either: the bytes are written, and the kernel brings them to the disk
+    }
+    fs.closeSync(fd);
   }
 
   /** It could not be opened after all. */
@@ -55,6 +65,11 @@ export class Descriptors {
       held.fd = -1;
     }
     this.held.clear();
+  }
+
+  private closeLater(fd: number): void {
+    this.closing++;
+    fs.fdatasync(fd, () => fs.close(fd, () => void this.closing--));
   }
 
   private makeRoom(): void {

@@ -20,7 +20,7 @@ function filingIn(t: TestContext, options: FilingOptions = {}): { archive: strin
   t.after(() => archiveFolders.close());
   return {
     archive,
-    filing: new Filing({ places: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} }, options),
+    filing: new Filing({ folders: archiveFolders, descriptors: new Descriptors(16), rolled: () => {} }, options),
   };
 }
 
@@ -65,15 +65,15 @@ test('jobs of the same number that somebody made by hand cost a bounded part of 
   namesakes('8', 99, 1_000_000);
   assert.throws(() => open('8', 'c1'), /^Error: cannot write user=ada\/job=8: .* too long to be read for one request/);
   assert.ok(read() < 16, `${read()} MiB`);
-  let said = '';
-  for (let i = 0; i < 20 && !said.includes('so many'); i++) {
+  let output = '';
+  for (let i = 0; i < 20 && !output.includes('every request'); i++) {
     try {
       open('8', 'c2');
     } catch (error) {
-      said = (error as Error).message;
+      output = (error as Error).message;
     }
   }
-  assert.match(said, /too long to be read for so many requests/);
+  assert.match(output, /too long to be read again for every request/);
   assert.equal(read(), 0);
   open('8', 'c1', 'bob');
 });

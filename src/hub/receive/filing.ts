@@ -42,7 +42,7 @@ export class Busy extends Error {}
 /** A recording that somebody writes to, or did a moment ago. */
 export interface FiledRecording {
   readonly key: string;
-  readonly place: ArchivePath;
+  readonly archivePath: ArchivePath;
   readonly kind: 'job' | 'fleet';
   readonly user: string;
   job: Job;
@@ -65,7 +65,7 @@ export interface FiledRecording {
 export interface FiledStream {
   readonly id: number;
   readonly node: string;
-  readonly place: ArchivePath;
+  readonly archivePath: ArchivePath;
   readonly recording: FiledRecording;
   readonly tables: Map<string, TableFile>;
   /** The node writes no more, and everything is there. */
@@ -100,7 +100,7 @@ export interface FilingOptions {
 /** Owns what is nobody's, where recordings belong to their users. */
 const ROOT = { uid: 0, gid: 0 };
 const MOST_TABLES = 256;
-/** So many are for what the agent writes, whatever else lies in the folder. */
+/** Number of files reserved for what the agent writes, whatever else is in the folder. */
 const AGENTS_TABLES = 64;
 const MOST_NODES = 100_000;
 /** A job of a thousand nodes, all of whose agents come at once, is filed within minutes. */
@@ -135,7 +135,7 @@ export class Filing {
     this.options = options;
     this.mostStreams = options.mostStreams ?? 100_000;
     this.shares = new Shares({ ...USERS_SHARE, allStreams: this.mostStreams / 2, ...options.shares });
-    this.trouble = new ArchiveTrouble(shelf.places.root, shelf.places.owners, options.tell ?? (() => {}));
+    this.trouble = new ArchiveTrouble(shelf.folders.root, shelf.folders.owners, options.tell ?? (() => {}));
   }
 
   open(request: OpenRequest, identity: Identity): OpenReply {
@@ -147,7 +147,7 @@ export class Filing {
     try {
       return work();
     } catch (error) {
-      throw error instanceof ArchiveFolderError ? this.trouble.failed(error.place, error) : error;
+      throw error instanceof ArchiveFolderError ? this.trouble.failed(error.archivePath, error) : error;
     }
   }
 
@@ -180,7 +180,7 @@ export class Filing {
     if (kind === 'fleet') return work();
     const shelf = userPart(job);
     if (this.records.left(shelf) <= 0)
-      throw tooLong({ way: [shelf, filedPart(job)], owner: undefined }, 'read for so many requests');
+      throw tooLong({ way: [shelf, filedPart(job)], owner: undefined }, 'read again for every request');
     const before = bytesRead();
     try {
       return work();
@@ -233,10 +233,10 @@ export class Filing {
         else {
           if (stream.done) this.again(stream);
           table.append(filePart, from, bytes[i]!, now);
-          this.trouble.wrote(stream.place);
+          this.trouble.wrote(stream.archivePath);
         }
       } catch (error) {
-        const failure = this.trouble.failed(stream.place, error);
+        const failure = this.trouble.failed(stream.archivePath, error);
         if (failure.whole) trouble = failure.message;
         else refused.set(id, failure.message);
       }
@@ -263,7 +263,7 @@ export class Filing {
       const isWatched = this.options.isWatched ?? (() => false);
       recording.watchedUntil = now + WATCH_LOOK_MS;
       try {
-        recording.watched = this.shelf.places.in(recording.place, false, isWatched) === true;
+        recording.watched = this.shelf.folders.in(recording.archivePath, false, isWatched) === true;
       } catch {
         // what cannot be entered is told of when it is written
         recording.watched = false;
@@ -331,7 +331,9 @@ export class Filing {
 
   saveJob(recording: FiledRecording): void {
     try {
-      const saved = this.shelf.places.in(recording.place, true, (folder) => saveJobRecord(folder, recording.job));
+      const saved = this.shelf.folders.in(recording.archivePath, true, (folder) =>
+        saveJobRecord(folder, recording.job),
+      );
       if (saved !== undefined) {
         recording.job = saved;
         recording.unsaved = false;
@@ -339,7 +341,7 @@ export class Filing {
     } catch (error) {
       recording.saveAgain = performance.now() + SAVE_AGAIN_MS;
       // agents hear of it with their samples
-      this.trouble.failed(recording.place, error);
+      this.trouble.failed(recording.archivePath, error);
     }
   }
 
@@ -348,7 +350,7 @@ export class Filing {
     const key = archiveFolderKey(archivePath);
     const filed = this.recordings.get(key);
     if (filed !== undefined) return filed;
-    const storedJob = this.shelf.places.in(archivePath, false, (folder) =>
+    const storedJob = this.shelf.folders.in(archivePath, false, (folder) =>
       readRecord<Job>(path.join(folder, 'job.json')),
     );
     if (storedJob === undefined) return undefined;
@@ -364,7 +366,7 @@ export class Filing {
     const stream: FiledStream = {
       id: this.next++,
       node,
-      place: below(recording.place, nodePart(node)),
+      archivePath: below(recording.archivePath, nodePart(node)),
       recording,
       tables: new Map(),
       done: false,
@@ -381,7 +383,7 @@ export class Filing {
 
   /** Notes where every table stands, and whether the node is done. */
   note(stream: FiledStream, done: boolean): void {
-    this.shelf.places.in(stream.place, true, (folder) => {
+    this.shelf.folders.in(stream.archivePath, true, (folder) => {
       const received = readReceived(folder);
       for (const table of stream.tables.values()) {
         received.tables[table.name] = table.noted(folder, received.tables[table.name]);
@@ -425,7 +427,7 @@ export class Filing {
   /** Where a job may be filed, one after the other. What others write to comes first: nothing has to be read for that. */
   private *placesOf(job: Job): Generator<ArchivePath> {
     const user = userPart(job);
-    const { owners } = this.shelf.places;
+    const { owners } = this.shelf.folders;
     const owner = !isNobodys(job) ? owners.find(job.user, job.uid) : owners.separate ? ROOT : undefined;
     const all = [...candidates(filedPart(job), job.cluster)].map((name): ArchivePath => ({ way: [user, name], owner }));
     const isOpen = (archivePath: ArchivePath): boolean =>
@@ -442,15 +444,16 @@ export class Filing {
 
   /** The archive has something of the node, and does not know that there is no more. */
   isWaiting(kind: 'job' | 'fleet', job: Job, node: string): boolean {
-    const { places: archiveFolders } = this.shelf;
+    const { folders: archiveFolders } = this.shelf;
     const isWaiting = (): boolean => {
       const isThere = (archivePath: ArchivePath): boolean => archiveFolders.in(archivePath, false, () => true) === true;
-      const waits = (place: ArchivePath): boolean =>
-        archiveFolders.in(below(place, nodePart(node)), false, (folder) => readReceived(folder).done !== true) === true;
+      const waits = (archivePath: ArchivePath): boolean =>
+        archiveFolders.in(below(archivePath, nodePart(node)), false, (folder) => readReceived(folder).done !== true) ===
+        true;
       if (kind === 'fleet') return waits({ way: ['fleet', dayPart(job.id)], owner: undefined });
-      for (const place of this.placesOf(job)) {
-        if (!isThere(place)) return false;
-        if (waits(place)) return true;
+      for (const archivePath of this.placesOf(job)) {
+        if (!isThere(archivePath)) return false;
+        if (waits(archivePath)) return true;
       }
       return false;
     };
@@ -459,18 +462,20 @@ export class Filing {
 
   /** What a node has said of itself in a recording; undefined: nothing yet. */
   private agentOf(recording: FiledRecording, node: string): AgentRecord | undefined {
-    const place = below(recording.place, nodePart(node));
-    return this.shelf.places.in(place, false, (folder) => readRecord<AgentRecord>(path.join(folder, 'agent.json')));
+    const archivePath = below(recording.archivePath, nodePart(node));
+    return this.shelf.folders.in(archivePath, false, (folder) =>
+      readRecord<AgentRecord>(path.join(folder, 'agent.json')),
+    );
   }
 
-  private findRecording(place: ArchivePath, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
-    return this.adopt(place, kind, user) ?? this.newRecording(place, kind, user, job);
+  private findRecording(archivePath: ArchivePath, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
+    return this.adopt(archivePath, kind, user) ?? this.newRecording(archivePath, kind, user, job);
   }
 
-  private newRecording(place: ArchivePath, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
+  private newRecording(archivePath: ArchivePath, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
     const recording: FiledRecording = {
-      key: archiveFolderKey(place),
-      place,
+      key: archiveFolderKey(archivePath),
+      archivePath,
       kind,
       user,
       job,
@@ -487,8 +492,8 @@ export class Filing {
   }
 
   private load(stream: FiledStream, agent: AgentRecord | undefined): void {
-    const { places: archiveFolders } = this.shelf;
-    archiveFolders.in(stream.place, true, (folder) => {
+    const { folders: archiveFolders } = this.shelf;
+    archiveFolders.in(stream.archivePath, true, (folder) => {
       const received = readReceived(folder);
       const { tables, loose, temporary } = nodeFiles(folder, MOST_FILES);
       // whoever was writing these was stopped
@@ -501,18 +506,18 @@ export class Filing {
       // what its agent writes comes first: others may have put there what they like
       const more = [...there].filter((name) => isTableName(name) && !written.includes(name)).slice(0, others);
       for (const name of [...written.filter((each) => there.has(each)), ...more]) {
-        const file = new TableFile(this.shelf, stream.place, name, tables.get(name), received.tables[name]);
+        const file = new TableFile(this.shelf, stream.archivePath, name, tables.get(name), received.tables[name]);
         stream.tables.set(name, file);
       }
       stream.done = received.done === true;
-      for (const name of loose) this.shelf.rolled(stream.place, name);
+      for (const name of loose) this.shelf.rolled(stream.archivePath, name);
     });
   }
 
   private newTable(stream: FiledStream, name: string): TableFile {
     if (!isTableName(name)) throw new Unusable(`"${name.slice(0, 80)}" cannot be the name of a table`);
     if (stream.tables.size >= MOST_TABLES) throw new Unusable(`more than ${MOST_TABLES} tables`);
-    const table = new TableFile(this.shelf, stream.place, name, undefined, undefined);
+    const table = new TableFile(this.shelf, stream.archivePath, name, undefined, undefined);
     stream.tables.set(name, table);
     return table;
   }
@@ -532,7 +537,7 @@ export class Filing {
       const here = table.position;
       if (comparePositions(here, from) >= 0 && comparePositions(here, to) < 0) table.moveTo(to);
     }
-    this.shelf.places.in(stream.place, true, (folder) => {
+    this.shelf.folders.in(stream.archivePath, true, (folder) => {
       const received = readReceived(folder);
       const knownDrops = new Set(
         (received.dropped ?? []).map((each) => JSON.stringify([each.table, each.from, each.to])),
@@ -561,11 +566,13 @@ export class Filing {
   private takeAgent(stream: FiledStream, agent: AgentRecord): void {
     stream.interval = agent.interval_seconds;
     if (agent.end !== undefined) stream.recording.ended = Math.max(stream.recording.ended, agent.end);
-    this.shelf.places.in(stream.place, true, (folder) => replaceRecord(path.join(folder, 'agent.json'), agent));
+    this.shelf.folders.in(stream.archivePath, true, (folder) => replaceRecord(path.join(folder, 'agent.json'), agent));
   }
 
-  private takeJob(recording: FiledRecording, said: Job, node: string): void {
-    const job = said.nodes.includes(node) ? said : { ...said, nodes: [...said.nodes, node] };
+  private takeJob(recording: FiledRecording, reportedJob: Job, node: string): void {
+    const job = reportedJob.nodes.includes(node)
+      ? reportedJob
+      : { ...reportedJob, nodes: [...reportedJob.nodes, node] };
     if (new Set([...recording.job.nodes, ...job.nodes]).size > MOST_NODES)
       throw new Unusable('the job has too many nodes');
     const fresh = recording.unsaved && recording.streams.size <= 1;
@@ -578,9 +585,9 @@ export class Filing {
   }
 }
 
-const tooLong = (place: ArchivePath, what: string): ArchiveFolderError =>
+const tooLong = (archivePath: ArchivePath, what: string): ArchiveFolderError =>
   new ArchiveFolderError(
-    place,
+    archivePath,
     new Unusable(`records of this job number in the user's folder are too long to be ${what}`),
   );
 

@@ -26,11 +26,11 @@ export function saveJobRecord(folder: string, job: Job): Job | undefined {
   }
   try {
     const storedRecord = readRecord<object>(file);
-    const said = storedRecord === undefined ? undefined : filedJob(storedRecord);
+    const storedJob = storedRecord === undefined ? undefined : filedJob(storedRecord);
     const saved: Job = {
       ...job,
-      tags: { ...job.tags, ...said?.tags },
-      ...(said?.annotations === undefined ? {} : { annotations: said.annotations }),
+      tags: { ...job.tags, ...storedJob?.tags },
+      ...(storedJob?.annotations === undefined ? {} : { annotations: storedJob.annotations }),
     };
     replaceRecord(file, jobInShort(saved));
     return saved;

@@ -7,7 +7,7 @@ import { type Identity, mayActFor } from '../../trust/identity.ts';
 import type { FiledStream, Filing } from './filing.ts';
 import type { Pace } from './pace.ts';
 
-/** So many intervals (and at least so many seconds) without a word from a node mean that it is late. */
+/** Number of intervals (and least number of seconds) without a sample after which a node is late. */
 const INTERVALS = 5;
 const SECONDS = 30;
 const STREAMS_AT_ONCE = 200;

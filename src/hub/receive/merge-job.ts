@@ -25,34 +25,34 @@ const extent = (value: unknown): number =>
  * One job as several nodes tell of it: all of their nodes, the earliest start, the latest end, and of every fact what says
  * most. Only the first node asks the scheduler, and it may come last.
  */
-export function mergeJobs(have: Job, said: Job): Job {
+export function mergeJobs(have: Job, reported: Job): Job {
   // how it ended is one node's word, whole: an exit code does not belong to another's state
-  const ended = weight(said) > weight(have) ? said : have;
-  const other = ended === said ? have : said;
+  const ended = weight(reported) > weight(have) ? reported : have;
+  const other = ended === reported ? have : reported;
   const merged: Record<string, unknown> = { ...other };
   for (const [key, value] of Object.entries(ended)) if (!isMissing(value)) merged[key] = value;
   for (const key of ['asked', 'per_node', 'environment', 'tags', 'annotations'] as const) {
     // what is written here already, perhaps by people, stays
-    if (have[key] !== undefined || said[key] !== undefined) merged[key] = { ...said[key], ...have[key] };
+    if (have[key] !== undefined || reported[key] !== undefined) merged[key] = { ...reported[key], ...have[key] };
   }
-  if (said.own_use !== undefined) merged.own_use = { ...have.own_use, ...said.own_use };
+  if (reported.own_use !== undefined) merged.own_use = { ...have.own_use, ...reported.own_use };
   for (const key of ['steps', 'command'] as const) {
-    if (extent(said[key]) > extent(have[key])) merged[key] = said[key];
+    if (extent(reported[key]) > extent(have[key])) merged[key] = reported[key];
     else if (have[key] !== undefined) merged[key] = have[key];
   }
-  if (have.scheduler === 'none' && said.scheduler !== 'none') merged.scheduler = said.scheduler;
-  else if (said.scheduler === 'none') merged.scheduler = have.scheduler;
+  if (have.scheduler === 'none' && reported.scheduler !== 'none') merged.scheduler = reported.scheduler;
+  else if (reported.scheduler === 'none') merged.scheduler = have.scheduler;
   // a node that did not ask the scheduler calls the job by its number
   const named = [have, ended, other].find(({ name, id }) => name !== '' && name !== id);
   if (named !== undefined) merged.name = named.name;
-  merged.nodes = [...new Set([...have.nodes, ...said.nodes])];
-  merged.start = earliest(have.start, said.start) ?? Number.NaN;
-  const end = latest(have.end, said.end);
+  merged.nodes = [...new Set([...have.nodes, ...reported.nodes])];
+  merged.start = earliest(have.start, reported.start) ?? Number.NaN;
+  const end = latest(have.end, reported.end);
   if (end === undefined) delete merged.end;
   else merged.end = end;
   if (ended.exit_code === undefined && weight(ended) > WEIGHT.running) delete merged.exit_code;
   if (ended.reason === undefined && weight(other) < weight(ended)) delete merged.reason;
-  merged.format = Math.max(have.format, said.format);
+  merged.format = Math.max(have.format, reported.format);
   return merged as unknown as Job;
 }
 

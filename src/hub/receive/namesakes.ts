@@ -3,7 +3,7 @@ import type { Job } from '../../recording/folder/job.ts';
 import { nodePart } from './names.ts';
 
 const MOST_NAMESAKES = 100;
-/** So much may the clocks of nodes differ. */
+/** How much the clocks of nodes may differ. */
 const CLOCKS_DIFFER_US = 60e6;
 
 /** Two clusters may have a job of the same number, and numbers begin again when a scheduler is set up anew. */

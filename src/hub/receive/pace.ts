@@ -6,7 +6,7 @@ export interface BatchLimits {
   busy: number;
 }
 
-export const USUAL_BATCHES: BatchLimits = { idle: 0, busy: 10 };
+const USUAL_BATCHES: BatchLimits = { idle: 0, busy: 10 };
 
 /** Between the two limits. A step at least halves or doubles the requests, so that it can be seen in how busy the hub is. */
 const STEPS = [2, 5];

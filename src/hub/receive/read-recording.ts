@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { compressHostlist } from '../../base/hostlist.ts';
 import type { FilesReply, FilesRequest, HubRecording, RecordingsReply } from '../../sinks/hub/protocol.ts';
 import { PROTOCOL } from '../../sinks/hub/protocol.ts';
 import { type Identity, mayActFor } from '../../trust/identity.ts';
@@ -7,7 +8,7 @@ import type { FiledRecording, Filing } from './filing.ts';
 import { Unusable } from './names.ts';
 import { entriesIn, MOST_FILES } from './node-files.ts';
 
-/** So many bytes of files go into one answer: who wants more asks again. */
+/** Bytes of files in one answer: who wants more asks again. */
 const MOST_BYTES = 16 << 20;
 /** The time of a file of which there is more. */
 const CUT = 0;
@@ -24,8 +25,9 @@ export function receivedRecordings({ recordings }: Filing, identity: Identity): 
 
 function describe({ key, user, job, streams }: FiledRecording): HubRecording {
   const { id, name, account, partition, start, end, state, tags } = job;
+  const hosts = [...new Set([...job.nodes, ...streams.keys()])];
   return {
-    ...{ key, user, job: id, name, start, state, tags, nodes: Math.max(job.nodes.length, streams.size) },
+    ...{ key, user, job: id, name, start, state, tags, nodes: hosts.length, hosts: compressHostlist(hosts) },
     ...(account === undefined ? {} : { account }),
     ...(partition === undefined ? {} : { partition }),
     ...(end === undefined ? {} : { end }),
@@ -41,7 +43,7 @@ export function newFiles(filing: Filing, request: FilesRequest, identity: Identi
   const reply: FilesReply = { files: [], gone: [], more: false };
   const chunks: Buffer[] = [];
   let left = MOST_BYTES;
-  filing.shelf.places.in(recording.place, false, (folder) => {
+  filing.shelf.folders.in(recording.archivePath, false, (folder) => {
     for (const file of filesIn(folder)) {
       const previousState = have.get(file);
       have.delete(file);

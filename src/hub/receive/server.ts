@@ -173,7 +173,7 @@ class Requests {
   private identityOf(request: http.IncomingMessage): Identity {
     if (this.options.gatekeeper.method === 'none') return ANYONE;
     const identity = this.sessionOf(request);
-    if (identity === undefined) throw new Denied(401, 'begin a session first');
+    if (identity === undefined) throw new Denied(401, 'who asks is not authenticated');
     this.connections?.prove(request.socket, ownerOf(identity), sharesOf(identity));
     return identity;
   }
@@ -181,7 +181,7 @@ class Requests {
   private file(url: string, body: Buffer, identity: Identity, response: http.ServerResponse): void {
     const { filing } = this.options;
     if (url === '/v1/append') {
-      const { pieces: tableRuns, bytes } = unpacked(body);
+      const { tableRuns, bytes } = unpacked(body);
       respond(response, 200, filing.append(tableRuns, bytes, identity));
       return;
     }

@@ -8,7 +8,7 @@ export interface ShareLimits {
   streams: number;
   /** Those of all users together: the rest is for the agents of nodes. */
   allStreams: number;
-  /** So many recordings may be opened at once, */
+  /** Number of recordings that may be opened at once, */
   opens: number;
   /** and then so many a second. */
   opensPerSecond: number;

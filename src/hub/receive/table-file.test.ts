@@ -49,7 +49,7 @@ test('whatever happens between, every line that was sent is there once, and the 
         const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
         let descriptors = new Descriptors(4);
         const load = (): TableFile => {
-          const shelf: Shelf = { places: archiveFolders, descriptors, rolled: () => {} };
+          const shelf: Shelf = { folders: archiveFolders, descriptors, rolled: () => {} };
           fs.mkdirSync(folder, { recursive: true });
           const tableOnDisk = nodeFiles(folder).tables.get('t');
           return new TableFile(shelf, NODE, 't', tableOnDisk, readReceived(folder).tables.t);
@@ -141,7 +141,7 @@ test('a header that was torn by a crash is written again, and nothing is counted
   fs.mkdirSync(folder, { recursive: true });
   writeReceived(folder, { format: 1, tables: { t: { part: 3, bytes: 40, live: HEADER.length, header: HEADER } } });
   fs.writeFileSync(path.join(folder, 't.csv'), HEADER.slice(0, 4));
-  const shelf: Shelf = { places: archiveFolders, descriptors, rolled: () => {} };
+  const shelf: Shelf = { folders: archiveFolders, descriptors, rolled: () => {} };
   const table = new TableFile(shelf, NODE, 't', nodeFiles(folder).tables.get('t'), readReceived(folder).tables.t);
   assert.deepEqual(table.position, { part: 3, bytes: 40 });
   table.append(3, 40, Buffer.from('9,9\n'), 1);
@@ -158,7 +158,7 @@ test('rates are over the last minute and end with it', (t) => {
   const archiveFolders = new ArchiveFolders(archive, ONE_OWNER);
   const descriptors = new Descriptors(4);
   const table = new TableFile(
-    { places: archiveFolders, descriptors, rolled: () => {} },
+    { folders: archiveFolders, descriptors, rolled: () => {} },
     NODE,
     't',
     undefined,

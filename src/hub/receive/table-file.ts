@@ -9,7 +9,7 @@ import { positionOf, type ReceivedTable, readReceived, writeReceived } from './r
 
 /** What all tables of a hub share. */
 export interface Shelf {
-  readonly places: ArchiveFolders;
+  readonly folders: ArchiveFolders;
   readonly descriptors: Descriptors;
   /** A part of a node's table is finished: it may be compressed. */
   rolled(node: ArchivePath, file: string): void;
@@ -102,7 +102,7 @@ export class TableFile implements Held {
   /** Goes on at a later position: the part that is there is finished, or what lies between was given up. */
   moveTo(position: Position): void {
     this.release();
-    this.shelf.places.in(this.node, true, (folder) => {
+    this.shelf.folders.in(this.node, true, (folder) => {
       const next = position.part === this.part + 1 && position.bytes === 0;
       if (position.part > this.part && this.begun) {
         const header = next ? '' : readHeader(path.join(folder, `${this.name}.csv`));
@@ -167,7 +167,7 @@ export class TableFile implements Held {
   }
 
   private open(): void {
-    this.shelf.places.in(this.node, true, (folder) => {
+    this.shelf.folders.in(this.node, true, (folder) => {
       this.shelf.descriptors.add(this);
       const file = path.join(folder, `${this.name}.csv`);
       try {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
-import * as path from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { enumNames } from '../../../test/made/c-enum.ts';
 import { CSV_COLUMNS } from '../../../test/made/epmt-archive.ts';
 import { sampling } from '../../base/sampling.ts';
 import { CELL, CELL_STATE, readCsv } from './csv.ts';
@@ -103,13 +102,7 @@ test('C reads on where texts need more room', { skip: sampling() === null && 'th
 });
 
 test('C and JavaScript have the same places and kinds of columns', () => {
-  const source = fs.readFileSync(path.join(import.meta.dirname, '../../../native/node-sampling.cells.c'), 'utf8');
-  const names = (of: string): string[] =>
-    new RegExp(`enum ${of} \\{([^}]*)\\}`)
-      .exec(source)![1]!
-      .trim()
-      .split(/,\s*/)
-      .map((word) => word.toLowerCase());
+  const names = (of: string): string[] => enumNames('cells', of);
   assert.deepEqual(
     names('cell'),
     Object.entries(CELL).map(([name, value]) => (value === CELL.counted ? `${name} = ${value}` : name)),

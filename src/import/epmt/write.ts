@@ -63,7 +63,8 @@ export function writeRecording(
   const temporary = fs.mkdtempSync(path.join(folder, `.${path.basename(first)}.tmp-`));
   try {
     for (const node of nodes) writeNode(temporary, job, node, from);
-    for (const { name } of nodes) moveTables(path.join(temporary, nodeFolder(name)), [], TABLES, nodes.length > 1);
+    for (const { name } of nodes)
+      moveTables(path.join(temporary, nodeFolder(name)), { written: TABLES, several: nodes.length > 1 });
     replaceJson(path.join(temporary, 'job.json'), job);
     complete?.({ folder: temporary, nodes });
     const target = rename(temporary, placeRecording);

@@ -28,7 +28,7 @@ interface Seen {
 export async function readJobs(source: OmnistatSource): Promise<OmnistatJob[]> {
   const jobs = new Map<
     string,
-    OmnistatJob & { seen: Map<string, Seen & { nodes: Set<string> }>; times: Float64Array[] }
+    OmnistatJob & { seenSteps: Map<string, Seen & { nodes: Set<string> }>; times: Float64Array[] }
   >();
   for await (const { labels, times, values } of source.samples({ name: 'rmsjob_info' })) {
     const { jobid: id = '', instance = '', jobstep: step = '' } = labels;
@@ -50,7 +50,7 @@ export async function readJobs(source: OmnistatSource): Promise<OmnistatJob[]> {
         to,
         interval: Number.NaN,
         steps: [],
-        seen: new Map(),
+        seenSteps: new Map(),
         times: [],
       };
       jobs.set(id, job);
@@ -61,9 +61,9 @@ export async function readJobs(source: OmnistatSource): Promise<OmnistatJob[]> {
     job.nodes.set(instance, { from: Math.min(node?.from ?? from, from), to: Math.max(node?.to ?? to, to) });
     job.times.push(there);
     if (step === '' || step === '-1') continue;
-    const seenStep = job.seen.get(step);
+    const seenStep = job.seenSteps.get(step);
     const nodes = (seenStep?.nodes ?? new Set()).add(instance);
-    job.seen.set(step, {
+    job.seenSteps.set(step, {
       first: Math.min(seenStep?.first ?? from, from),
       last: Math.max(seenStep?.last ?? to, to),
       nodes,
@@ -71,10 +71,10 @@ export async function readJobs(source: OmnistatSource): Promise<OmnistatJob[]> {
   }
   return [...jobs.values()]
     .sort((a, b) => a.from - b.from)
-    .map(({ seen, times, ...job }) => ({
+    .map(({ seenSteps, times, ...job }) => ({
       ...job,
       interval: intervalOf(times),
-      steps: [...seen].map(
+      steps: [...seenSteps].map(
         ([id, { first, last, nodes }]): Step => ({
           id,
           start: first * 1000,

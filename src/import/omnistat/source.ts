@@ -54,8 +54,8 @@ async function openDatabase(source: string, scratch: string): Promise<OmnistatSo
 }
 
 const ALL = `topk(5, count by (__name__) (last_over_time({__name__!=""}[10y])))`;
-const namesOf = (found: readonly { labels: Readonly<Record<string, string>> }[]): string[] =>
-  found.flatMap(({ labels }) => labels.__name__ ?? []);
+const namesOf = (seriesList: readonly { labels: Readonly<Record<string, string>> }[]): string[] =>
+  seriesList.flatMap(({ labels }) => labels.__name__ ?? []);
 
 async function withoutOmnistat(source: string, jobIdsOf: () => Promise<string[]>): Promise<Fault> {
   const names = await jobIdsOf().catch(() => []);

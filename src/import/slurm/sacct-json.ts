@@ -122,9 +122,12 @@ function jobOf(job: Fields): SacctJob | undefined {
 }
 
 function stepOf(step: Fields): SacctStep[] {
-  const said = fields(step.step).id;
+  const stepId = fields(step.step).id;
   // 21.08 and 22.05 say "batch" or 0, later versions "4711.batch"
-  const id = (typeof said === 'string' ? said : String(amount(said) ?? '')).replace(/^\d+(?:_\d+)?(?:\+\d+)?\./, '');
+  const id = (typeof stepId === 'string' ? stepId : String(amount(stepId) ?? '')).replace(
+    /^\d+(?:_\d+)?(?:\+\d+)?\./,
+    '',
+  );
   if (id === '') return [];
   const time = fields(step.time);
   const tres = fields(step.tres);

@@ -111,7 +111,7 @@ function notesOf({ dropped, versions }: SonarData, short: number, idle: number):
   return [
     ...(versions.size > 0 ? [`written by Sonar ${[...versions].sort().join(', ')}`] : []),
     ...[...dropped].map(([why, n]) => `${count(n, 'record')} left out: ${why}`),
-    ...(short > 0 ? [`${count(short, 'job')} left out: seen less than twice (--min-samples 1 takes them)`] : []),
+    ...(short > 0 ? [`${count(short, 'job')} left out: with fewer than two samples (--min-samples 1 takes them)`] : []),
     ...(idle > 0 ? [`${count(idle, 'job')} left out: only shells and daemons of logins (--all takes them)`] : []),
   ];
 }

@@ -6,7 +6,7 @@ import { documents, readJsonPacket } from './json.ts';
 import { SonarData } from './sample.ts';
 
 /** Files that Sonar writes, below a folder. */
-export function sonarFiles(paths: readonly string[]): string[] {
+function sonarFiles(paths: readonly string[]): string[] {
   return paths.flatMap((start) => {
     try {
       if (!fs.statSync(start).isDirectory()) return [start];

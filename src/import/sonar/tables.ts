@@ -10,7 +10,7 @@ const KIB = 1024;
 const FIRST_MADE_UP_PID = 2 ** 22;
 
 /** The sums that Sonar’s own figures of a job are means and maxima of. */
-export const sonarTable = defineTable({
+const sonarTable = defineTable({
   name: 'sonar',
   help: 'What all processes of the job used on the node, as Sonar sampled it.',
   scope: 'job',

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { freePort } from '../../base/free-port.ts';
+import { askOnce } from '../../http/ask-once.ts';
 import { openStore, type Store } from '../../query/store/client.ts';
 
 /** What VictoriaMetrics is called: by Debian, and in its own archives. */
@@ -123,8 +124,8 @@ async function ready(child: ChildProcess, url: string, log: string, folder: stri
   });
   const until = Date.now() + START_MILLISECONDS;
   while (Date.now() < until && failed === undefined && child.exitCode === null && child.signalCode === null) {
-    const healthReply = await fetch(`${url}/health`).catch(() => undefined);
-    if (healthReply?.ok) return;
+    const healthReply = await askOnce(new URL(`${url}/health`), 10).catch(() => undefined);
+    if (healthReply?.status === 200) return;
     await sleep(50);
   }
   const logLines = fs.readFileSync(log, 'utf8').split('\n');

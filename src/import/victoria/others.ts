@@ -60,7 +60,9 @@ function constantLabels(all: readonly StoredSeries[]): Set<string> {
   for (const { labels } of all)
     for (const [name, value] of Object.entries(labels)) values.set(name, (values.get(name) ?? new Set()).add(value));
   const everywhere = (name: string): boolean => all.every(({ labels }) => labels[name] !== undefined);
-  const same = [...values].filter(([name, found]) => found.size === 1 && everywhere(name)).map(([name]) => name);
+  const same = [...values]
+    .filter(([name, nodeValues]) => nodeValues.size === 1 && everywhere(name))
+    .map(([name]) => name);
   const node = NODE_LABELS.find((name) => values.has(name));
   return new Set(['__name__', ...same, ...(node === undefined ? [] : [node])]);
 }

@@ -40,9 +40,9 @@ test('jobs come and go, and their processes say more of them', (t) => {
     '/proc/6/environ',
     'SLURM_JOB_ID=18\0SLURM_RESTART_COUNT=2\0SLURM_JOB_NODELIST=c[1-2]\0SLURM_JOB_USER=root\0SLURM_JOB_UID=0\0',
   );
-  const said = jobs.describe(job)!;
+  const described = jobs.describe(job)!;
   assert.deepEqual(
-    [said.id, said.restart, said.nodes, said.user, said.uid],
+    [described.id, described.restart, described.nodes, described.user, described.uid],
     ['18', 2, ['c1', 'c2'], 'ada', process.getuid!()],
     'whose it is, the kernel says, not the process',
   );

@@ -81,17 +81,23 @@ export function cgroupJobs(host: Host, node: string) {
     },
     /** What a job's own processes say of it. Undefined: none of them runs yet. */
     describe(job: CgroupJob): NodeJob | undefined {
-      const said = environmentOf(host, job.folder, job.id, DEEPEST);
-      if (said === undefined) return undefined;
+      const processEnvironment = environmentOf(host, job.folder, job.id, DEEPEST);
+      if (processEnvironment === undefined) return undefined;
       const by = outline(job);
-      const text = JOB_KEYS.filter((key) => !/[\n\r]/.test(said.environment[key] ?? ''))
-        .map((key) => `${key}=${said.environment[key] ?? ''}\n`)
+      const text = JOB_KEYS.filter((key) => !/[\n\r]/.test(processEnvironment.environment[key] ?? ''))
+        .map((key) => `${key}=${processEnvironment.environment[key] ?? ''}\n`)
         .join('');
       try {
         // a process may say of itself what it likes: whose it is, the kernel says
-        return { ...parseJobFile(text), scheduler: 'slurm', uid: said.uid, user: userName(said.uid), ...whose(by) };
+        return {
+          ...parseJobFile(text),
+          scheduler: 'slurm',
+          uid: processEnvironment.uid,
+          user: userName(processEnvironment.uid),
+          ...whose(by),
+        };
       } catch {
-        return { ...by, uid: said.uid, user: userName(said.uid) };
+        return { ...by, uid: processEnvironment.uid, user: userName(processEnvironment.uid) };
       }
     },
   };

@@ -149,7 +149,7 @@ test('version 1: the CPU quota around a command is its cpu controller’s, where
   source.read(frame);
   const { cpu_limit, periods, throttled_periods, memory_limit_bytes } = cgroupTable.col;
   assert.deepEqual(
-    [cpu_limit, periods, throttled_periods, memory_limit_bytes].map(({ place }) => frame.numbers[place]),
+    [cpu_limit, periods, throttled_periods, memory_limit_bytes].map(({ index }) => frame.numbers[index]),
     [0.2, 343, 311, 1073741824],
   );
 });

@@ -92,15 +92,15 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
   const untold: [what: string, why: string][] = [];
   const asked = (): Promise<SchedulerFacts> =>
     scheduler.facts(options.run ?? schedulerRunner(), env, (...troubleArguments) => untold.push(troubleArguments));
-  const found: SchedulerFacts = fromFile ?? options.given ?? (await asked());
-  const command = options.command ?? found.command;
-  const name = options.name ?? found.name ?? (command === undefined ? 'shell' : nameOf(command));
+  const schedulerFacts: SchedulerFacts = fromFile ?? options.given ?? (await asked());
+  const command = options.command ?? schedulerFacts.command;
+  const name = options.name ?? schedulerFacts.name ?? (command === undefined ? 'shell' : nameOf(command));
   const uid = process.getuid!();
-  const named = hosts !== undefined && hosts.length > 0 ? machines(hosts) : found.nodes;
+  const named = hosts !== undefined && hosts.length > 0 ? machines(hosts) : schedulerFacts.nodes;
   // a container gets the job's number, and nothing to ask a scheduler with
   const nodes = named.length > 0 ? named : [os.hostname()];
   if (named.length === 0) {
-    const what = `${scheduler.name} does not say which nodes job ${found.id} has`;
+    const what = `${scheduler.name} does not say which nodes job ${schedulerFacts.id} has`;
     const why = untold.map(([, each]) => ` (${each})`).join('');
     if (strict) throw new Fault(`${what}${why}`, { hint: 'name them with --hosts a,b' });
     reportTrouble(what, `only this machine is recorded; --hosts a,b names others${why}`);
@@ -108,16 +108,16 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
     for (const troubleArguments of untold) reportTrouble(...troubleArguments);
   }
   // the id of a task says already of which array it is; all components of a heterogeneous job are one here
-  const { array: _, het: __, ...plainFacts } = found;
-  const own = new Set(found.nodes);
+  const { array: _, het: __, ...plainFacts } = schedulerFacts;
+  const own = new Set(schedulerFacts.nodes);
   const facts: JobFacts = {
     ...plainFacts,
-    id: found.id === '' ? localId(name) : found.id,
+    id: schedulerFacts.id === '' ? localId(name) : schedulerFacts.id,
     scheduler: fromFile !== undefined ? 'file' : nodes.every((node) => own.has(node)) ? scheduler.name : 'none',
     name,
-    user: found.user ?? userNames(new Host())(uid),
+    user: schedulerFacts.user ?? userNames(new Host())(uid),
     uid,
-    directory: options.directory ?? found.directory ?? process.cwd(),
+    directory: options.directory ?? schedulerFacts.directory ?? process.cwd(),
     nodes,
     tags: { ...parseTagList(env.EPMT_JOB_TAGS), ...options.tags },
     environment: keptEnvironment(env, options.keepEnvironment),

@@ -1,5 +1,5 @@
 import * as os from 'node:os';
-import { shellQuote } from '../../base/quote.ts';
+import { commandLine } from '../../base/quote.ts';
 import { defined, type Environment } from './command.ts';
 import type { Launcher, Scheduler } from './scheduler.ts';
 
@@ -31,7 +31,7 @@ function here(argv: string[], node: string, env: Launcher['env']): Launcher {
 /** When ssh ends, for whatever reason, the far end's standard input ends, and with it the agent. */
 function ssh(argv: string[], node: string, env: Launcher['env']): Launcher {
   const options = ['-T', '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=10', '-o', 'ServerAliveInterval=15'];
-  const far = [...argv, '--lifeline'].map(shellQuote).join(' ');
+  const far = commandLine([...argv, '--lifeline']);
   return {
     command: 'ssh',
     args: [...options, '--', node, `exec ${far}`],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { listRecordings } from '../../../test/made/list-recordings.ts';
 import { answers } from '../../../test/made/scheduler-answers.ts';
 import { makeRecording, START, temporary } from '../../../test/make-recording.ts';
-import { listRecordings } from '../../recording/folder/list.ts';
 import { refreshListed } from './refresh-listed.ts';
 
 test('a job that had ended after tacho stop is listed as its scheduler says it ended', async () => {

@@ -60,17 +60,17 @@ async function askScheduler(
   let currentJob: Job = job;
   if (ended) {
     if (ending === undefined) return { job, final: false };
-    const { waits, ...said } = job;
+    const { waits, ...ended } = job;
     const killed = wasKilled(job) || (ending.state === 'node_fail' && lostNode(recording));
     const news = waits === true ? nextRun(ending) : killed ? whoKilled(job, ending) : {};
     const taken = ending.taken_nodes === undefined ? {} : { taken_nodes: ending.taken_nodes };
-    currentJob = { ...said, ...news, ...taken, steps: stepsMeanwhile(job, ending) };
+    currentJob = { ...ended, ...news, ...taken, steps: stepsMeanwhile(job, ending) };
     // what still runs has no end yet: it is asked for again
     if (ending.state === 'running') return { job: currentJob, final: false };
   } else if (ending !== undefined) {
     // the recording's own end, where there is one, is what its figures refer to
-    const { waits: _, reason: __, ...said } = job;
-    currentJob = { ...said, ...ending, ...stated({ end: job.end }) };
+    const { waits: _, reason: __, ...ended } = job;
+    currentJob = { ...ended, ...ending, ...stated({ end: job.end }) };
     const last = lastSign(recording);
     if (currentJob.end === undefined) currentJob.end = last ?? job.start;
     // Slurm calls a job ended when it begins to end it; a node's agent records until the last process has gone

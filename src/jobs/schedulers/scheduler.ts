@@ -72,7 +72,7 @@ export interface Scheduler {
   /** How to start one process on each node, without taking anything from the job. */
   launch(plan: LaunchPlan, jobId: string): Launcher[];
   /** The nodes that a launcher says it could not reach. */
-  unreached?(words: string): string[];
+  unreached?(message: string): string[];
   /**
    * Asks the processes of `launch` to end (SIGTERM); `step` is what the agents say they run in. Returns who was asked:
    * the agents, or nobody: then the launcher passes a signal on, or each agent has to be asked on its node.

@@ -91,22 +91,22 @@ export const slurm: Scheduler = {
     // the id may run again: then only the accounting still knows this run
     const same = restart === undefined || restart === (job.restart ?? 0);
     const ending = now.size > 0 && same ? endingFromScontrol(now, slurmSeconds(now.get('TimeLimit'))) : undefined;
-    const found = ending !== undefined && ending.state !== 'running' ? ending : (past?.ending ?? ending);
-    if (found !== undefined) {
+    const lastEnding = ending !== undefined && ending.state !== 'running' ? ending : (past?.ending ?? ending);
+    if (lastEnding !== undefined) {
       const by = /^cancelled by uid (\d+)$/.exec(past?.ending.reason ?? '');
-      if (found.state === 'cancelled' && by !== null) {
+      if (lastEnding.state === 'cancelled' && by !== null) {
         const { stdout, trouble } = await run('id', ['-un', by[1]!]);
-        found.reason = `cancelled by ${trouble === undefined ? stdout.trim() : `uid ${by[1]}`}`;
+        lastEnding.reason = `cancelled by ${trouble === undefined ? stdout.trim() : `uid ${by[1]}`}`;
       }
       const next = same ? past?.next : again(now);
       if (next !== undefined) {
         const restartText = nextWords(next, restart !== undefined && !same ? restart : (job.restart ?? 0) + 1);
-        const said = !next.started && found.reason === PUT_BACK ? undefined : found.reason;
-        found.reason = said === undefined ? restartText : `${said}; ${restartText}`;
-        if (next.waits) found.waits = true;
+        const reason = !next.started && lastEnding.reason === PUT_BACK ? undefined : lastEnding.reason;
+        lastEnding.reason = reason === undefined ? restartText : `${reason}; ${restartText}`;
+        if (next.waits) lastEnding.waits = true;
       }
       const taken = past?.ending.taken_nodes;
-      return stated({ ...found, taken_nodes: taken, steps }) as Ending;
+      return stated({ ...lastEnding, taken_nodes: taken, steps }) as Ending;
     }
     if (!same) {
       const next = again(now);
@@ -166,7 +166,7 @@ function withoutStepOptions(env: Environment): Record<string, string> {
 }
 
 /** `scontrol show job` as pairs; details of nodes are kept under "node 0", "node 1"… */
-export function parseScontrol(text: string): Map<string, string> {
+function parseScontrol(text: string): Map<string, string> {
   const pairs = new Map<string, string>();
   let groups = 0;
   for (const line of text.split('\n')) {

@@ -63,7 +63,7 @@ test('what explains the difference comes first, and the parts add up to it', () 
 });
 
 test('by command when nothing is tagged', () => {
-  const untagged = (told: Told[]): Told[] => told.map(({ tags, ...one }) => one);
+  const untagged = (recordedProcesses: Told[]): Told[] => recordedProcesses.map(({ tags, ...one }) => one);
   const comparison = compare([card('17', 100), card('18', 130)], both(untagged(usual), untagged(slow)));
   assert.equal(comparison.by, 'process');
   assert.equal(comparison.parts[0]!.name, 'cp');
@@ -100,8 +100,44 @@ test('scripts keep their names; only what one job lacks is paired by the shape o
   assert.deepEqual(comparison.only, []);
 });
 
+test('scripts that some jobs lack are not one row of them all', () => {
+  const scripts = (job: number, ...names: string[]): Told[] =>
+    names.map((name, i) => ({
+      ...{ job, pid: i + 1, from: i, to: i + 1, exename: 'python3', args: `${name}.py 4`, cpu: 1 },
+    }));
+  const cards = ['17', '18', '19'].map((id) => card(id, 100));
+  const three = (...all: Told[][]) =>
+    compare(
+      cards,
+      testSet(
+        all.flat(),
+        cards.map(({ job }) => testJob({ id: job.id })),
+      ),
+    );
+  const named = three(scripts(0, 'stage1', 'stage2', 'model3'), scripts(1, 'stage1', 'stage2'), scripts(2, 'sum'));
+  assert.deepEqual(named.only.map(({ command, counts }) => [command, counts]).sort(), [
+    ['python3 model3.py 4', [1, 0, 0]],
+    ['python3 stage1.py 4', [1, 1, 0]],
+    ['python3 stage2.py 4', [1, 1, 0]],
+    ['python3 sum.py 4', [0, 0, 1]],
+  ]);
+  const partNames = named.parts.map(({ name }) => name).filter((name) => name.startsWith('python3'));
+  assert.deepEqual(
+    partNames.sort(),
+    ['model3', 'stage1', 'stage2', 'sum'].map((name) => `python3 ${name}.py`),
+  );
+  // names made up for the moment, many of them, are not a list that anybody reads
+  const made = three(
+    scripts(0, ...Array.from({ length: 40 }, (_, i) => `x${i}`)),
+    scripts(1, 'sum'),
+    scripts(2, 'sum'),
+  );
+  assert.deepEqual(made.only.find(({ command }) => command.includes('#'))?.counts, [40, 0, 0]);
+  assert.ok(made.parts.some(({ name }) => name === 'python3 x#.py'));
+});
+
 test('a job without tags against one with tags: its time is that of processes without the tag', () => {
-  const untagged = (told: Told[]): Told[] => told.map(({ tags, ...one }) => one);
+  const untagged = (recordedProcesses: Told[]): Told[] => recordedProcesses.map(({ tags, ...one }) => one);
   for (const [a, b, place, lasted] of [
     [usual, untagged(slow), 1, 130e6],
     [untagged(usual), slow, 0, 100e6],

@@ -1,4 +1,5 @@
 import { smallest } from '../../base/extremes.ts';
+import { commandLine } from '../../base/quote.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { operationOf, operationsOf } from '../../query/processes/operations.ts';
 import { programName } from '../../query/processes/program.ts';
@@ -129,7 +130,7 @@ function partsOf(
   jobs: readonly ComparedJob[],
   differences: readonly number[],
 ): PartRow[] {
-  const groups = by === 'operation' ? byOperation(set) : byCommand(set, jobs.length);
+  const groups = by === 'operation' ? byOperation(set) : byCommand(set);
   if (groups.size === 0) return [];
   const time = jobs.map((_, j) => timeOfProcesses(set, j));
   const rows = [...groups].map(([name, members]): PartRow => {
@@ -175,22 +176,26 @@ function byOperation(set: ProcessSet): Map<string, number[]> {
   return groups;
 }
 
+/** Number of names, alike but for what changes from run to run, that are listed; more are one row. */
+const FEW_NAMES = 12;
+
 /**
- * By program and script. Names that every job has are kept as they are; of the others, those that differ only in what
- * changes from run to run are one.
+ * By program and script. Names that two jobs have are kept as they are. The others are paired: of those that differ only in
+ * what changes from run to run, all are one. Where a single job has them, there is nothing to pair, and a few stay apart.
  */
-function byCommand(set: ProcessSet, jobs: number): Map<string, number[]> {
-  const named = grouped(set, everyRow(set), programName);
+function byCommand(set: ProcessSet): Map<string, number[]> {
+  const jobsOf = (members: readonly number[]): number => new Set(members.map((i) => set.job[i])).size;
   const groups = new Map<string, number[]>();
   const rest: number[] = [];
-  for (const [name, members] of named) {
-    if (new Set(members.map((i) => set.job[i])).size === jobs) groups.set(name, members);
+  for (const [name, members] of grouped(set, everyRow(set), programName)) {
+    if (jobsOf(members) > 1) groups.set(name, members);
     else rest.push(...members);
   }
   for (const [shape, members] of grouped(set, rest, programShape)) {
-    const names = new Set(members.map((i) => programName(set.exename[i]!, set.args[i]!)));
-    const name = names.size === 1 ? [...names][0]! : shape;
-    groups.set(name, [...(groups.get(name) ?? []), ...members]);
+    const named = grouped(set, members, programName);
+    const areApart = named.size === 1 || (named.size <= FEW_NAMES && jobsOf(members) === 1);
+    for (const [name, own] of areApart ? named : [[shape, members] as const])
+      groups.set(name, [...(groups.get(name) ?? []), ...own]);
   }
   return groups;
 }
@@ -229,18 +234,26 @@ function onlyRows(set: ProcessSet, jobs: number): OnlyRow[] {
     for (const i of alone(set, members, jobs)) like.set(i, members);
   const left = [...like.keys()].sort((a, b) => a - b);
   const rows: OnlyRow[] = [];
-  for (const members of grouped(set, left, shapeOf).values()) {
-    const others = alone(set, members, jobs);
-    if (others.length === 0) continue;
-    const add = (of: (i: number) => number): number =>
-      Math.round(others.reduce((sum, i) => sum + (Number.isNaN(of(i)) ? 0 : of(i)), 0));
-    const all = [...new Set(members.map((i) => like.get(i)!))].flat();
+  const add = (command: string, all: readonly number[], others: readonly number[]): void => {
+    const sum = (of: (i: number) => number): number =>
+      Math.round(others.reduce((total, i) => total + (Number.isNaN(of(i)) ? 0 : of(i)), 0));
     rows.push({
-      command: commandOf(set, others[0]!),
+      command,
       counts: ofJobs(set, all, jobs).map((group) => group.length),
-      cpu: add((i) => set.cpu_time[i]!),
-      duration: add((i) => set.end[i]! - set.start[i]!),
+      cpu: sum((i) => set.cpu_time[i]!),
+      duration: sum((i) => set.end[i]! - set.start[i]!),
     });
+  };
+  for (const [shape, members] of grouped(set, left, shapeOf)) {
+    const others = alone(set, members, jobs);
+    const all = [...new Set(members.map((i) => like.get(i)!))].flat();
+    const named = grouped(set, others, programName);
+    if (named.size > FEW_NAMES) {
+      add(shape, all, others);
+      continue;
+    }
+    const allNamed = grouped(set, all, programName);
+    for (const [name, own] of named) add(commandOf(set, own[0]!), allNamed.get(name)!, own);
   }
   return rows.sort((a, b) => b.cpu - a.cpu || b.duration - a.duration);
 }
@@ -266,7 +279,7 @@ function factRows(reports: readonly Report[]): FactRow[] {
     { name: 'state', values: reports.map(({ job }) => job.state) },
     { name: 'exit code', values: reports.map(({ job }) => job.exit_code?.toString()) },
     { name: 'nodes', values: reports.map(({ job }) => job.nodes.join(',')) },
-    { name: 'command', values: reports.map(({ job }) => job.command?.join(' ')) },
+    { name: 'command', values: reports.map(({ job }) => job.command && commandLine(job.command)) },
     { name: 'partition', values: reports.map(({ job }) => job.partition) },
     ...[...keys].map((key) => ({ name: `tag ${key}`, values: reports.map(({ job }) => job.tags[key]) })),
   ];

@@ -102,9 +102,9 @@ test('a card that was seen later than its job began covers a part of its energy'
   const lifetime = span(10);
   const card = (gpu: string, from: number) =>
     series({ ...lifetime, start: lifetime.start + from * 1e6 }, { gpu }, { energy_mj: count(lifetime, 1e6) });
-  const told = (...cards: ReturnType<typeof card>[]) =>
+  const reported = (...cards: ReturnType<typeof card>[]) =>
     report(material(job(10), [jobNode('c1', agent('c1', lifetime), [table('gpu', cards)])])).summary.energy_coverage;
-  assert.equal(told(card('0', 0)), 1);
-  assert.equal(told(card('0', 2)), 0.8);
-  assert.equal(told(card('0', 2), card('1', 1)), 0.85);
+  assert.equal(reported(card('0', 0)), 1);
+  assert.equal(reported(card('0', 2)), 0.8);
+  assert.equal(reported(card('0', 2), card('1', 1)), 0.85);
 });

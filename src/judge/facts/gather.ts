@@ -110,8 +110,8 @@ const PHASE_TABLES: WantedColumns = new Map([
 ]);
 
 const NOT_IN_STORES = {
-  what: 'process: short processes, and how long they lived',
-  why: 'a store has a process only from when it has used so much CPU time as victoria.process_cpu says (1 s)',
+  what: 'process: short processes, and how long processes ran',
+  why: 'a store holds only processes that used the CPU time of victoria.process_cpu (1 s) or more',
   hint: 'the recording in the archive of the hub has them all',
 } as const;
 
@@ -135,15 +135,15 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const now = options.now ?? Date.now() * 1000;
   const damage = [...recording.troubles];
   const unread: Unread[] = [];
-  const reportDamage = (node: NodeRecording, found: TableDamage): void => {
-    const damageWords = damageText(found);
+  const reportDamage = (node: NodeRecording, tableDamage: TableDamage): void => {
+    const damageWords = damageText(tableDamage);
     if (damage.includes(damageWords)) return;
     damage.push(damageWords);
-    const file = path.basename(found.file);
-    const why = damageWords.slice(damageWords.indexOf(': ', found.file.length) + 2);
-    const whole = found.unreadable !== undefined;
-    if (whole || found.bad_lines > 0 || found.lost_header || found.lost_columns !== undefined)
-      unread.push({ node: node.name, table: found.table, file, why, whole, lines: found.bad_lines });
+    const file = path.basename(tableDamage.file);
+    const why = damageWords.slice(damageWords.indexOf(': ', tableDamage.file.length) + 2);
+    const whole = tableDamage.unreadable !== undefined;
+    if (whole || tableDamage.bad_lines > 0 || tableDamage.lost_header || tableDamage.lost_columns !== undefined)
+      unread.push({ node: node.name, table: tableDamage.table, file, why, whole, lines: tableDamage.bad_lines });
   };
   const markers = recordedMarkers(recording, reportDamage);
   const { job, path: folder, nodes: all } = recording;
@@ -239,7 +239,7 @@ function wholeJob({ job, nodes }: Recording, { from, to, step, marker }: GatherO
   return { until: isLate ? { to: job.end! } : {}, isPart, columns: isPart ? USE_COLUMNS : WANTED_COLUMNS };
 }
 
-/** So many rolled parts of files, each with some minutes of samples, are worth another thread. */
+/** Number of rolled file parts, each with some minutes of samples, from which another thread is worth it. */
 const MANY_PARTS = 64;
 
 /** The same; a large recording that is not sealed is read by two threads. */

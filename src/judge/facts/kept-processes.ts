@@ -89,9 +89,9 @@ function columnsOf({ length, numbers, texts, metrics }: KeptFile, { job, path, t
   for (const name of TEXTS) {
     const { values, places: codes } = texts[name]!;
     const text = (code: unknown): string => {
-      const found = values[code as number];
-      if (typeof found !== 'string') throw new TypeError(`${name} is damaged`);
-      return found;
+      const text = values[code as number];
+      if (typeof text !== 'string') throw new TypeError(`${name} is damaged`);
+      return text;
     };
     columns[name] = Array.isArray(codes) ? codes.map(text) : new Array<string>(length).fill(text(codes));
     if (columns[name].length !== length) throw new RangeError(`${name} is damaged`);

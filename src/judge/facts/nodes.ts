@@ -29,7 +29,7 @@ import { energyOf } from './energy.ts';
 /** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */
 const SILENT_INTERVALS = 3;
 const SILENT_SECONDS = 5;
-/** So long after a job's end the farewell of a node's own agent may still be on its way. */
+/** How long after a job's end the last message of a node's own agent may be on its way. */
 const FAREWELL_SECONDS = 30;
 /** The scheduler ends all that runs in such a job: of its agents nobody may be left to say farewell. */
 const ENDED_BY_SCHEDULER: readonly JobState[] = ['timeout', 'cancelled', 'preempted', 'out_of_memory'];
@@ -280,7 +280,7 @@ export const UNHEARD =
   'nothing more came from it: it could not reach this hub, its agent was killed, the node was lost, or another hub has the rest';
 
 const silenceOf = (agent: AgentRecord | undefined): string =>
-  agent?.service === true ? UNHEARD : 'its agent was killed or the node was lost: it wrote no farewell';
+  agent?.service === true ? UNHEARD : 'its agent was killed or the node was lost: it recorded no end';
 
 /** Of a node's service while the job runs: what it cannot send is kept on the node. */
 const WAITING =

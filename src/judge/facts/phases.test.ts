@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Job } from '../../recording/folder/job.ts';
 import type { Marker } from '../../recording/read/markers.ts';
-import { figuresOf, phasesOf } from './phases.ts';
+import { figuresOf, phasePartsOf } from './phases.ts';
 
 const job = { end: 100e6 } as Job;
 const at = (second: number, action: Marker['action'], name: string, value?: string): Marker => ({
@@ -25,7 +25,12 @@ test('phases nest, repeat and may stay open', () => {
     at(95, 'end', 'run'),
   ];
   assert.deepEqual(
-    phasesOf({ markers, job, now: 0 }).map((p) => [p.name, p.start / 1e6, p.seconds, p.end === undefined]),
+    phasePartsOf({ markers, job, now: 0 }).map(({ phase: p }) => [
+      p.name,
+      p.start / 1e6,
+      p.seconds,
+      p.end === undefined,
+    ]),
     [
       ['run', 1, 94, false],
       ['epoch', 2, 3, false],
@@ -50,7 +55,7 @@ test('of a part, phases that began before it or ended after it have what lies in
     at(20, 'end', 'late'),
   ];
   const range = { what: 'the time asked for', from: 5e6, to: 10e6 };
-  const phases = phasesOf({ markers, job, now: 0, range });
+  const phases = phasePartsOf({ markers, job, now: 0, range }).map(({ phase }) => phase);
   assert.deepEqual(phases, [
     // never ended: until the end of the job
     { name: 'run', start: 5e6, seconds: 5, began: 1e6, whole_seconds: 99 },

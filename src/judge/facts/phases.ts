@@ -13,8 +13,6 @@ interface PhasePart {
 }
 
 /** The phases of the job, or what lies of them in the part that is looked at; none when one only touches that. */
-export const phasesOf = (material: Phases): PhaseReport[] => phasePartsOf(material).map(({ phase }) => phase);
-
 export function phasePartsOf({ markers, job, now, range }: Phases): PhasePart[] {
   const looked = intervalsOf(range);
   return phaseSpans(job, markers, now).flatMap(({ name, from, to, open }): PhasePart[] => {

@@ -39,7 +39,7 @@ export function recordsOf({ processes }: Material, nodes: readonly NodeReport[])
   return recordsReport;
 }
 
-/** So many operations are told. */
+/** Number of operations in a report. */
 const MOST = 20;
 
 /** The operations that took longest; those without the tag are none. */

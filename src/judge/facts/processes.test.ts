@@ -8,7 +8,7 @@ import { steadyGrowth } from './processes.ts';
 test('a process that a tick found gone was there a tick earlier: it was as busy as it was while it was seen', () => {
   const at = (seconds: number): number => START + seconds * 1e6;
   const lifetime = span(60, 10);
-  const told = (rows: [first: number, last: number], state: string) => {
+  const reported = (rows: [first: number, last: number], state: string) => {
     const sampledSpan = { ...lifetime, start: at(rows[0]), end: at(rows[1]) };
     const used = { ...count(sampledSpan, 9000), first: 9000 };
     const row = series(sampledSpan, { pid: '7', start: String(at(1) / 1000) }, { user_ms: used }, { state });
@@ -17,10 +17,10 @@ test('a process that a tick found gone was there a tick earlier: it was as busy 
     return [seconds, cpu_seconds, cpus_busy];
   };
   // seen at 10, 20 and 30 s, gone at 40
-  assert.deepEqual(told([10, 40], 'X'), [29, 9, 9 / 29]);
+  assert.deepEqual(reported([10, 40], 'X'), [29, 9, 9 / 29]);
   // seen at 10 s alone
-  assert.deepEqual(told([10, 20], 'X'), [9, 9, 1]);
-  assert.deepEqual(told([10, 14], 'X'), [9, 9, 1]);
+  assert.deepEqual(reported([10, 20], 'X'), [9, 9, 1]);
+  assert.deepEqual(reported([10, 14], 'X'), [9, 9, 1]);
 });
 
 test('memory that grew until a process ended did so, though its last sample has none', () => {

@@ -28,7 +28,7 @@ import { processEndTable, processTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 import type { ProcessReport } from '../report-schema.ts';
 
-/** So many by CPU time, and as many again by memory, are kept. */
+/** Number of processes that are kept by CPU time, and as many again by memory. */
 const MOST = 10;
 
 /** The processes with most CPU time first, then those that only have much memory. */
@@ -47,7 +47,7 @@ export function ranInSpan(material: Material): number | undefined {
     material.nodes.map((node) => {
       const partProcesses = partProcessesOf(material, node);
       const sampled = node.tables.get(processTable.name)?.series_total;
-      if (sampled === undefined && partProcesses.lived === 0) return undefined;
+      if (sampled === undefined && partProcesses.count === 0) return undefined;
       const beside = processSeries(node).length - sampledInPart(node, partProcesses).length;
       return (sampled ?? 0) - beside + partProcesses.byRecord.size + sampledLater(material, node, partProcesses).length;
     }),

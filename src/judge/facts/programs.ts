@@ -9,7 +9,7 @@ import { partProcessesOf, sampledInPart } from '../../query/use/part-processes.t
 import { processEndTable } from '../../sources/tables.ts';
 import type { ProgramReport } from '../report-schema.ts';
 
-/** So many by CPU time, and as many again by memory, are kept. */
+/** Number of programs that are kept by CPU time, and as many again by memory. */
 const MOST = 10;
 
 /** One process, or one program that a process ran. */

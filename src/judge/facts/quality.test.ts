@@ -86,7 +86,7 @@ test('an agent that came later than others, but before the job, missed nothing o
     const material = { job, nodes: nodes.map(({ recorded }) => recorded) } as unknown as Material;
     const { ticks, expected_ticks, grade } = qualityOf(
       material,
-      nodes.map(({ told }) => told),
+      nodes.map(({ told: reported }) => reported),
       10,
     );
     return [ticks, expected_ticks, grade];

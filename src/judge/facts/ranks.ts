@@ -4,7 +4,7 @@ import { hasFailedRank, type Rank, ranksOf, type World } from '../../query/ranks
 import { ioBytes, slowestOf, spreadOf } from '../../query/ranks/spread.ts';
 import type { RankReport, RanksReport, WorldReport } from '../report-schema.ts';
 
-/** So many worlds are described, those with most CPU time; of one with more ranks than this, those at the ends. */
+/** Number of worlds that are described, those with most CPU time; of a larger world the ranks at both ends. */
 const MOST_WORLDS = 20;
 const MOST_RANKS = 64;
 const AT_ENDS = 8;

@@ -5,13 +5,13 @@ import type { GpuReport, NodeReport } from '../report-schema.ts';
 import { comparable, gpuMean, measuredSeconds } from '../use/recorded-time.ts';
 
 /** Ten points of utilisation: less is ordinary variation between the ranks of one program. */
-export const UTILIZATION_APART = 0.1;
+const UTILIZATION_APART = 0.1;
 
 /** A tenth of the peers' power: cards of one model differ by a few per cent under the same load. */
-export const POWER_APART = 0.1;
+const POWER_APART = 0.1;
 
 /** A twentieth of the peers' clock: boost clocks of healthy cards differ by less. */
-export const CLOCK_APART = 0.05;
+const CLOCK_APART = 0.05;
 
 /** A card below this all the time did nothing; it is idle, not slow. */
 export const IDLE_UTILIZATION = 0.01;

@@ -44,6 +44,7 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
       nodes: shared.map(({ node }) => node),
     });
   }
+  for (const { what, why } of material.dask?.()?.unmeasured ?? []) notesById.set(`${what}\n${why}`, { what, why });
   for (const what of material.strays ?? []) notesById.set(what, { what, why: 'no node of this job: left out' });
   for (const check of checks) {
     if (check.outcome !== 'unmeasurable') continue;
@@ -60,7 +61,7 @@ function troubleWhat(trouble: string): string {
   return /\/tables\.json\.zst: /.test(trouble) ? 'units and kinds of tables' : 'what the job and its nodes were';
 }
 
-/** So many reasons for one thing are told in words. */
+/** Number of reasons for one thing that are written out. */
 const MOST_REASONS = 3;
 
 /** A thing that failed several times is one thing: its reasons stand together, and one that was told again in more words once. */

@@ -33,9 +33,9 @@ const isMostOf = ({ user_seconds, system_seconds }: Split, cpu = 0): boolean =>
 export function workOf(material: Material, cpu?: number): WorkReport | undefined {
   const { job, nodes, range } = material;
   if (range !== undefined) return undefined;
-  const found = jobWork(material);
+  const jobWorkSums = jobWork(material);
   const sum = (name: ProcessMetric, factor = 1): number | undefined => {
-    const value = found?.sums.get(name);
+    const value = jobWorkSums?.sums.get(name);
     return value === undefined ? undefined : value * factor;
   };
   // the kernel's own count of all that was waited for, where all of it ran here
@@ -51,7 +51,7 @@ export function workOf(material: Material, cpu?: number): WorkReport | undefined
     user_seconds: counted.user_seconds * share,
     system_seconds: counted.system_seconds * share,
   };
-  const events = isWithTacho && found?.missing === 0 ? undefined : exact;
+  const events = isWithTacho && jobWorkSums?.missing === 0 ? undefined : exact;
   const user_seconds = split?.user_seconds ?? sum('usertime', 1e-6);
   const source = exact !== undefined ? 'wait4' : split !== undefined ? 'cgroup' : 'processes';
   const work: WorkReport = stated({
@@ -69,7 +69,7 @@ export function workOf(material: Material, cpu?: number): WorkReport | undefined
     major_faults: events?.major_faults ?? sum('majflt'),
     voluntary_switches: events?.voluntary_switches ?? sum('vol_ctxsw'),
     involuntary_switches: events?.involuntary_switches ?? sum('invol_ctxsw'),
-    processes_missing: found === undefined || found.missing === 0 ? undefined : found.missing,
+    processes_missing: jobWorkSums === undefined || jobWorkSums.missing === 0 ? undefined : jobWorkSums.missing,
   } as const);
   return Object.keys(work).length === 0 ? undefined : work;
 }

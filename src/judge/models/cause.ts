@@ -33,6 +33,8 @@ export interface Cause {
   /** Where the job was recorded. */
   recording?: string;
   model: string;
+  /** The job itself belongs to the baseline. */
+  in_model?: true;
   whole: PartCause;
   /** Those that took longest beyond the usual first. */
   operations: PartCause[];
@@ -45,12 +47,12 @@ export interface Cause {
 }
 
 /** Why a job differs from the reference: its features, and those of its operations, by how far outside they lie. */
-export function causeOf(job: string, found: JobFeatures, model: Model): Cause {
+export function causeOf(job: string, jobFeatures: JobFeatures, model: Model): Cause {
   const tables = modelTables(model);
   const operations: PartCause[] = [];
   const added: string[] = [];
   const rare: string[] = [];
-  for (const [name, features] of found.operations) {
+  for (const [name, features] of jobFeatures.operations) {
     const table = tables.get(name);
     if (table === undefined) added.push(name);
     else if (table.rows < FEWEST_REFERENCES) rare.push(name);
@@ -63,10 +65,10 @@ export function causeOf(job: string, found: JobFeatures, model: Model): Cause {
   return {
     job,
     model: model.name,
-    whole: partCause('', found.job, tables.get('')!, model.features),
+    whole: partCause('', jobFeatures.job, tables.get('')!, model.features),
     operations: operations.sort((a, b) => excess(b) - excess(a)),
     missing: [...tables]
-      .filter(([name, table]) => name !== '' && table.rows === model.jobs.length && !found.operations.has(name))
+      .filter(([name, table]) => name !== '' && table.rows === model.jobs.length && !jobFeatures.operations.has(name))
       .map(([name]) => name),
     added,
     rare,

@@ -10,7 +10,7 @@ import { checkModelName, MODEL_FORMAT, type Model } from './model.ts';
 /** Where models are kept. */
 export interface ModelStore {
   /** In words, for people. */
-  place: string;
+  location: string;
   /** All that can be read; `unreadable` is told of the others. */
   list(unreadable?: (fault: Fault) => void): Promise<Model[]>;
   /** Is there one of this name, readable or not? */
@@ -48,7 +48,7 @@ export function folderStore(folder: string): ModelStore {
     return parseModel(file, text);
   };
   return {
-    place: folder,
+    location: folder,
     load,
     async has(name) {
       return fs.existsSync(fileOf(name));
@@ -135,7 +135,7 @@ export async function noModel(store: ModelStore, name: string): Promise<Fault> {
   const names = (await store.list()).map((model) => model.name);
   const near = suggest(name, names);
   return usage(
-    `there is no model "${name}" in ${store.place}`,
+    `there is no model "${name}" in ${store.location}`,
     near !== undefined
       ? `did you mean ${near}?`
       : names.length > 0

@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { madeJob } from '../../../test/made/outlier-jobs.ts';
+import { jobsWithOneOdd } from '../../../test/made/outlier-jobs.ts';
 import { componentsOf } from './components.ts';
 
-/** Time and CPU time go together; bytes go their own way. Job 13 has much CPU time for its length. */
-const jobs = Array.from({ length: 20 }, (_, i) => {
-  const size = 1 + ((i * 7) % 20) / 20;
-  const rchar = 1000 + ((i * 11) % 19);
-  const wrong = i === 13 ? 3 : 1;
-  return madeJob(`${i}`, [{ cpu_time: wrong * size * (1 + ((i * 3) % 5) / 50) * 1e6, metrics: { rchar } }], {
-    duration: size * 1e7,
-  });
-});
+const jobs = jobsWithOneOdd();
 
 test('components have scores, loadings and rankings', async () => {
   const components = await componentsOf(jobs);

@@ -12,7 +12,7 @@ import type { KeptFeatures } from './measured-job.ts';
 export const FEATURES_FILE = 'features.json';
 
 /** Raised whenever features are computed in another way: what was kept before is then not used. */
-export const FEATURES_FORMAT = 1;
+const FEATURES_FORMAT = 1;
 
 const MOST_BYTES = 16 << 20;
 

@@ -3,6 +3,7 @@ import { type Operation, operationsOf } from '../../query/processes/operations.t
 import { type CountedProcesses, durationOf, type ProcessColumns } from '../../query/processes/set.ts';
 import type { AllThreads } from '../../query/processes/threads.ts';
 import { metricTotals, sumOf } from '../../query/processes/totals.ts';
+import type { ProcessMetric } from '../../sources/records/tables.ts';
 import type { processEndTable } from '../../sources/tables.ts';
 import type { FeatureTable } from './feature-table.ts';
 import type { MeasuredJob } from './measured-job.ts';
@@ -33,18 +34,22 @@ const NO_FEATURES = new Set<string>([
   'cmajflt',
 ]);
 
+type Quantity = ProcessMetric | 'cpu_time' | 'duration';
+
 /** One quantity under several names: the first is what people know it by. */
-const SAME_QUANTITY: Readonly<Record<string, string>> = {
-  time_oncpu: 'cpu_time',
-  PERF_COUNT_SW_CPU_CLOCK: 'cpu_time',
+const SAME_QUANTITY: Readonly<Record<string, Quantity>> = {
+  ...({
+    time_oncpu: 'cpu_time',
+    PERF_COUNT_SW_CPU_CLOCK: 'cpu_time',
+    rdtsc_duration: 'duration',
+    inblock: 'read_bytes',
+    outblock: 'write_bytes',
+  } satisfies { [metric in ProcessMetric]?: Quantity }),
   PERF_COUNT_SW_TASK_CLOCK: 'cpu_time',
-  rdtsc_duration: 'duration',
-  inblock: 'read_bytes',
-  outblock: 'write_bytes',
-  disk_read: 'read_bytes',
-  disk_written: 'write_bytes',
   PERF_COUNT_SW_PAGE_FAULTS_MIN: 'minflt',
   PERF_COUNT_SW_PAGE_FAULTS_MAJ: 'majflt',
+  disk_read: 'read_bytes',
+  disk_written: 'write_bytes',
 };
 
 /** Features that are no other name of one that is there: each quantity votes once. */

@@ -93,7 +93,7 @@ function grow({ rows, columns, values }: Matrix): Forest {
   return { roots, feature, split, child, usual: usualDepth(sample) };
 }
 
-/** So many rows at once stay in the processor's cache, and so does a tree. */
+/** Number of rows that stay in the processor's cache together with a tree. */
 const BLOCK = 256;
 
 function meanDepths({ roots, feature, split, child }: Forest, { rows, columns, values }: Matrix): Float64Array {

@@ -29,7 +29,7 @@ export interface MultivariateMethod {
 const RARE = 0.999;
 
 /** Distance from the innermost half, in terms of how that half spreads. */
-export const robustDistance: MultivariateMethod = {
+const robustDistance: MultivariateMethod = {
   name: 'robust covariance',
   // with fewer rows a feature, far too many lie beyond the chi-square cut-off
   needs: 20,
@@ -65,9 +65,9 @@ export const reconstruction: MultivariateMethod = {
   mostFeatures: 16,
   async fit(matrix) {
     const { principalComponents } = await import('./principal-components.ts');
-    const found = principalComponents(matrix);
-    if (found === undefined) return 'their features follow from one another';
-    return { threshold: found.cut, scores: found.errors };
+    const components = principalComponents(matrix);
+    if (components === undefined) return 'their features follow from one another';
+    return { threshold: components.cut, scores: components.errors };
   },
 };
 
@@ -120,20 +120,20 @@ export function togetherFeatures(
   const varies = (spreads: ReadonlyMap<string, Spread>, name: string): boolean =>
     (spreads.get(name)?.median_distance ?? 0) > 0;
   let spreads = all;
-  let found = mostValues(
+  let selected = mostValues(
     table,
     names.filter((name) => varies(spreads, name)),
   );
-  if (found.rows.length < table.rows) {
+  if (selected.rows.length < table.rows) {
     // a feature may vary among these alone, and not among all
-    spreads = spreadsOf(table, found.rows, names);
-    found = mostValues(
+    spreads = spreadsOf(table, selected.rows, names);
+    selected = mostValues(
       table,
       names.filter((name) => varies(spreads, name)),
     );
-    spreads = spreadsOf(table, found.rows, found.features);
+    spreads = spreadsOf(table, selected.rows, selected.features);
   }
-  const { features, rows } = found;
+  const { features, rows } = selected;
   const chosen: { name: string; values: Float64Array }[] = [];
   const usableTable = takeFeatures(table, rows, features);
   for (const name of features.filter((each) => varies(spreads, each)).sort((a, b) => rank(a) - rank(b))) {

@@ -123,7 +123,7 @@ export async function findOutliers(
   };
 }
 
-/** So many jobs say well what is usual. */
+/** Number of jobs that are enough to say what is usual. */
 export const ENOUGH_REFERENCES = 10;
 
 export const FEW = 'chance alone puts many jobs outside so few';
@@ -181,11 +181,11 @@ async function ofJobs(
   /** By the name of the group: which job, and its features. */
   const groups = new Map<string, { job: ProcessJob; features: Features }[]>();
   for (const one of jobs) {
-    const found = await jobFeatures(one, {
+    const ownFeatures = await jobFeatures(one, {
       jobOnly: of === 'jobs',
       ...stated({ tags: options.tags, only: options.features === 'all' ? undefined : options.features }),
     });
-    const featuresByOperation = of === 'jobs' ? [['', found.job] as const] : found.operations;
+    const featuresByOperation = of === 'jobs' ? [['', ownFeatures.job] as const] : ownFeatures.operations;
     for (const [name, features] of featuresByOperation) {
       const rows = groups.get(name);
       const row = { job: one.job, features };

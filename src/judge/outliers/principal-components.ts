@@ -4,7 +4,7 @@ import { covarianceOf } from './mahalanobis.ts';
 import type { Matrix } from './matrix.ts';
 import { spreadOf } from './spread.ts';
 
-/** So much of the variance is what rows have in common; the rest is what a row may not have. */
+/** Share of the variance that rows have in common; the rest may belong to single rows. */
 export const COMMON = 0.85;
 /** The share of rows, those nearest to the middle, that the components are learned from: outliers would bend them. */
 const INNER = 0.75;

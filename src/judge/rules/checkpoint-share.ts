@@ -28,9 +28,9 @@ export default rule({
     },
   ],
   thresholds: {
-    /** Of the job's time. */
+    /** Share of the job’s duration that checkpoints took. */
     share: 0.1,
-    /** Shorter jobs are mostly start and end. */
+    /** Jobs that ran for fewer seconds are not judged. */
     seconds: 30,
   },
   when(facts, { share, seconds }) {

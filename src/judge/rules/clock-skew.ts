@@ -38,8 +38,9 @@ export default rule({
     },
   ],
   thresholds: {
+    /** Seconds by which a clock differs from those of the other nodes. */
     seconds: 2,
-    /** So much of it the two ends may differ by: agents do not begin in the same instant. */
+    /** Share of that difference by which the first and the last sample may disagree. */
     apart: 0.25,
   },
   when({ nodes, job }, { seconds, apart }) {

@@ -1,7 +1,7 @@
 import { count, listed, percent } from '../../base/readable.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { cpusIn } from '../../query/use/process-work.ts';
-import { cpuTable, processTable } from '../../sources/tables.ts';
+import { cpuTable, processEndTable, processTable } from '../../sources/tables.ts';
 import type { NodeReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';
 import { HELD_UP, isGpuJob, isSerial, SERIAL } from './shared/cpu-waiting.ts';
@@ -11,11 +11,11 @@ import { named, type RuleContext, rule, together } from './shared/rule.ts';
 
 const thresholds = {
   ...SERIAL,
-  /** A CPU is idle that was busy for less than this share of the time, with anybody’s work. */
+  /** Share of the time below which a CPU was idle, whoever used it. */
   idle: 0.02,
-  /** … while another one of the job was busy for this share. */
+  /** Share of the time that another CPU of the job was busy. */
   busy: 0.5,
-  /** Processes with less than this share of the job’s CPU time on the node do not work there: scripts that wait for them. */
+  /** Share of the job’s CPU time on the node, below which a process did no work there. */
   works: 0.02,
 };
 
@@ -25,7 +25,7 @@ const { allowed_cpus } = processTable.col;
 export default rule({
   id: 'core-idle',
   title: 'single CPUs on which nothing ever ran',
-  help: 'Some of the job’s CPUs were idle all the time (less than 2 %), or closed to the processes that worked, while its other CPUs were busy: threads are bound, or there are fewer threads than CPUs. A serial program is reported apart.',
+  help: 'Some of the job’s CPUs were idle all the time (less than 2 %), or closed to the processes that worked, while its other CPUs were busy: threads are bound, or there are fewer threads than CPUs. A serial program is reported separately.',
   kind: 'waste',
   order: 433,
   needs: [
@@ -139,7 +139,7 @@ function workedOn(facts: RuleContext, node: string, works: number): Set<number> 
 function isOfAllThreads(set: ProcessSet, i: number, cpus: number): boolean {
   if (set.threads[i] === 1) return true;
   const [ran, life] = [set.cpu_time[i]!, set.end[i]! - set.start[i]!];
-  const waited = (set.metrics.get('time_waiting')?.[i] ?? Number.NaN) / 1e3;
+  const waited = (set.metrics.get(processEndTable.col.time_waiting.name)?.[i] ?? Number.NaN) / 1e3;
   return ran <= 1.05 * cpus * life && waited >= HELD_UP.pressure * ran;
 }
 

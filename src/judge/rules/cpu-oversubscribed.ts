@@ -11,11 +11,10 @@ const thresholds = {
   full: WAITING.full,
   pressure: WAITING.pressure,
   throttled: WAITING.throttled,
-  /** Threads that are bound to too few CPUs are said apart. */
   beyond_bound: WAITING.beyond_bound,
   bound_used: WAITING.bound_used,
   own_crowd: WAITING.own_crowd,
-  /** So many runnable threads for each CPU of the node. */
+  /** Load per CPU of the node, where the pressure was not recorded. */
   load_per_cpu: 1.5,
 };
 

@@ -43,9 +43,9 @@ export default rule({
   ],
   thresholds: {
     ...WAITING,
-    /** A job that lasted so long can be judged, … */
+    /** Jobs that ran for fewer seconds are not judged. */
     seconds: 5,
-    /** … if its threads waited for so many seconds in all. */
+    /** Seconds that its threads waited for a CPU in total. */
     waited_seconds: 3,
   },
   when({ nodes, summary }, limits) {
@@ -69,7 +69,7 @@ export default rule({
     const cpus = held.reduce((sum, n) => sum + n.cpus!, 0);
     const where = listed(held.map((n) => n.node));
     const who = held.flatMap(({ neighbours = [] }) => neighbours).sort((a, b) => b.cpu_seconds - a.cpu_seconds)[0];
-    const most = who === undefined ? '' : `, above all ${neighbourName(who)}`;
+    const most = who === undefined ? '' : `, most of all ${neighbourName(who)}`;
     return isFull
       ? `The job waited for CPUs on ${where}: others used them${most}; it had ${cpusFigure(had)} of ${figure(cpus)}`
       : `The job waited for CPUs on ${where}, and had ${cpusFigure(had)} of ${figure(cpus)}`;
@@ -81,7 +81,7 @@ export default rule({
       ? 'Asking for fewer CPUs would not help: run where nobody else uses them (an exclusive node, or CPUs that the scheduler binds jobs to), and tell the administrators that this node is overbooked.'
       : 'Others used the same CPUs, or more threads than CPUs wanted to run at the same moments: see what else ran on the node, and start no more threads than there are CPUs.',
   confidence({ isFull, isCounted }) {
-    if (!isFull) return medium('not all CPUs of the node were busy: who used the job’s is not known');
+    if (!isFull) return medium('not all CPUs of the node were busy: it is not known who used those of the job');
     return isCounted
       ? high('the kernel counted how long its threads waited')
       : medium('by the pressure in the job’s own cgroup');

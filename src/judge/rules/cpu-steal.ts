@@ -10,7 +10,7 @@ const { steal_ms, busy_ms } = cpuTable.col;
 export default rule({
   id: 'cpu-steal',
   title: 'CPUs that the hypervisor gave to others',
-  help: 'A node is a virtual machine, and in 5 % or more of the time in which its CPUs had work, the hypervisor let another machine use them. Only said of a job that used a tenth of its CPUs or more there.',
+  help: 'A node is a virtual machine, and in 5 % or more of the time in which its CPUs had work, the hypervisor let another machine use them. Only reported of a job that used a tenth of its CPUs or more there.',
   kind: 'trouble',
   order: 441,
   needs: [
@@ -22,11 +22,11 @@ export default rule({
     },
   ],
   thresholds: {
-    /** Of the time in which the node’s CPUs were busy. */
+    /** Share of the node’s busy CPU time that the hypervisor took. */
     share: 0.05,
-    /** Seconds of stolen CPU time below which nobody need know. */
+    /** Seconds of CPU time that the hypervisor took. */
     seconds: 1,
-    /** The job used this share of its CPUs: one that only waits has lost nothing. */
+    /** Share of its CPUs that the job used: a job that only waits lost nothing. */
     used: 0.1,
   },
   when(facts, limits) {

@@ -21,7 +21,7 @@ export default rule({
     },
   ],
   thresholds: {
-    /** So many events while the job ran: a few are a short peak. */
+    /** Thermal events while the job ran; a few are a short peak. */
     events: 10,
   },
   when(facts, { events }) {

@@ -8,7 +8,7 @@ import { named, rule, together } from './shared/rule.ts';
 export default rule({
   id: 'cpu-throttled',
   title: 'CPU time cut off by a quota',
-  help: 'The CPU quota of the cgroup that the job ran in (its own, or that of its container or unit) ran out in more than 5 % of its periods: the job was made to stand still.',
+  help: 'The CPU quota of the cgroup that the job ran in (its own, or that of its container or unit) ran out in more than 5 % of its periods: the kernel paused the job.',
   kind: 'trouble',
   order: 450,
   needs: [
@@ -19,7 +19,9 @@ export default rule({
       otherwise: { skipped: 'no CPU quota is set on the cgroup that the job ran in, or none can be read' },
     },
   ],
-  thresholds: { throttled: WAITING.throttled },
+  thresholds: {
+    throttled: WAITING.throttled,
+  },
   when({ nodes }, { throttled }) {
     // in a cgroup that it shares, others may have used up the quota while it had nothing to do
     return together(nodes.filter((n) => (n.cpu_throttled ?? 0) > throttled && (waitedShare(n) ?? 1) > throttled));

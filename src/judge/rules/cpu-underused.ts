@@ -19,14 +19,14 @@ import { rule } from './shared/rule.ts';
 export default rule({
   id: 'cpu-underused',
   title: 'CPUs that were asked for and not used',
-  help: 'The job kept less than 65 % of its CPUs busy, one CPU included. What its threads wanted and did not get counts as used: then it waited for CPUs, which has a finding of its own. Jobs with GPUs are told only below 25 %, and only as information.',
+  help: 'The job kept less than 65 % of its CPUs busy, one CPU included. What its threads wanted and did not get counts as used: then it waited for CPUs, which has a finding of its own. Jobs with GPUs are reported only below 25 %, and only as information.',
   kind: 'waste',
   order: 420,
   needs: usedCpus,
   thresholds: {
-    /** Below this share of the allocation most of the CPUs stood idle. */
+    /** Share of the CPUs that were busy, below which there is a finding. */
     low: 0.65,
-    /** Below this it costs others a lot: a warning, not advice. */
+    /** Share of the CPUs that were busy, below which it is a warning. */
     very_low: 0.25,
     ...HELD_UP,
     ...SERIAL,

@@ -12,7 +12,12 @@ export default rule({
   kind: 'waste',
   order: 726,
   needs: [daskCluster, daskGpuTable.col.compute_percent],
-  thresholds: { percent: 10, seconds: 10 },
+  thresholds: {
+    /** Mean GPU utilisation in percent, below which there is a finding. */
+    percent: 10,
+    /** Seconds that the tasks ran. */
+    seconds: 10,
+  },
   when(facts, limits) {
     const prefixes = runOf(facts).prefixes.filter(({ gpu_mean_percent }) => gpu_mean_percent !== undefined);
     const seconds = prefixes.reduce((sum, each) => sum + each.seconds, 0);

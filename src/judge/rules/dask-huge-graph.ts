@@ -11,7 +11,10 @@ export default rule({
   kind: 'trouble',
   order: 725,
   needs: [daskCluster],
-  thresholds: { tasks: 100_000 },
+  thresholds: {
+    /** Tasks of one graph. */
+    tasks: 100_000,
+  },
   when(facts, { tasks }) {
     const [largest] = runOf(facts).graphs.toSorted((a, b) => b.tasks - a.tasks);
     return largest !== undefined && largest.tasks >= tasks ? [largest] : [];

@@ -14,9 +14,9 @@ export default rule({
   order: 720,
   needs: [daskCluster],
   thresholds: {
-    /** Busy for less than this share of their time. */
+    /** Share of their time that workers were busy, below which there is a finding. */
     share: 0.5,
-    /** From the first task to the last. */
+    /** Seconds from the first task to the last. */
     seconds: 10,
   },
   when(facts, { share, seconds }) {

@@ -9,11 +9,16 @@ import { named, rule } from './shared/rule.ts';
 export default rule({
   id: 'dask-recomputed',
   title: 'Dask tasks that were computed again',
-  help: 'At least 10 executions, and 5 % of all, were of keys that had been computed before.',
+  help: 'At least 10 executions, and 5 % of all, were of keys that the same job of Dask (client) had computed before.',
   kind: 'trouble',
   order: 727,
   needs: [daskCluster],
-  thresholds: { tasks: 10, share: 0.05 },
+  thresholds: {
+    /** Tasks that were computed again. */
+    tasks: 10,
+    /** Share of all tasks that were computed again. */
+    share: 0.05,
+  },
   when(facts, limits) {
     const run = runOf(facts);
     const again = run.prefixes.filter(({ recomputed }) => recomputed > 0);

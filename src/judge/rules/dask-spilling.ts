@@ -14,7 +14,10 @@ export default rule({
   kind: 'trouble',
   order: 722,
   needs: [daskCluster, daskWorkerTable.col.spilled_bytes],
-  thresholds: { bytes: 16 << 20 },
+  thresholds: {
+    /** Bytes that a worker had moved from its memory to disk. */
+    bytes: 16 << 20,
+  },
   when(facts, { bytes }) {
     const workers = runOf(facts).workers.map(({ use, diskSeconds }) => ({
       use,

@@ -12,7 +12,16 @@ export default rule({
   kind: 'trouble',
   order: 721,
   needs: [daskCluster],
-  thresholds: { tasks: 10, times: 5, share: 0.2, seconds: 1 },
+  thresholds: {
+    /** Tasks with the same prefix. */
+    tasks: 10,
+    /** Duration of the longest of them, as a multiple of their median. */
+    times: 5,
+    /** Share of the run’s duration by which it exceeds the median. */
+    share: 0.2,
+    /** Seconds by which it exceeds the median. */
+    seconds: 1,
+  },
   when(facts, limits) {
     const run = runOf(facts);
     return run.prefixes.flatMap(({ prefix, tasks, median_seconds: median = 0, max_seconds: longest = 0 }) => {

@@ -13,7 +13,12 @@ export default rule({
   kind: 'trouble',
   order: 724,
   needs: [daskCluster],
-  thresholds: { tasks: 2000, mean_seconds: 0.01 },
+  thresholds: {
+    /** Tasks of the run. */
+    tasks: 2000,
+    /** Mean duration of a task in seconds, below which there is a finding. */
+    mean_seconds: 0.01,
+  },
   when(facts, limits) {
     const run = runOf(facts);
     const seconds = run.prefixes.reduce((sum, each) => sum + each.seconds, 0);

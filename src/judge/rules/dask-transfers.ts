@@ -13,7 +13,12 @@ export default rule({
   kind: 'trouble',
   order: 723,
   needs: [daskCluster],
-  thresholds: { share: 0.3, seconds: 1 },
+  thresholds: {
+    /** Share of transfers in the time of transfers and computation. */
+    share: 0.3,
+    /** Seconds of transfers. */
+    seconds: 1,
+  },
   when(facts, limits) {
     const { prefixes } = runOf(facts);
     const transfer = prefixes.reduce((sum, each) => sum + each.transfer_seconds, 0);

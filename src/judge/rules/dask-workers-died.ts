@@ -13,7 +13,10 @@ export default rule({
   kind: 'trouble',
   order: 719,
   needs: [daskCluster],
-  thresholds: { tasks: 1 },
+  thresholds: {
+    /** Tasks that were lost with their workers. */
+    tasks: 1,
+  },
   when(facts, limits) {
     const run = runOf(facts);
     const lost = run.prefixes.filter((each) => each.lost > 0);

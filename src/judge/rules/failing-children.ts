@@ -11,11 +11,13 @@ import { named, rule, together } from './shared/rule.ts';
 
 const thresholds = {
   ...LAST_FAILURE,
-  /** A failed program counts after so many seconds of life, or of CPU time: a shorter one may only have been asked something. */
+  /** Seconds that a failed program ran, from which its failure counts; a short one may be a mere test. */
   seconds: 1,
+  /** Seconds of CPU time of a failed program, from which its failure counts. */
   cpu_seconds: 0.2,
-  /** Shorter ones count when so many of one program failed, and this share of all its runs. */
+  /** Failures of one program, from which shorter runs count as well. */
   times: 10,
+  /** Share of the runs of that program that failed. */
   share: 0.5,
 };
 

@@ -13,12 +13,13 @@ const { ecc_corrected, retired_pages, remapped_rows, remap_failed, pcie_replays 
 const COUNTED = [ecc_corrected, retired_pages, remapped_rows, remap_failed, pcie_replays];
 
 const thresholds = {
-  /** Corrected errors an hour; single ones are made by cosmic rays. */
+  /** Corrected memory errors per hour; single ones come from cosmic rays. */
   corrected_per_hour: 100,
-  /** Fewer than this in all say nothing of the card. */
+  /** Corrected memory errors of a GPU in total. */
   corrected: 10,
-  /** PCIe packets sent again, an hour. */
+  /** PCIe packets sent again per hour. */
   replays_per_hour: 1000,
+  /** PCIe packets sent again in total. */
   replays: 100,
 };
 

@@ -15,11 +15,11 @@ import { named, rule } from './shared/rule.ts';
 const { utilization_percent } = gpuTable.col;
 
 const thresholds = {
-  /** Below this a card did nothing at that moment. */
+  /** Utilisation (0 to 1) below which a GPU did nothing. */
   idle: IDLE_UTILIZATION,
-  /** Idle for so much of the time on end, until the job was over … */
+  /** Share of the job’s duration, up to its end, that the GPU did nothing. */
   share: 0.2,
-  /** … and for so many seconds. */
+  /** Seconds, up to the job’s end, that the GPU did nothing. */
   seconds: 20,
 };
 
@@ -32,7 +32,7 @@ interface Left {
   used: number;
 }
 
-/** So many steps of the time are looked at. */
+/** Number of steps into which the time is divided. */
 const STEPS = 200;
 
 export default rule({
@@ -80,11 +80,11 @@ export default rule({
           threshold,
         }),
       ),
-      { text: `${figure(hours)} GPU hours unused`, from: 'job.json' },
+      { text: `${figure(hours)} GPU-hours unused`, from: 'job.json' },
     ];
   },
   advise:
-    'End the job when the GPUs have done their work: run what comes after it (evaluation, copying, compressing) in a job without GPUs. Where only some cards are done early, divide the work anew.',
+    'End the job when the GPUs have done their work: run what comes after it (evaluation, copying, compressing) in a job without GPUs. Where only some cards are done early, divide the work differently.',
   confidence: (left) => sampled(smallest(left.map(({ card }) => card.samples))),
 });
 

@@ -17,7 +17,7 @@ const peers = (facts: Facts): GpuReport[] => comparable(active(facts), (g) => g.
 export default ruleOfCases({
   id: 'gpu-imbalance',
   title: 'GPUs unlike the others',
-  help: 'A GPU’s utilisation, power or clock lies far from the median of the job’s GPUs. Idle GPUs, and those that heat slows down, are told apart.',
+  help: 'A GPU’s utilisation, power or clock lies far from the median of the job’s GPUs. Idle GPUs, and those that heat slows down, are reported separately.',
   kind: 'waste',
   order: 250,
   needs: [
@@ -34,9 +34,9 @@ export default ruleOfCases({
     },
   ],
   thresholds: {
-    /** Two or three: which of them is normal cannot be told, but a difference of this many points can be shown. */
+    /** Difference of mean utilisation (0 to 1) between two or three GPUs. */
     apart: 0.25,
-    /** Most data-centre cards begin to slow down a little above. */
+    /** Temperature from which the advice is about cooling; most data-centre cards slow down a little above. */
     hot_celsius: 90,
   },
   when(facts, { apart, hot_celsius }) {
@@ -74,7 +74,7 @@ const oneOfMany: FindingText<{ cards: GpuReport[]; unlike: GpuReport[]; isHot: b
   advise: ({ isHot }) =>
     isHot
       ? 'They run hot: tell the administrators, and leave these nodes out until they are cooled (--exclude).'
-      : 'Compare their clocks, temperatures and power. A card that stays slow with other jobs is for the administrators; else divide the work anew.',
+      : 'Compare their clocks, temperatures and power. A card that stays slow with other jobs is for the administrators; else divide the work differently.',
   confidence: ({ unlike }) => sampled(smallest(unlike.map((g) => g.samples))),
 };
 

@@ -23,7 +23,7 @@ interface SlowLink {
 export default rule({
   id: 'gpu-link',
   title: 'links of GPUs below their speed',
-  help: 'A GPU’s PCIe link had fewer lanes than card and slot can do all the time; or a card that worked never reached the generation that both can do; or NVLink or xGMI links were down. Cards lower the generation while they are idle, so that is only said of cards that worked.',
+  help: 'A GPU’s PCIe link had fewer lanes than card and slot can do all the time; or a card that worked never reached the generation that both can do; or NVLink or xGMI links were down. Cards lower the generation while they are idle, so that is reported only of cards that worked.',
   kind: 'trouble',
   order: 245,
   needs: [
@@ -37,7 +37,7 @@ export default rule({
     },
   ],
   thresholds: {
-    /** A card that was so busy at times had a reason to run its link at full speed. */
+    /** Utilisation (0 to 1) in the busiest 5 % of the samples, from which a GPU needed the full speed of its link. */
     busy: 0.3,
   },
   when(facts, { busy }) {

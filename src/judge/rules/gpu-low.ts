@@ -14,21 +14,22 @@ import { type FindingText, hit, named, type RuleContext, ruleOfCases } from './s
 const { utilization_percent, energy_mj } = gpuTable.col;
 
 const thresholds = {
-  /** Below this mean it is worth asking why; healthy training and simulation codes run well above one half. */
+  /** Mean utilisation (0 to 1) below which there is a finding; healthy codes reach well above one half. */
   modest: 0.25,
-  /** Below this a GPU is mostly waiting: a smaller card, or part of one, would do the same work. */
+  /** Mean utilisation below which it is a warning. */
   low: 0.15,
-  /** A card below this did nothing at that moment. */
+  /** Utilisation (0 to 1) below which a GPU did nothing. */
   idle: IDLE_UTILIZATION,
-  /** In so much of the time on end all cards did nothing, and were busy for at least `busy` of the rest. */
+  /** Share of the time without a break in which no GPU did anything; then that is reported instead. */
   stretch: 0.3,
+  /** Mean utilisation in the rest of the time, for the same. */
   busy: 0.5,
 };
 
 export default ruleOfCases({
   id: 'gpu-low',
   title: 'GPUs that were hardly used',
-  help: 'The GPUs that did work were busy for less than a quarter of the time, on average. Where all of them did nothing for a third of the time or more on end, and worked well in the rest, that is reported instead.',
+  help: 'The GPUs that did work were busy for less than a quarter of the time, on average. Where all of them did nothing for a third of the time or more without a break, and worked well in the rest, that is reported instead.',
   kind: 'waste',
   order: 220,
   needs: gpuUtilization,
@@ -83,16 +84,16 @@ const lowAtTimes: FindingText<Low & Stretch, typeof thresholds> = {
   ...alwaysLow,
   say: ({ cards, rest, seconds, when }) =>
     `${subject(cards)} idle for ${formatDuration(seconds)} ${when}, and ${percent(rest)} busy in the rest of the time`,
-  evidence: (found, facts, limits) => [
-    meanEvidence(found.used, limits.modest),
+  evidence: (lowUse, facts, limits) => [
+    meanEvidence(lowUse.used, limits.modest),
     {
-      text: `no card did anything in ${percent(found.share)} of the time on end`,
+      text: `no card did anything in ${percent(lowUse.share)} of the time, without a break`,
       from: named(utilization_percent),
-      value: found.share,
+      value: lowUse.share,
       threshold: limits.stretch,
     },
-    ...drawnMeanwhile(facts, found),
-    ...cardEvidence(found.cards),
+    ...drawnMeanwhile(facts, lowUse),
+    ...cardEvidence(lowUse.cards),
   ],
   advise: ({ when }) =>
     when === 'at the end'
@@ -100,7 +101,7 @@ const lowAtTimes: FindingText<Low & Stretch, typeof thresholds> = {
       : 'Do what needs no GPU (staging, preparing or checking data) in a job of its own, before the one that has them.',
 };
 
-/** So many steps of the time are looked at. */
+/** Number of steps into which the time is divided. */
 const STEPS = 200;
 
 /** Samples are read only where the statistics say that the cards were busy at times. */

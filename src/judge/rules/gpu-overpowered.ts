@@ -15,7 +15,7 @@ const GIB = 2 ** 30;
 export default rule({
   id: 'gpu-overpowered',
   title: 'GPUs larger than the work needs',
-  help: 'GPUs with at least 24 GiB were busy less than 40 % of the time, at most 60 % in a sample, and used less than a fifth of their memory: a smaller card or a MIG slice would do the same work. Cards that were busier at times are not meant.',
+  help: 'GPUs with at least 24 GiB were busy less than 40 % of the time, at most 60 % in a sample, and used less than a fifth of their memory: a smaller card or a MIG slice would do the same work. Cards that were busier at times are left out.',
   kind: 'waste',
   order: 225,
   needs: [
@@ -28,11 +28,13 @@ export default rule({
     },
   ],
   thresholds: {
-    /** Cards that are large enough to be divided. */
+    /** Bytes of memory from which a card is large. */
     large_bytes: 24 * GIB,
+    /** Mean utilisation (0 to 1) below which a smaller card would do. */
     utilization: 0.4,
-    /** The busiest twentieth of the time. */
+    /** Utilisation in the busiest 5 % of the samples, up to which a smaller card would do. */
     busiest: 0.6,
+    /** Share of its memory below which a smaller card would do. */
     memory: 0.2,
   },
   when(facts, { large_bytes, utilization, busiest, memory }) {

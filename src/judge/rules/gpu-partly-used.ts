@@ -26,9 +26,9 @@ export default rule({
     },
   ],
   thresholds: {
-    /** A card of which less was used than this … */
+    /** Mean utilisation (0 to 1) below which a GPU was hardly used. */
     little: 0.1,
-    /** … while another was busy for so much of the time. */
+    /** Mean utilisation of another GPU of the job. */
     much: 0.5,
   },
   when(facts, { little, much }) {
@@ -56,7 +56,7 @@ export default rule({
     return [
       ...shown(hardly).map(line),
       line(busy[0]!),
-      { text: `${figure(hours)} GPU hours unused`, from: 'job.json' },
+      { text: `${figure(hours)} GPU-hours unused`, from: 'job.json' },
     ];
   },
   advise: ({ busy }) =>

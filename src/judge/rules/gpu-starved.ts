@@ -35,10 +35,11 @@ export default rule({
     },
   ],
   thresholds: {
-    /** GPUs that wait more than half of the time, while the host is at its limit, are starved. */
+    /** Mean utilisation (0 to 1) below which the GPUs waited. */
     utilization: 0.5,
-    /** The CPUs are the bottleneck when the job keeps this much of them busy while its GPUs wait. */
+    /** Share of the job’s CPUs that were busy, from which the GPUs waited for them. */
     cpus_busy: 0.85,
+    /** Utilisation (0 to 1) below which a GPU did nothing. */
     idle: IDLE_UTILIZATION,
     ...FILE_WORK,
   },

@@ -34,7 +34,7 @@ export default rule({
     },
   ],
   thresholds: {
-    /** Slowed down in more than this share of the samples. */
+    /** Share of the samples in which a GPU was slowed down. */
     samples: 0.05,
   },
   when(facts, { samples }) {

@@ -15,7 +15,10 @@ export default rule({
   kind: 'waste',
   order: 210,
   needs: gpuUtilization,
-  thresholds: { idle: IDLE_UTILIZATION },
+  thresholds: {
+    /** Utilisation (0 to 1) below which a GPU did nothing. */
+    idle: IDLE_UTILIZATION,
+  },
   when(facts, limits) {
     const cards = ownCards(facts);
     const idle = cards.filter((g) => isIdle(g, limits.idle));
@@ -43,7 +46,7 @@ export default rule({
         value: g.utilization_mean!,
         threshold,
       })),
-      { text: `${figure(hours)} GPU hours unused`, from: 'job.json' },
+      { text: `${figure(hours)} GPU-hours unused`, from: 'job.json' },
     ];
   },
   advise: ({ certain, all }) =>
@@ -53,5 +56,5 @@ export default rule({
   confidence: ({ idle }, facts) =>
     facts.job.asked.gpus !== undefined || idle.every((g) => g.own === true)
       ? sampled(smallest(idle.map((g) => g.samples)))
-      : medium('nobody says which of the cards were the job’s'),
+      : medium('it is not known which of the cards were the job’s'),
 });

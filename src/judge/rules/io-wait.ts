@@ -10,7 +10,7 @@ import { named, rule } from './shared/rule.ts';
 export default rule({
   id: 'io-wait',
   title: 'I/O wait',
-  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs were in I/O wait for a tenth of the allocation; in both cases for at least three seconds. What is known of the whole node only is not said of a job whose own processes did next to no I/O.',
+  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs were in I/O wait for a tenth of the allocation; in both cases for at least three seconds. Where only the whole node was measured, a job whose own processes did next to no I/O is left out.',
   kind: 'trouble',
   order: 540,
   needs: [
@@ -23,9 +23,9 @@ export default rule({
   ],
   thresholds: {
     ...FILE_WORK,
-    /** CPUs that waited for a disk, as a share of the job's CPUs. */
+    /** Share of the job’s CPUs that were idle while they waited for a disk. */
     iowait: 0.1,
-    /** Nobody changes a program for less. */
+    /** Seconds of waiting in total. */
     seconds: 3,
   },
   when({ nodes }, limits) {

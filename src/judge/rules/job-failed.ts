@@ -16,7 +16,7 @@ const SIGNALS: Record<string, string> = {
   SIGBUS: 'it used memory that is not there, e.g. of a truncated file or a full /dev/shm',
   SIGILL: 'it used an instruction that this CPU does not have: built for another machine?',
   SIGFPE: 'an arithmetic error, e.g. a division by zero',
-  SIGABRT: 'it gave up by itself: see its output for the reason',
+  SIGABRT: 'it aborted itself; its output may say why',
 };
 
 /** What shells make of signals: 128 and the signal's number. */
@@ -80,7 +80,7 @@ export default ruleOfCases({
     {
       what: 'how the job ended',
       has: ({ job }) => job.state !== 'unknown' || (job.exit_code ?? job.signal) !== undefined,
-      otherwise: ({ job }) => ({ unmeasurable: job.reason ?? 'nobody says how the job ended' }),
+      otherwise: ({ job }) => ({ unmeasurable: job.reason ?? 'it is not known how the job ended' }),
     },
   ],
   thresholds: LAST_FAILURE,

@@ -36,5 +36,5 @@ export default rule({
     { text: 'the job’s figures end there: what they use afterwards is not in them', from: 'job.json' },
   ],
   advise: 'Wait for it, or end it, before the job script ends: it takes CPUs and memory from whoever comes next.',
-  confidence: high('seen by the agent after its last sample'),
+  confidence: high('found by the agent after its last sample'),
 });

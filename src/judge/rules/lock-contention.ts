@@ -16,15 +16,15 @@ import {
 
 const thresholds = {
   ...THREADS,
-  /** Where they did not wait for a CPU, the threads were on none in this share of the time, … */
+  /** Share of the time in which threads neither ran nor waited for a CPU. */
   blocked: 0.35,
-  /** … and in that share of their whole lives, each one of its own. */
+  /** The same share of its own duration that each thread reached. */
   blocked_each: 0.2,
-  /** Together they wanted at least so many CPUs: below, they wait for work. */
+  /** CPUs that the threads used or waited for together; below, they wait for work. */
   wanted: 0.7,
-  /** They gave up their CPUs so often in a second of CPU time, … */
+  /** Times per second of CPU time that a thread gave up its CPU. */
   switches: 100,
-  /** … with fewer reads and writes than this for each time: more is waiting for data. */
+  /** Reads and writes each time, above which threads wait for data instead. */
   calls: 0.5,
 };
 

@@ -7,9 +7,9 @@ import { named, rule } from './shared/rule.ts';
 type Memory = NonNullable<Facts['summary']['memory']>;
 
 const thresholds = {
-  /** Figures are compared from so much memory on. */
+  /** Bytes of memory from which the figures are compared. */
   bytes: 2 ** 30,
-  /** The largest is so many times the smallest that stands for the whole job. */
+  /** The largest figure, as a multiple of the smallest one of the whole job. */
   times: 2,
 };
 

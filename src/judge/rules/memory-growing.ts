@@ -11,27 +11,29 @@ import { shown } from './shared/evidence.ts';
 import { named, type RuleContext, rule } from './shared/rule.ts';
 
 const thresholds = {
-  /** Smaller processes, and shorter jobs, may grow without anybody minding. */
+  /** Bytes of peak memory from which a process is judged. */
   bytes: 2 ** 30,
+  /** Seconds that the process ran. */
   seconds: 600,
-  /** A shorter job is reported if it would reach its limit within as much time again, and has used this share of it. */
+  /** Share of the limit in use, from which a shorter job is judged if it would soon reach the limit. */
   near: 0.5,
+  /** Seconds that a process of such a job ran. */
   short_seconds: 60,
-  /** So much of the differences over time (0 to 1) a straight line explains: memory that comes and goes is no growth. */
+  /** How much of the variation a straight line explains (0 to 1): memory that comes and goes is no growth. */
   straight: 0.8,
-  /** Its memory lay so far below its peak until then, on average, as a share of all that it grew by. */
+  /** Mean distance of memory from its peak until then, as a share of its growth, up to which it never fell. */
   fell: 0.05,
 };
 
 const { rss_bytes, rss_peak_bytes } = processTable.col;
 
-/** So many steps of the time are looked at. */
+/** Number of steps into which the time is divided. */
 const STEPS = 100;
 
 export default rule({
   id: 'memory-growing',
   title: 'memory that only grows',
-  help: 'The memory of a process of more than 1 GiB grew like a straight line for ten minutes or more, and was highest at the end. In a job of a minute or more that holds, too, where half of the limit is used and the rest would be within as much time again. Where it fell in between, its samples must lie near such a line.',
+  help: 'The memory of a process of more than 1 GiB grew like a straight line for ten minutes or more, and was highest at the end. A job of a minute or more is also reported when half of its limit is in use, and the rest would be after the same time again. Where it fell in between, its samples must lie near such a line.',
   kind: 'trouble',
   order: 520,
   needs: [
@@ -46,7 +48,7 @@ export default rule({
       what: 'processes that were sampled',
       columns: [rss_bytes],
       has: ({ processes }) => processes.length > 0,
-      otherwise: { unmeasurable: 'no processes of the job were seen' },
+      otherwise: { unmeasurable: 'no processes of the job were sampled' },
     },
   ],
   overTime: [rss_bytes],

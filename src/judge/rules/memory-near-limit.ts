@@ -21,11 +21,13 @@ import { memoryRequest, roundedUp } from './shared/request.ts';
 import { type FindingText, hit, named, ruleOfCases } from './shared/rule.ts';
 
 const thresholds = {
+  /** Share of the memory limit that was used. */
   near: NEAR_LIMIT,
-  /** From this share of what was used on, file cache explains it. */
+  /** Share of the used memory that is file cache, from which the cache explains it. */
   cache: 0.1,
-  /** Less than this share of the limit explains nothing. */
+  /** Share of the limit below which a part of the memory is not named. */
   worth_naming: 0.02,
+  /** Factor between the peak and the memory that is proposed. */
   margin: MARGIN,
 };
 
@@ -53,7 +55,7 @@ interface Full {
 export default ruleOfCases({
   id: 'memory-near-limit',
   title: 'memory close to its limit',
-  help: 'A node used more than 90 % of the memory the job may have there. Where only the peaks of its processes added up come so far, it is advice: pages that processes share count several times in them.',
+  help: 'A node used more than 90 % of the memory the job may have there. If only the sum of its processes’ peaks reaches that, it is advice: shared pages count several times in the sum.',
   kind: 'trouble',
   order: 510,
   needs: [usedMemory],
@@ -119,8 +121,10 @@ const surelyFull: FindingText<Full, typeof thresholds> = {
   },
   confidence({ fullest: { memory_source: source } }) {
     if (source === 'cgroup') return high('peak counted by the kernel');
-    if (source === 'pss') return medium('its processes had so much when what they share was read');
-    return medium(source === 'node' ? 'counted for the whole node, also for others on it' : 'one process had so much');
+    if (source === 'pss') return medium('measured when the shared memory of its processes was read');
+    return medium(
+      source === 'node' ? 'counted for the whole node, also for others on it' : 'one process alone used this much',
+    );
   },
 };
 

@@ -20,10 +20,11 @@ export default rule({
   order: 500,
   needs: [usedMemory],
   thresholds: {
-    /** Less than this share of what was asked for leaves memory that others wait for. */
+    /** Share of the requested memory that was used, below which there is a finding. */
     used_below: 0.5,
-    /** Nobody waits for less than this. */
+    /** Bytes that could be given back. */
     worth_saving_bytes: 2 * 2 ** 30,
+    /** Factor between the peak and the memory that is proposed. */
     margin: MARGIN,
   },
   when(facts, { used_below, worth_saving_bytes, margin }) {
@@ -38,7 +39,7 @@ export default rule({
   say({ fullest, limit }) {
     // of the others a peak between two samples may have been higher
     const isBound = fullest.memory_source !== 'pss' && fullest.memory_source !== 'process';
-    return `${formatBytes(most(fullest))} of ${formatBytes(limit)} memory were ${isBound ? 'used at most' : 'seen in use'} (${percent(mostFill(fullest))})`;
+    return `${formatBytes(most(fullest))} of ${formatBytes(limit)} memory were ${isBound ? 'used at most' : 'in use in the samples'} (${percent(mostFill(fullest))})`;
   },
   evidence({ fullest, limit }, _, { used_below }) {
     const { node, memory_peak_bytes: peak, memory_shm_bytes: shared } = fullest;

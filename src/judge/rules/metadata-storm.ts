@@ -52,18 +52,18 @@ export default rule({
     },
   ],
   thresholds: {
-    /** Requests a second that are no data. */
+    /** Metadata requests per second of a node. */
     rate: 200,
-    /** In all: a start that loads a thousand libraries is no storm. */
+    /** Metadata requests in total: a start that loads a thousand libraries is no storm. */
     requests: 20_000,
-    /** Data for each of them. */
+    /** Bytes read and written for each request, above which they belong to the data. */
     bytes: 64 * 2 ** 10,
   },
   when(facts, { rate, requests, bytes }) {
-    const found = [...nfsOf(facts), ...lustreOf(facts)].filter(
+    const storms = [...nfsOf(facts), ...lustreOf(facts)].filter(
       (one) => one.rate >= rate && one.requests >= requests && one.bytes < bytes,
     );
-    return found.length === 0 ? [] : [found.sort((a, b) => b.rate - a.rate)];
+    return storms.length === 0 ? [] : [storms.sort((a, b) => b.rate - a.rate)];
   },
   severity: 'advice',
   say(storms) {

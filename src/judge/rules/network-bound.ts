@@ -8,13 +8,13 @@ import { named, rule } from './shared/rule.ts';
 
 const { received_bytes, sent_bytes, link_rate_bytes, class: kind } = networkTable.col;
 
-/** So many steps of the time are looked at. */
+/** Number of steps into which the time is divided. */
 const STEPS = 100;
 
 const thresholds = {
-  /** A link with so much of what it can carry has no more to give. */
+  /** Share of its capacity from which a link is full. */
   full: 0.8,
-  /** So much of the time. */
+  /** Share of the time in which the link was full. */
   share: 0.3,
 };
 

@@ -4,20 +4,21 @@ import { count, cpusFigure, figure, percent } from '../../base/readable.ts';
 import { markerTable } from '../../sources/tables.ts';
 import type { FigureReport } from '../report-schema.ts';
 import { medium } from './shared/confidence.ts';
-import { middle } from './shared/like-processes.ts';
 import { type FindingText, hit, named, type RuleContext, ruleOfCases } from './shared/rule.ts';
+import { middle } from './shared/similar-processes.ts';
 
 const thresholds = {
-  /** A figure was reported so often before it stood still, or was missing. */
+  /** Different values that the figure had before it stopped changing. */
   times: 5,
-  /** It stood still, or was missing, for this share of the job’s duration and so many seconds. */
+  /** Share of the job’s duration in which it did not change or was missing. */
   duration: 0.3,
+  /** Seconds in which it did not change or was missing. */
   seconds: 10,
-  /** … and so many times as long as between two reports before. */
+  /** The same time, as a multiple of the usual time between two reports. */
   intervals: 5,
-  /** Meanwhile the job used this share of the CPUs or GPUs that it used before. */
+  /** CPUs or GPUs used in that time, as a share of those used before. */
   busy: 0.5,
-  /** CPUs or GPUs below which nothing works. */
+  /** CPUs or GPUs used in that time. */
   works: 0.1,
 };
 

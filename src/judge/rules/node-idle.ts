@@ -12,7 +12,7 @@ import { rule } from './shared/rule.ts';
 export default rule({
   id: 'node-idle',
   title: 'nodes that did nothing',
-  help: 'A node stayed below 1 % of its CPUs and GPUs while others of the same job worked. A node is held only against others that were seen long enough for that.',
+  help: 'A node stayed below 1 % of its CPUs and GPUs while others of the same job worked. A node is compared only with nodes that were recorded long enough.',
   kind: 'waste',
   order: 300,
   needs: [
@@ -24,7 +24,7 @@ export default rule({
     },
   ],
   thresholds: {
-    /** A node below this did nothing for the job. */
+    /** CPU utilisation (0 to 1) below which a node did nothing for the job. */
     idle: 0.01,
     ...HELD_UP,
   },
@@ -53,7 +53,7 @@ export default rule({
         value: n.cpu_utilization!,
         threshold: limits.idle,
       })),
-      { text: `${figure(hours)} node hours idle`, from: 'job.json' },
+      { text: `${figure(hours)} node-hours idle`, from: 'job.json' },
     ];
   },
   advise(idle, facts) {

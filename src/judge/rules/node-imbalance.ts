@@ -6,13 +6,17 @@ import type { Facts, NodeReport } from '../report-schema.ts';
 import { comparable, measuredSeconds, UNLIKE_TIMES } from '../use/recorded-time.ts';
 import { medium, sampled } from './shared/confidence.ts';
 import { HELD_UP, isHeldUp } from './shared/cpu-waiting.ts';
-import { shown } from './shared/evidence.ts';
+import { cpuFrom, shown } from './shared/evidence.ts';
 import { severalNodes } from './shared/needs.ts';
 import { type FindingText, hit, named, ruleOfCases } from './shared/rule.ts';
 
 const measured = ({ nodes }: Facts): NodeReport[] =>
   nodes.filter((n) => n.cpu_utilization !== undefined || n.gpu_utilization !== undefined);
 const peers = (facts: Facts): NodeReport[] => comparable(measured(facts), measuredSeconds);
+
+/** Where the utilisation of a node comes from. */
+const usedFrom = (n: NodeReport, facts: Facts): string =>
+  n.gpu_utilization === undefined ? cpuFrom(facts) : named(gpuTable.col.utilization_percent);
 
 const hasOnly = (n: NodeReport, what: string): boolean => n.straggler!.every((why) => why.startsWith(what));
 
@@ -36,7 +40,7 @@ export default ruleOfCases({
     },
   ],
   thresholds: {
-    /** Two or three: which of them is normal cannot be told, but a difference of this many points can be shown. */
+    /** Difference of CPU utilisation (0 to 1) between two or three nodes. */
     apart: 0.25,
     ...HELD_UP,
   },
@@ -61,10 +65,10 @@ const oneOfMany: FindingText<{ unlike: NodeReport[]; others: number }> = {
   severity: 'advice',
   say: ({ unlike, others }) =>
     `${count(unlike.length, 'node')} unlike the other ${others}: ${listed(unlike.map((n) => `${n.node} has ${n.straggler![0]}`))}`,
-  evidence: ({ unlike }) =>
+  evidence: ({ unlike }, facts) =>
     shown(unlike).map((n) => ({
       text: `${n.node}: ${n.straggler!.join('; ')}`,
-      from: n.gpu_utilization === undefined ? 'the job’s CPU time' : named(gpuTable.col.utilization_percent),
+      from: usedFrom(n, facts),
       node: n.node,
     })),
   advise: ({ unlike }) =>
@@ -77,10 +81,10 @@ const oneOfMany: FindingText<{ unlike: NodeReport[]; others: number }> = {
 const fewThatDiffer: FindingText<{ nodes: NodeReport[]; used: number[] }> = {
   severity: 'advice',
   say: ({ nodes, used }) => `The nodes differ: ${nodes.map((n, i) => `${n.node} ${percent(used[i])}`).join(', ')} busy`,
-  evidence: ({ nodes, used }) =>
+  evidence: ({ nodes, used }, facts) =>
     nodes.map((n, i) => ({
       text: `${n.node}: ${percent(used[i])}`,
-      from: 'utilisation',
+      from: usedFrom(n, facts),
       node: n.node,
       value: used[i]!,
     })),

@@ -11,7 +11,7 @@ import { type FindingText, hit, ruleOfCases } from './shared/rule.ts';
 export default ruleOfCases({
   id: 'node-lost',
   title: 'nodes that stopped recording',
-  help: 'A node wrote its last sample long before the job ended, or none at all; or nothing comes from it while the job runs.',
+  help: 'A node wrote its last sample long before the job ended, or none at all; or it is silent while the job runs.',
   kind: 'trouble',
   order: 140,
   isExact: true,

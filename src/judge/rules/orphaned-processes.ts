@@ -9,9 +9,9 @@ import { isLastImage, processName, programOf, recordedEnds } from './shared/proc
 import { named, rule } from './shared/rule.ts';
 
 const thresholds = {
-  /** They went on for so many seconds after their parent had failed. */
+  /** Seconds that they ran on after their parent had failed. */
   seconds: 5,
-  /** … and used so many seconds of CPU time: what sleeps takes nothing from anybody. */
+  /** Seconds of CPU time that they used then; processes that sleep disturb nobody. */
   cpu_seconds: 1,
 };
 

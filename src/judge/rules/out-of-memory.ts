@@ -10,10 +10,11 @@ import { type FindingText, hit, named, ruleOfCases } from './shared/rule.ts';
 import { stepList } from './shared/steps.ts';
 
 const thresholds = {
-  /** Below this share of its limit the job's own limit did not end anything. */
+  /** Share of the job’s memory limit, below which this limit is not the reason of a kill. */
   far_below: 0.8,
+  /** Share of the limit that the job reached together with Tacho’s own memory. */
   near: NEAR_LIMIT,
-  /** Signal 9 that came when so much of the limit was in use was the kernel's. */
+  /** Share of the limit from which SIGKILL counts as the kernel’s, where nobody counted kills. */
   full: 0.95,
 };
 type Limits = typeof thresholds;
@@ -128,21 +129,21 @@ const isFarBelow = (n: NodeReport, { far_below }: Limits): boolean =>
 
 const jobKilled: FindingText<Kills, Limits> = {
   severity: (kills) => (isOfJob(kills) ? 'critical' : 'warning'),
-  say(found, facts) {
-    const { killed, steps, unseen } = found;
+  say(shortage, facts) {
+    const { killed, steps, unseen } = shortage;
     const kills = killed.reduce((sum, n) => sum + n.oom_kills!, unseen);
     if (kills > 0) {
       const where = unseen > 0 ? '' : ` on ${listed(killed.map((n) => n.node))}`;
-      const [victim] = victimsOf(found, facts);
+      const [victim] = victimsOf(shortage, facts);
       const who =
         victim?.rss_max_bytes === undefined ? '' : `, ${kills > 1 ? 'the largest ' : ''}${victimWords(victim)}`;
-      return `Memory ran out: ${count(kills, 'process', 'processes')} killed${where}${isOfJob(found) ? who : ', perhaps not of the job'}`;
+      return `Memory ran out: ${count(kills, 'process', 'processes')} killed${where}${isOfJob(shortage) ? who : ', perhaps not of the job'}`;
     }
     if (steps.length === 0) return 'Memory ran out: the scheduler ended the job for it';
     return `Memory ran out: ${stepList(steps)} ${steps.length === 1 ? 'was' : 'were'} killed`;
   },
-  evidence(found, facts, limits) {
-    const { killed, steps, unseen } = found;
+  evidence(shortage, facts, limits) {
+    const { killed, steps, unseen } = shortage;
     const evidence: Evidence[] = shown(killed).map((n) => {
       const peak = n.memory_peak_bytes === undefined ? 'unknown' : formatBytes(n.memory_peak_bytes);
       const note = isFarBelow(n, limits) ? `, ${percent(fill(n))} of the job’s limit` : '';
@@ -153,7 +154,7 @@ const jobKilled: FindingText<Kills, Limits> = {
         value: n.oom_kills!,
       };
     });
-    for (const victim of shown(victimsOf(found, facts), 4))
+    for (const victim of shown(victimsOf(shortage, facts), 4))
       evidence.push({
         text: `${victim.node}: ${victimWords(victim)} (pid ${victim.pid}) was ended by signal 9`,
         from: named(processEndTable.col.exitsignal, processEndTable.col.rssmax),
@@ -163,19 +164,19 @@ const jobKilled: FindingText<Kills, Limits> = {
     if (unseen > 0) evidence.push(killEvidence(facts.job.memory_kills!));
     if (facts.job.state === 'out_of_memory') evidence.push(STATE);
     for (const step of shown(steps)) evidence.push({ ...STATE, text: `${stepList([step])}: ${STATE.text}` });
-    const byTacho = filledByTacho(found, facts, limits);
+    const byTacho = filledByTacho(shortage, facts, limits);
     if (byTacho !== undefined) evidence.push(tachoEvidence(byTacho.node, chargedTacho(byTacho)));
     return evidence;
   },
-  advise(found, facts, limits) {
-    const advice = adviceOf(found, facts, limits);
-    return isOfJob(found) ? advice : `If it was the job’s: ${advice[0]!.toLowerCase()}${advice.slice(1)}`;
+  advise(shortage, facts, limits) {
+    const advice = adviceOf(shortage, facts, limits);
+    return isOfJob(shortage) ? advice : `If it was the job’s: ${advice[0]!.toLowerCase()}${advice.slice(1)}`;
   },
-  confidence(found) {
-    if (found.isReported) return high('said by the scheduler');
-    if (!isOfJob(found)) return medium('counted for the whole node: the process may be another’s');
+  confidence(shortage) {
+    if (shortage.isReported) return high('said by the scheduler');
+    if (!isOfJob(shortage)) return medium('counted for the whole node: the process may be another’s');
     return high(
-      found.killed.every((n) => n.oom_source === 'records')
+      shortage.killed.every((n) => n.oom_source === 'records')
         ? 'a process of the job got signal 9 when the kernel of the node counted a kill'
         : 'counted by the kernel',
     );
@@ -200,7 +201,7 @@ const killedWhenFull: FindingText<NodeReport, Limits> = {
     ];
     if (largest?.rss_max_bytes !== undefined)
       evidence.push({
-        text: `largest process: ${victimWords(largest)} when it was last seen`,
+        text: `largest process: ${victimWords(largest)} in its last sample`,
         from: named(processTable.col.rss_bytes),
         node: largest.node,
         value: largest.rss_max_bytes,
@@ -247,7 +248,7 @@ function adviceOf(kills: Kills, facts: Facts, limits: Limits): string {
     killed.every((n) => n.oom_source === 'cgroup' && n.memory_source === 'cgroup');
   if (!isExact) {
     const others = isMachine ? 'if others had filled the node, run where they do not; ' : '';
-    return `At most ${peak} were seen. If a step or task was given less than the job (srun --mem), give it more; ${others}if memory filled up between two samples, a${more}: ${unknown}`;
+    return `At most ${peak} were measured. If a step or task was given less than the job (srun --mem), give it more; ${others}if memory filled up between two samples, a${more}: ${unknown}`;
   }
   const others = isMachine ? ', unless others had filled the node' : '';
   return `The job took at most ${peak}: a lower limit did it${others}. Look for that of a step or task, of a container or of a cgroup within the job, and raise it; more memory for the job would not help.`;
@@ -286,5 +287,5 @@ const tachoKilled: FindingText<{ isAlone: boolean; kills: Evidence }> = {
     const enough = limit === undefined ? '' : `, e.g. ${memoryRequest(facts, roundedUp(limit + TACHO_BYTES))}`;
     return `Tacho needs up to ${formatBytes(TACHO_BYTES)} in the job’s cgroup: ask for that much more than the job needs${enough}. What the job did afterwards is not recorded.`;
   },
-  confidence: high('counted by the kernel, and Tacho’s process was gone without a word'),
+  confidence: high('counted by the kernel, and Tacho’s process ended without a message'),
 };

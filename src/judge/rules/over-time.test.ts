@@ -36,7 +36,7 @@ async function recorded(table: Table, row: (t: number) => Omit<Row, 'time'>): Pr
 }
 
 /** What a rule says, unsealed and sealed, and how often it looked at samples for that. */
-function said(folder: string, id: string): { text: string | undefined; looked: number } {
+function judgedOf(folder: string, id: string): { text: string | undefined; looked: number } {
   const of = () => {
     const material = gather(openRecording(folder));
     const { series } = material;
@@ -63,23 +63,26 @@ const gpu = (busy: (t: number) => number) =>
 
 test('GPUs that stood idle after they had worked, or before, are not told to be fed faster', async () => {
   const after = await gpu((t) => (t < 240 ? 90 : 0));
-  assert.match(said(after, 'gpu-low').text!, /^The GPU was idle for 16 min.* at the end, and 9\d % busy in the rest/);
+  assert.match(
+    judgedOf(after, 'gpu-low').text!,
+    /^The GPU was idle for 16 min.* at the end, and 9\d % busy in the rest/,
+  );
   const [, , drawn] = report(gather(openRecording(after))).findings.find(({ id }) => id === 'gpu-low')!.evidence;
   // 100 W
   assert.match(drawn!.text, /^26\.\d Wh were drawn meanwhile$/);
   const before = await gpu((t) => (t > 960 ? 90 : 0));
   assert.match(
-    said(before, 'gpu-low').text!,
+    judgedOf(before, 'gpu-low').text!,
     /^The GPU was idle for 16 min.* at the start, and \d\d % busy in the rest/,
   );
   const between = await gpu((t) => (t < 120 || t > 1080 ? 90 : 0));
-  assert.match(said(between, 'gpu-low').text!, / in between, and \d\d % busy in the rest/);
+  assert.match(judgedOf(between, 'gpu-low').text!, / in between, and \d\d % busy in the rest/);
 });
 
 test('GPUs that were never busy, or now and then, are hardly used; of the first no sample is read', async () => {
-  assert.deepEqual(said(await gpu(() => 20), 'gpu-low'), { text: 'The GPU was busy 20 % of the time', looked: 0 });
+  assert.deepEqual(judgedOf(await gpu(() => 20), 'gpu-low'), { text: 'The GPU was busy 20 % of the time', looked: 0 });
   const nowAndThen = await gpu((t) => (t % 60 === 0 ? 100 : 0));
-  assert.match(said(nowAndThen, 'gpu-low').text!, /^The GPU was busy 1\d % of the time$/);
+  assert.match(judgedOf(nowAndThen, 'gpu-low').text!, /^The GPU was busy 1\d % of the time$/);
 });
 
 test('of a job in a store the samples of these columns are enough; without them statistics alone decide', async () => {
@@ -111,15 +114,15 @@ function memory(rss: (t: number) => number): Promise<string> {
 test('memory that is given back again and again does not grow, however its values are spread', async () => {
   const grows = await memory((t) => GIB + (t / SECONDS) * 8 * GIB);
   // its peak until then is what it has: samples need not be read
-  assert.deepEqual(said(grows, 'memory-growing'), {
+  assert.deepEqual(judgedOf(grows, 'memory-growing'), {
     text: 'Memory of 1 process on c1 grew until the end, and would have filled the node after 17 min 30 s more',
     looked: 0,
   });
   const teeth = await memory((t) => GIB + ((t % 300) / 300 + (t === SECONDS ? 1 : 0)) * 8 * GIB);
-  assert.deepEqual(said(teeth, 'memory-growing'), { text: undefined, looked: 1 });
+  assert.deepEqual(judgedOf(teeth, 'memory-growing'), { text: undefined, looked: 1 });
   // garbage is collected now and then
   const collected = await memory(
     (t) => GIB + (t / SECONDS) * 8 * GIB - (t % 50 === 0 ? GIB : 0) + (t === SECONDS ? GIB : 0),
   );
-  assert.match(said(collected, 'memory-growing').text!, /grew until the end/);
+  assert.match(judgedOf(collected, 'memory-growing').text!, /grew until the end/);
 });

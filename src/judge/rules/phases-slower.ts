@@ -3,18 +3,19 @@ import { count, figure } from '../../base/readable.ts';
 import type { Span } from '../../query/spans/span.ts';
 import { markerTable } from '../../sources/tables.ts';
 import { high, medium } from './shared/confidence.ts';
-import { middle } from './shared/like-processes.ts';
 import { named, rule } from './shared/rule.ts';
+import { middle } from './shared/similar-processes.ts';
 
 const thresholds = {
-  /** So many times a phase took place, or more. */
+  /** Times that a phase ran. */
   times: 6,
-  /** The last third took so many times as long as the first, by their medians. */
+  /** Median duration in the last third, as a multiple of that in the first third. */
   slower: 1.3,
-  /** How well the order of durations follows the order of time, −1 to 1 (Spearman). */
+  /** How well the order of durations follows the order of time (Spearman’s correlation, −1 to 1). */
   steady: 0.8,
-  /** Its total time: at least this many seconds, and this share of the job’s duration. */
+  /** Seconds that the phase took in total. */
   seconds: 3,
+  /** Share of the job’s duration that the phase took in total. */
   duration: 0.1,
 };
 

@@ -4,19 +4,27 @@ import { count, percent } from '../../base/readable.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
-import { cpuOf, cpuTimes, LIKE, type LikeProcesses, lifeOf, likeProcesses, middle } from './shared/like-processes.ts';
 import { allProcesses, processName, programOf } from './shared/processes.ts';
 import { named, rule } from './shared/rule.ts';
+import {
+  cpuOf,
+  cpuTimes,
+  lifeOf,
+  middle,
+  SIMILAR,
+  type SimilarProcesses,
+  similarProcesses,
+} from './shared/similar-processes.ts';
 
 const thresholds = {
-  ...LIKE,
-  /** On average they had less work than the busiest by this share of it. */
+  ...SIMILAR,
+  /** Share of the busiest process’s CPU time that the processes lack on average. */
   idle: 0.3,
-  /** The busiest one worked in this share of its life, waiting for a CPU included: it was work that took so long. */
+  /** Share of its duration that the busiest process ran or waited for a CPU. */
   busy: 0.6,
 };
 
-interface Uneven extends LikeProcesses {
+interface Uneven extends SimilarProcesses {
   /** Seconds of CPU time, as members. */
   cpu: number[];
   idle: number;
@@ -26,8 +34,8 @@ const CPU_FROM = named(processEndTable.col.usertime, processTable.col.user_ms);
 
 export default rule({
   id: 'process-imbalance',
-  title: 'like processes with unlike work',
-  help: 'At least three processes of the same program that one parent started to work side by side used very different CPU time: on average 30 % less than the busiest, which worked most of its life. Ranks of MPI are compared apart.',
+  title: 'similar processes with unequal work',
+  help: 'At least three processes of the same program that one parent started to work side by side used very different CPU time: on average 30 % less than the busiest, which worked most of its life. Ranks of MPI are compared separately.',
   kind: 'trouble',
   order: 444,
   needs: [allProcesses],
@@ -35,13 +43,13 @@ export default rule({
   when(facts, limits) {
     const { wall_seconds: wall, cpu_seconds: all } = facts.summary;
     if (wall < limits.seconds || !((all ?? limits.seconds) >= limits.seconds * limits.busy)) return [];
-    return likeProcesses(facts.allProcesses()!, wall, limits)
+    return similarProcesses(facts.allProcesses()!, wall, limits)
       .flatMap((like): Uneven[] => {
         const cpu = cpuTimes(like);
         if (cpu === undefined) return [];
         const most = greatest(cpu);
         const busiest = like.members[cpu.indexOf(most)]!;
-        const waited = (like.set.metrics.get('time_waiting')?.[busiest] ?? 0) / 1e9 || 0;
+        const waited = (like.set.metrics.get(processEndTable.col.time_waiting.name)?.[busiest] ?? 0) / 1e9 || 0;
         if (most + waited < limits.busy * lifeOf(like.set, busiest)) return [];
         if (most < limits.duration * limits.busy * wall - waited) return [];
         const idle = 1 - cpu.reduce((sum, one) => sum + one, 0) / cpu.length / most;
@@ -53,7 +61,7 @@ export default rule({
   severity: 'advice',
   say({ set, members, cpu }) {
     const busiest = members[cpu.indexOf(greatest(cpu))]!;
-    return `${count(members.length, 'like process', 'like processes')} (${programOf(set, busiest)}) had unequal work: ${formatDuration(greatest(cpu))} of CPU time in the busiest, ${formatDuration(middle(cpu))} in the median`;
+    return `${count(members.length, 'similar process', 'similar processes')} (${programOf(set, busiest)}) had unequal work: ${formatDuration(greatest(cpu))} of CPU time in the busiest, ${formatDuration(middle(cpu))} in the median`;
   },
   evidence({ set, members, idle, seconds }, _, limits) {
     const byWork = members.toSorted((a, b) => cpuOf(set, b) - cpuOf(set, a));

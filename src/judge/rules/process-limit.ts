@@ -20,9 +20,9 @@ type Column = TableColumn<'process', string, 'pid' | 'start'>;
 const [KILL, XCPU, XFSZ] = [9, 24, 25];
 
 const thresholds = {
-  /** Killed within so many seconds of its limit of CPU time: the kernel counts whole seconds. */
+  /** Seconds below its limit of CPU time at which a killed process had reached it: the kernel counts whole seconds. */
   cpu_seconds: 1,
-  /** A process that failed with so much of its address space in use had no more to allocate from. */
+  /** Share of the limit of address space in use when a process failed. */
   space: 0.8,
 };
 

@@ -45,7 +45,7 @@ export default rule({
     if (first === undefined) return `${figure(failed.length)} of the ${ranksName(world)} were killed`;
     const others = failed.length - 1;
     const then = others === 0 ? '' : `; then ${count(others, 'other rank')} ended, too`;
-    return `Of the ${ranksName(world)} rank ${first.rank} on ${first.node} ${endWords(first)} after ${lifeWords(first)}${then}`;
+    return `Of the ${ranksName(world)}, rank ${first.rank} on ${first.node} ${endWords(first)} after ${lifeWords(first)}${then}`;
   },
   evidence: ({ first, failed, world }) => {
     const shown = [...(first === undefined ? [] : [first]), ...failed.filter((rank) => rank !== first).slice(0, 2)];

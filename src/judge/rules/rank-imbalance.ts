@@ -11,24 +11,25 @@ import { CPU_FROM, cpuTimeText, hasLeftRecord, rankName, ranksName, recordedRank
 import { type FindingText, hit, type NotJudged, named, ruleOfCases, type Sureness } from './shared/rule.ts';
 
 const thresholds = {
-  /** Of the slowest rank’s CPU time the others lack this share, on average. */
+  /** Share of the slowest rank’s CPU time that the ranks lack on average. */
   lost: 0.2,
-  /** So many seconds at least. */
+  /** Seconds of CPU time that the ranks lack on average. */
   lost_seconds: 2,
-  /** Ranks that wanted a CPU in less than this share of their time waited for something else. */
+  /** Share of the time that the slowest rank used or waited for a CPU; below, it waited for something else. */
   busy: 0.1,
-  /** From this share of a rank’s CPU time on, system time without reads and writes is waiting: the MPI library yields. */
+  /** Share of system time in a rank’s CPU time, from which the MPI library yields while it waits. */
   yields: 0.3,
-  /** So many bytes read and written for each second of system time explain it. */
+  /** Bytes read and written per second of system time, from which I/O explains that time instead. */
   yields_bytes: 2 ** 20,
-  /** … besides what programs read and write to start. */
+  /** Bytes that any program reads and writes to start; they are not counted. */
   start_bytes: 16 * 2 ** 20,
-  /** Ranks that wanted a CPU in this share of their time may have waited in a loop all the same. */
+  /** Share of the time that all ranks used or waited for a CPU, from which MPI may wait in a loop. */
   spinning: 0.95,
-  /** A rank with less than this share of the median did next to nothing. */
+  /** Share of the median CPU time below which a rank did next to nothing. */
   idle: 0.5,
-  /** One rank has so many times the median memory of the others, and so many bytes more. */
+  /** Memory of one rank, as a multiple of the median of the others. */
   memory: 2,
+  /** Bytes by which the memory of that rank exceeds the median. */
   memory_bytes: 2 ** 30,
 };
 
@@ -174,7 +175,7 @@ function largeOf(world: World, limits: Limits): Large | undefined {
 const oneIsLarge: FindingText<Large, Limits> = {
   severity: 'info',
   say: ({ world, rank, middle }) =>
-    `Of the ${ranksName(world)} rank ${rank.rank} on ${rank.node} needed ${figure(Number((rank.memory_peak_bytes / middle).toFixed(1)))} times the median memory`,
+    `Of the ${ranksName(world)}, rank ${rank.rank} on ${rank.node} needed ${figure(Number((rank.memory_peak_bytes / middle).toFixed(1)))} times the median memory`,
   evidence: ({ rank, middle }, _, limits) => [
     {
       text: `${rankName(rank)}: ${formatBytes(rank.memory_peak_bytes)}, the median rank ${formatBytes(middle)}`,

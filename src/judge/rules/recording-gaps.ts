@@ -10,11 +10,11 @@ import { shown } from './shared/evidence.ts';
 import { type FindingText, hit, ruleOfCases } from './shared/rule.ts';
 
 const thresholds = {
-  /** Fewer ticks than this share, and means and peaks may be wrong. */
+  /** Share of the expected ticks that were sampled, below which there is a finding. */
   ticks: 0.95,
-  /** One tick that is late is a twentieth of a short job, … */
+  /** Ticks that are missing. */
   fewest_missing: 3,
-  /** … and at five samples a second an agent that waits for a busy CPU misses two: counters go on meanwhile. */
+  /** Seconds that the missing ticks stand for. */
   missing_seconds: 1,
 };
 
@@ -74,7 +74,7 @@ const gaps: FindingText<Gaps, typeof thresholds> = {
     if (why === 'full') return `${count(lost, 'sample')} could not be kept`;
     const [first] = lossesOf(quality.lost_samples);
     if (why === 'too much')
-      return `${count(lost, 'line')} of what the job said of itself ${lost === 1 ? 'is' : 'are'} missing: ${first!.why}`;
+      return `${count(lost, 'line')} that the job recorded about itself ${lost === 1 ? 'is' : 'are'} missing: ${first!.why}`;
     return `${count(lost, 'sample')} could not be written${first!.since === '' ? '' : ` ${first!.since}`}: ${first!.why}`;
   },
   evidence({ few, late, away }, { quality }, limits) {
@@ -105,8 +105,7 @@ const gaps: FindingText<Gaps, typeof thresholds> = {
     if (lost > 0) {
       if (why === 'full')
         return 'See why the node could not send (its agent says so), or give its spool more room (spool.size).';
-      if (why === 'too much')
-        return 'Samples are whole. Figures of single processes, and phases, may lack what is missing.';
+      if (why === 'too much') return 'Samples are complete. Figures of single processes and phases may be incomplete.';
       return 'Make room on the disk that holds the recording.';
     }
     if (few === undefined)

@@ -18,9 +18,9 @@ export default rule({
   isExact: true,
   needs: [{ what: 'the agents’ records' }],
   thresholds: {
-    /** A job of so many seconds … */
+    /** Seconds that the job ran. */
     seconds: 60,
-    /** … with fewer ticks than this on a node was hardly looked at. */
+    /** Ticks on a node, below which it was hardly measured. */
     ticks: 10,
   },
   when({ nodes, quality, summary, job }, { seconds, ticks }) {

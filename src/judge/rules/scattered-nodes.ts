@@ -40,13 +40,13 @@ export default rule({
     },
   ],
   thresholds: {
-    /** It worked on so many nodes, or more: two may be wanted for their own sake. */
+    /** Nodes on which the job worked. */
     least: 3,
-    /** It would fit into this share of these. */
+    /** Share of these nodes into which the work would fit. */
     nodes: 0.5,
-    /** Nodes on which it kept so few CPUs busy on average are idle, which has a finding of its own. */
+    /** CPUs busy on average, up to which a node is idle (which has a rule of its own). */
     idle: 0.02,
-    /** What it used at its highest is taken so many times. */
+    /** Factor by which the peak use is multiplied first. */
     margin: MARGIN,
   },
   when({ nodes }, limits) {

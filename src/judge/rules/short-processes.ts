@@ -8,12 +8,13 @@ import { commandName, isLastImage, programOf, recordedEnds } from './shared/proc
 import { named, rule } from './shared/rule.ts';
 
 const thresholds = {
-  /** A process is short below so many seconds of life, and of CPU time. */
+  /** Seconds of duration below which a process is short. */
   seconds: 1,
+  /** Seconds of CPU time below which a process is short. */
   cpu_seconds: 0.05,
-  /** So many of them are many. */
+  /** Number of short processes. */
   processes: 1000,
-  /** They took this share of the job’s CPU time, or of its time one after the other. */
+  /** Share of the job’s CPU time, or of its duration, that they took together. */
   share: 0.15,
 };
 
@@ -28,7 +29,7 @@ interface Short {
 export default rule({
   id: 'short-processes',
   title: 'thousands of short processes',
-  help: 'At least 1,000 processes ran for less than a second with less than 50 ms of CPU time. Together they took 15 % of the job’s CPU time, or of its time one after the other.',
+  help: 'At least 1,000 processes ran for less than a second with less than 50 ms of CPU time. Together they took 15 % of the job’s CPU time, or, run one after the other, of its duration.',
   kind: 'trouble',
   order: 613,
   needs: [recordedEnds],

@@ -39,22 +39,23 @@ const COLUMNS = WAYS.flatMap(({ count, time, bytes }) => [count, time, bytes]);
 
 const thresholds = {
   ...FILE_WORK,
-  /** In the last third of the time requests took so many times as long as in the first third. */
+  /** Time of a request, as a multiple of the first third of the job or of earlier jobs. */
   times: 4,
-  /** And so many milliseconds. */
+  /** Time of a request in milliseconds. */
   milliseconds: 10,
-  /** Fewer requests a second say nothing. */
+  /** Requests per second; with fewer nothing is judged. */
   rate: 5,
-  /** A job that asks for pieces of another size asks for something else. */
+  /** Factor by which the size of requests may differ in a comparison. */
   alike: 2,
-  /** Others moved this share of the bytes: then the job is judged by its own calls, not by the disk’s requests. */
+  /** Share of the bytes that others moved, from which the job is judged by its own calls. */
   others: 0.5,
+  /** Seconds of requests at that rate. */
   seconds: 60,
-  /** So many earlier jobs tell what is usual. */
+  /** Earlier jobs to compare with. */
   jobs: 3,
 };
 
-/** So many steps of the time are looked at. */
+/** Number of steps into which the time is divided. */
 const STEPS = 60;
 
 interface Slower {
@@ -77,7 +78,7 @@ interface Slower {
 export default rule({
   id: 'slow-file-system',
   title: 'a file system that became slower',
-  help: 'Requests to a disk or NFS mount took four times as long, and 10 ms or more, in the last third of the job as in its first third: requests of like size, or of others while the job’s own calls stayed as they were. Or they took four times as long as in at least three earlier jobs whose recordings are in the same folder. Jobs whose own processes did next to no I/O are left out.',
+  help: 'Requests to a disk or NFS mount took four times as long, and 10 ms or more, in the last third of the job as in its first third: requests of similar size, or those of others while the job’s own calls stayed the same. Or they took four times as long as in at least three earlier jobs whose recordings are in the same folder. Jobs whose own processes did next to no I/O are left out.',
   kind: 'trouble',
   order: 542,
   needs: [

@@ -7,21 +7,23 @@ import { processEndTable } from '../../sources/tables.ts';
 import type { Evidence } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
-import { cpuOf, cpuTimes, LIKE, lifeOf, likeProcesses, middle } from './shared/like-processes.ts';
 import { allProcesses, processName } from './shared/processes.ts';
 import { named, rule } from './shared/rule.ts';
+import { cpuOf, cpuTimes, lifeOf, middle, SIMILAR, similarProcesses } from './shared/similar-processes.ts';
 
 const thresholds = {
-  ...LIKE,
+  ...SIMILAR,
+  /** The smallest number of similar processes that are compared. */
   group: 4,
-  /** It lived so many times as long as the median of the others, and longer than any of them by this factor. */
+  /** Its duration, as a multiple of the median of the others. */
   slower: 1.5,
+  /** Its duration, as a multiple of the longest of the others. */
   beyond: 1.25,
-  /** It had no more CPU time than this, in medians of the others: more is more work, which has a finding of its own. */
+  /** Its CPU time, as a multiple of the median of the others; above, it had more work. */
   work: 1.3,
-  /** The others worked in at least this share of their lives, waiting for a CPU included. */
+  /** Share of their duration that the others ran or waited for a CPU. */
   works: 0.2,
-  /** Waiting explains it from this share of the time that it took longer. */
+  /** Share of the additional time that a reason explains, from which the reason is named. */
   explained: 0.5,
 };
 
@@ -37,8 +39,8 @@ interface Slow {
 
 export default rule({
   id: 'slow-worker',
-  title: 'one of many like processes that is slow',
-  help: 'Of at least four similar processes that ran side by side, one took 1.5 times the median duration of the others, with no more CPU time: something held it up. Ranks of MPI are compared apart.',
+  title: 'one of many similar processes that is slow',
+  help: 'Of at least four similar processes that ran side by side, one took 1.5 times the median duration of the others, with no more CPU time: something held it up. Ranks of MPI are compared separately.',
   kind: 'trouble',
   order: 443,
   needs: [allProcesses],
@@ -46,7 +48,7 @@ export default rule({
   when(facts, limits) {
     const { wall_seconds: wall } = facts.summary;
     if (wall < limits.seconds) return [];
-    return likeProcesses(facts.allProcesses()!, wall, limits)
+    return similarProcesses(facts.allProcesses()!, wall, limits)
       .flatMap((like): Slow[] => {
         const { set, members } = like;
         const [slow, ...others] = members as [number, ...number[]];
@@ -56,7 +58,7 @@ export default rule({
         const cpu = cpuTimes(like);
         if (cpu === undefined || cpu[0]! > limits.work * middle(cpu.slice(1))) return [];
         // processes that hardly work wait for somebody, each for its own
-        const ready = set.metrics.get('time_waiting');
+        const ready = set.metrics.get(processEndTable.col.time_waiting.name);
         const wanted = (i: number): number => (cpuOf(set, i) + ((ready?.[i] ?? 0) / 1e9 || 0)) / lifeOf(set, i);
         if (smallest(others.map(wanted)) < limits.works) return [];
         const more = (name: ProcessMetric, factor: number): number => {
@@ -71,7 +73,7 @@ export default rule({
   },
   severity: 'advice',
   say: ({ set, slow, others }) =>
-    `${processName(set, slow)} took ${formatDuration(lifeOf(set, slow))}, ${count(others.length, 'like process', 'like processes')} ${formatDuration(middle(others.map((i) => lifeOf(set, i))))} for as much work`,
+    `${processName(set, slow)} took ${formatDuration(lifeOf(set, slow))}; ${count(others.length, 'similar process', 'similar processes')} took ${formatDuration(middle(others.map((i) => lifeOf(set, i))))} for as much work`,
   evidence: (hit, _, limits) => [
     ...shown([hit.slow, ...hit.others], 4).map((i) => ({
       text: `${processName(hit.set, i)}: ${formatDuration(lifeOf(hit.set, i))}, of that ${formatDuration(cpuOf(hit.set, i))} on a CPU`,

@@ -13,11 +13,11 @@ const { syscr, syscw, rchar, wchar, systemtime } = processEndTable.col;
 const { read_calls, write_calls, read_chars, written_chars, system_ms } = processTable.col;
 
 const thresholds = {
-  /** Fewer reads and writes than this cost too little to matter. */
+  /** Reads and writes of a process. */
   calls: 200_000,
-  /** Bytes of each, on average: half a page, and a fraction of the buffer of any library. */
+  /** Mean bytes of a call, below which calls are small: half a page. */
   bytes: 2048,
-  /** Of the CPU time of the process, spent in the kernel. */
+  /** Share of system time in the CPU time of the process. */
   system: 0.2,
 };
 
@@ -54,7 +54,7 @@ export default rule({
   say(small) {
     const [{ who, node, calls, bytes }] = small as [Small];
     const others =
-      small.length === 1 ? '' : `, and ${count(small.length - 1, 'other process', 'other processes')} did the like`;
+      small.length === 1 ? '' : `, and ${count(small.length - 1, 'other process', 'other processes')} did the same`;
     return `${who} on ${node} made ${figure(calls)} reads and writes of ${figure(Math.round(bytes))} bytes on average${others}`;
   },
   evidence: (small, _, { bytes: threshold }) =>

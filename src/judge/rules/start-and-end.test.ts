@@ -42,7 +42,7 @@ async function recorded(
   return folder;
 }
 
-const said = (folder: string, id: string, limits: Partial<typeof EDGE> = {}): string | undefined => {
+const judgedOf = (folder: string, id: string, limits: Partial<typeof EDGE> = {}): string | undefined => {
   const settings = { thresholds: new Map([[id, { ...EDGE, ...limits }]]), off: new Map() };
   return report(gather(openRecording(folder)), settings).findings.find((one) => one.id === id)?.text;
 };
@@ -50,16 +50,16 @@ const said = (folder: string, id: string, limits: Partial<typeof EDGE> = {}): st
 test('a long start and a long end with little use, on one node and on several', async () => {
   const late = await recorded((t) => (t < 40 ? 0.02 : 2));
   assert.match(
-    said(late, 'slow-start')!,
+    judgedOf(late, 'slow-start')!,
     /^40\.0 s at the start \(33 %\) had little use: 0\.02 CPUs busy, (1\.9\d|2) in the rest$/,
   );
-  assert.equal(said(late, 'slow-end'), undefined);
+  assert.equal(judgedOf(late, 'slow-end'), undefined);
   const early = await recorded((t) => (t < 90 ? 2 : 0.02), ['c1', 'c2']);
   assert.match(
-    said(early, 'slow-end')!,
+    judgedOf(early, 'slow-end')!,
     /^(28|30)\.0 s at the end \(2[35] %\) had little use: 0\.0\d CPUs busy, (3\.9\d|4) in the rest$/,
   );
-  assert.equal(said(early, 'slow-start'), undefined);
+  assert.equal(judgedOf(early, 'slow-start'), undefined);
 });
 
 test('a short start, a start that works a little, and jobs that hardly work have none', async () => {
@@ -71,24 +71,24 @@ test('a short start, a start that works a little, and jobs that hardly work have
     () => 2,
   ]) {
     const folder = await recorded(busy);
-    assert.equal(said(folder, 'slow-start'), undefined, busy.toString());
-    assert.equal(said(folder, 'slow-end'), undefined, busy.toString());
+    assert.equal(judgedOf(folder, 'slow-start'), undefined, busy.toString());
+    assert.equal(judgedOf(folder, 'slow-end'), undefined, busy.toString());
   }
 });
 
 test('a time that was not sampled is no time of little use', async () => {
   const busy = (t: number) => (t < 96 ? 2 : 0);
-  assert.match(said(await recorded(busy), 'slow-end')!, /^2\d\.0 s at the end/);
-  assert.equal(said(await recorded(busy, ['c1'], (t) => t < 102), 'slow-end'), undefined);
+  assert.match(judgedOf(await recorded(busy), 'slow-end')!, /^2\d\.0 s at the end/);
+  assert.equal(judgedOf(await recorded(busy, ['c1'], (t) => t < 102), 'slow-end'), undefined);
 });
 
 test('limits of the configuration count where statistics alone would say that all is well', async () => {
   for (const nodes of [['c1'], ['c1', 'c2']]) {
     const folder = await recorded((t) => (t < 12 || t >= 108 ? 0 : 2), nodes);
     for (const id of ['slow-start', 'slow-end']) {
-      assert.equal(said(folder, id), undefined);
+      assert.equal(judgedOf(folder, id), undefined);
       assert.match(
-        said(folder, id, { duration: 0.05 })!,
+        judgedOf(folder, id, { duration: 0.05 })!,
         /^1[0-4]\.0 s at the (start|end) \(([\d.]+) %\) had little use/,
       );
     }

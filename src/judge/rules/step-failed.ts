@@ -7,7 +7,7 @@ import { hasOwnRule, stepEnd, stepName } from './shared/steps.ts';
 export default rule({
   id: 'step-failed',
   title: 'how the steps ended',
-  help: 'A step of the job (srun) failed, reached its time limit or lost a node, whatever became of the job.',
+  help: 'A step of the job (srun) failed, reached its time limit or lost a node, however the job ended.',
   kind: 'trouble',
   order: 120,
   isExact: true,
@@ -15,7 +15,7 @@ export default rule({
     {
       what: 'the job’s steps, from the scheduler',
       has: ({ job }) => job.steps !== undefined,
-      otherwise: { skipped: 'the job has no steps, or nobody says how they ended' },
+      otherwise: { skipped: 'the job has no steps, or it is not known how they ended' },
     },
   ],
   thresholds: {},

@@ -9,7 +9,7 @@ import { named, rule } from './shared/rule.ts';
 export default rule({
   id: 'swap',
   title: 'swapping',
-  help: 'More than 64 MiB of the job lay in swap. Where neither its cgroup nor its processes tell: more than that was read back from swap on the node.',
+  help: 'More than 64 MiB of the job was in swap. If neither its cgroup nor its processes report swap: more than that was read back from swap on the node.',
   kind: 'trouble',
   order: 530,
   needs: [
@@ -21,7 +21,7 @@ export default rule({
     },
   ],
   thresholds: {
-    /** More than this is more than a few forgotten pages. */
+    /** Bytes of the job in swap; a few forgotten pages do no harm. */
     bytes: 64 * 2 ** 20,
   },
   when({ nodes }, { bytes }) {

@@ -4,9 +4,9 @@ import { threadName } from '../../query/processes/thread-name.ts';
 import { threadEndTable } from '../../sources/tables.ts';
 import { medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
-import { middle } from './shared/like-processes.ts';
 import { processName } from './shared/processes.ts';
 import { named, rule } from './shared/rule.ts';
+import { middle } from './shared/similar-processes.ts';
 import {
   recordedThreads,
   THREADS,
@@ -19,13 +19,13 @@ import {
 
 const thresholds = {
   ...THREADS,
-  /** Of a triangular loop on four threads the lightest has a seventh of the heaviest one’s work. */
+  /** Share of the busiest thread’s CPU time, from which a thread counts as working. */
   working: 0.12,
-  /** So many threads work, or more. */
+  /** Number of threads that work. */
   threads: 3,
-  /** On average they had less work than the busiest by this share of it. */
+  /** Share of the busiest thread’s CPU time that the threads lack on average. */
   idle: 0.3,
-  /** The busiest one worked in this share of its life, waiting for a CPU included. */
+  /** Share of its duration that the busiest thread ran or waited for a CPU. */
   busy: 0.8,
 };
 

@@ -6,15 +6,15 @@ import { timeRequest } from './shared/request.ts';
 import { type FindingText, hit, ruleOfCases } from './shared/rule.ts';
 
 const thresholds = {
-  /** A job that needs less than this share of its limit waits longer in the queue than it must. */
+  /** Share of the time limit that was used, below which a shorter limit is proposed. */
   long_below: 0.5,
-  /** Limits are not worth correcting for less than this. */
+  /** Seconds of the limit that were not used, for the same. */
   worth_saving_seconds: 1800,
-  /** A job that ends so near to its limit may not end the next time. */
+  /** Share of the time limit above which a job ended close to it. */
   near: 0.95,
-  /** A shorter job does not show how much time is needed. */
+  /** Jobs that ran for fewer seconds are not judged. */
   short_seconds: 30,
-  /** Margin of the limit that is proposed over the time used. */
+  /** Factor between the time used and the limit that is proposed. */
   margin: 1.25,
 };
 

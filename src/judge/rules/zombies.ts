@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import { count, listed } from '../../base/readable.ts';
+import { sampleKey, sampleKeyAt } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { processTable } from '../../sources/tables.ts';
 import { high } from './shared/confidence.ts';
@@ -8,9 +9,9 @@ import { allProcesses, isLastImage, processName, programOf } from './shared/proc
 import { named, type RuleContext, rule } from './shared/rule.ts';
 
 const thresholds = {
-  /** So many ended processes that nobody waited for, or more. */
+  /** Processes that ended and that no parent waited for. */
   processes: 10,
-  /** Each for so many seconds. */
+  /** Seconds that each of them stayed. */
   seconds: 3,
 };
 
@@ -69,11 +70,10 @@ function deadOf(facts: RuleContext, least: number): Zombies['dead'] {
   if (states.length === 0) return [];
   const set = facts.allProcesses()!;
   const rows = new Map<string, number>();
-  for (let i = 0; i < set.length; i++)
-    if (isLastImage(set, i)) rows.set(`${set.node[i]} ${set.pid[i]} ${Math.round(set.sampled_birth[i]! / 1000)}`, i);
+  for (let i = 0; i < set.length; i++) if (isLastImage(set, i)) rows.set(`${set.node[i]} ${sampleKeyAt(set, i)}`, i);
   const lastTick = new Map(facts.nodes.map(({ node, last_sample }) => [node, last_sample]));
   return states.flatMap(({ node, keys, text, end }) => {
-    const row = rows.get(`${node} ${keys.pid} ${keys.start}`);
+    const row = rows.get(`${node} ${sampleKey(keys.pid, keys.start)}`);
     if (row === undefined) return [];
     // Z: it still was one at the last tick. X: it had gone then, and told of its end itself
     const since = set.source[row] === 'record' ? set.end[row]! : text === 'Z' ? end : Number.NaN;

@@ -25,6 +25,8 @@ function growth(runs: readonly ScaleRun[], of: (run: ScaleRun) => number | undef
 
 /** In the middle between work that stays the same and work that grows with the size. */
 const HALF = 0.5;
+/** Growth by less is none. */
+const FLAT = 0.05;
 /** Time that falls faster than this with the size: the same work was shared out. */
 const FALLS = -0.25;
 
@@ -44,7 +46,10 @@ export function kindOf(runs: readonly ScaleRun[], stated?: StudyKind): KindVerdi
     const why = kind === 'strong' ? 'the time fell with the size' : 'the time did not fall with the size';
     return { kind, kind_source: 'time', kind_why: `${why}, and the CPU time is not known` };
   }
-  const grew = `CPU time grew with the size to the power ${figure(Number(cpu.toFixed(2)))}`;
+  const grew =
+    cpu < FLAT
+      ? 'CPU time did not grow with the size'
+      : `CPU time grew with the size to the power ${figure(Number(cpu.toFixed(2)))}`;
   if (cpu <= HALF) return { kind: 'strong', kind_source: 'cpu time', kind_why: `${grew}: the same work at every size` };
   if (time < FALLS)
     return {

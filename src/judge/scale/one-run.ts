@@ -109,7 +109,7 @@ function coresGain({ summary }: Report, profile: Profile | undefined, cores: Lim
       helps: 'no',
       text: `no more than one thread ran in ${percent(fixed)} of the time: more would be idle`,
     };
-  const end = ever === undefined ? 'no serial phase was seen' : `any number: at most ${figure(ever)} times`;
+  const end = ever === undefined ? 'no serial phase was found' : `any number: at most ${figure(ever)} times`;
   return {
     what,
     helps: 'yes',

@@ -1,3 +1,4 @@
+import { commandLine } from '../../base/quote.ts';
 import { figure } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
 import type { NodeReport, Report } from '../report-schema.ts';
@@ -79,7 +80,7 @@ export function runOf(report: Report, options: RunOptions): ScaleRun | LeftOut {
     wall_seconds: summary.wall_seconds,
     nodes: summary.nodes,
     ...stated({
-      command: job.command?.join(' '),
+      command: job.command && commandLine(job.command),
       cpu_seconds: summary.cpu_seconds,
       waited: weightedMean(report.nodes.map((n) => [waitedShare(n), n.cpu_seconds])),
       core_hours: isCores ? size.size * hours : summary.cpus_source === 'machine' ? undefined : summary.core_hours,

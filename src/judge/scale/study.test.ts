@@ -90,6 +90,9 @@ test('weak scaling: the work grows with the size', () => {
   // active waiting: CPU time grows, and the time falls all the same
   const spinning = SIZES.map((n) => run(n, 100 / n ** 0.5, { cpu_seconds: 100 * n ** 0.6 }));
   assert.equal(study(spinning).kind, 'strong');
+  // CPU time that fell a little did not grow "to the power -0.03"
+  const flat = SIZES.map((n) => run(n, 100 / n, { cpu_seconds: 100 * n ** -0.03 }));
+  assert.equal(study(flat).kind_why, 'CPU time did not grow with the size: the same work at every size');
 });
 
 test('a figure of merit instead of the time', () => {

@@ -6,7 +6,7 @@ import { count, series, table } from '../../../test/made/report-statistics.ts';
 import { report } from '../report.ts';
 
 /** `tacho run` in a job of two nodes: the command by wait4 and in records, the cgroups of both, `tacho run` itself on c1. */
-function told(used: { wait4: number; records?: number; c1: number; c2: number; run?: number }) {
+function reported(used: { wait4: number; records?: number; c1: number; c2: number; run?: number }) {
   const lifetime = span(1);
   const scope = { members: 'cgroup', cgroup: '/job', cgroup_shared: false, cgroup_with_agent: true } as const;
   const cost = table('agent', [series(lifetime, {}, { cpu_us: count(lifetime, 50_000) })]);
@@ -25,18 +25,18 @@ function told(used: { wait4: number; records?: number; c1: number; c2: number; r
 test('in a job of several nodes, what `tacho run` used itself is not the job’s', () => {
   // a command of 1.4 ms, beside an agent of 50 ms
   const blink = { wait4: 0.0014, c1: 0.084, c2: 0.03 };
-  assert.deepEqual(told({ ...blink, run: 0.04 }), [0.0014, 'wait4', 0, 'cgroup']);
-  assert.deepEqual(told({ ...blink, records: 0.0012, run: 0.04 }), [0.0014, 'wait4', 0, 'cgroup']);
+  assert.deepEqual(reported({ ...blink, run: 0.04 }), [0.0014, 'wait4', 0, 'cgroup']);
+  assert.deepEqual(reported({ ...blink, records: 0.0012, run: 0.04 }), [0.0014, 'wait4', 0, 'cgroup']);
   // what nobody noted: srun and the scheduler's daemon
-  assert.deepEqual(told({ ...blink, run: 0.015 }), [0.0014, 'wait4', 0, 'cgroup']);
+  assert.deepEqual(reported({ ...blink, run: 0.015 }), [0.0014, 'wait4', 0, 'cgroup']);
   // a recording of before
-  assert.deepEqual(told(blink), [0.034, 'cgroup', 0, 'cgroup']);
+  assert.deepEqual(reported(blink), [0.034, 'cgroup', 0, 'cgroup']);
 });
 
 test('what srun started on the command’s own node is the job’s, whether or not it left records', () => {
   const srun = { wait4: 0.02, c1: 0.61, c2: 0.55, run: 0.04 };
-  assert.deepEqual(told(srun), [0.52, 'cgroup', 0.5, 'cgroup']);
-  assert.deepEqual(told({ ...srun, records: 0.515 }), [0.515, 'cgroup', 0.5, 'cgroup']);
+  assert.deepEqual(reported(srun), [0.52, 'cgroup', 0.5, 'cgroup']);
+  assert.deepEqual(reported({ ...srun, records: 0.515 }), [0.515, 'cgroup', 0.5, 'cgroup']);
 });
 
 test('of a part of a job, what commands of Tacho’s used in it is not the job’s either', () => {

@@ -11,7 +11,7 @@ interface Sampled {
   /** Milliseconds in the part. */
   used: number;
   /** When it had used how much in all of its life, in seconds. */
-  seen?: [when: number, used: number][];
+  samples?: [when: number, used: number][];
 }
 
 /** Seconds 10 to 50 of a job of 100, of whose processes these are recorded, and sampled to have used so much. */
@@ -31,11 +31,11 @@ function partUse(
     series(lifetime, { pid, start: String(START / 1000 + start * 1000) }, { user_ms: count(lifetime, used) }),
   );
   const nodes = [node('c1', agent('c1', lifetime, { scope: { members } }), [table('process', rows)])];
-  const points = Object.entries(sampled).flatMap(([pid, { start, seen = [] }]) => ({
+  const points = Object.entries(sampled).flatMap(([pid, { start, samples = [] }]) => ({
     pid,
     start: String(START / 1000 + start * 1000),
-    times: seen.map(([when]) => START + when * 1e6),
-    used: seen.map(([, used]) => used * 1e6),
+    times: samples.map(([when]) => START + when * 1e6),
+    used: samples.map(([, used]) => used * 1e6),
   }));
   const samples = new Map([['c1', { series: new Map(), processes: points, damage: [] }]]);
   const whole = material(job(100), nodes, { processes: testSet(shifted), samples });
@@ -51,12 +51,12 @@ test('of a part, processes that began and ended in it are told from their record
   const unseen = { pid: 3, from: 14, to: 14.5, cpu: 0.4 };
   const killed = { pid: 5, from: 30, to: 31, cpu: 0.1, source: 'parent' };
   const longer = { pid: 4, from: 20, to: 60, cpu: 30 };
-  const samples: Sampled['seen'] = [
+  const samples: Sampled['samples'] = [
     [20.5, 0.5],
     [49.5, 19.8],
     [50.5, 20.2],
   ];
-  const sampled = { 2: { start: 11, used: 1400 }, 4: { start: 20, used: 20_000, seen: samples } };
+  const sampled = { 2: { start: 11, used: 1400 }, 4: { start: 20, used: 20_000, samples } };
   assert.deepEqual(partUse([inside, unseen, killed, longer], sampled), [
     [4, 20, 'sample'],
     [2, 2, 'record'],
@@ -79,12 +79,12 @@ test('a program that another became is in the part if it began and ended there, 
     6 + 2 / 7,
     2,
   ]);
-  const samples: Sampled['seen'] = [
+  const samples: Sampled['samples'] = [
     [9, 0.8],
     [10, 0.9],
     [11, 1],
   ];
-  assert.deepEqual(partUse([before, after], { 7: { start: 5, used: 5000, seen: samples } }), [
+  assert.deepEqual(partUse([before, after], { 7: { start: 5, used: 5000, samples } }), [
     [7, 6, 'record'],
     [7, 0.1, 'record'],
     6.1,
@@ -92,11 +92,15 @@ test('a program that another became is in the part if it began and ended there, 
   ]);
   const early = { pid: 8, from: 11, to: 12, cpu: 1, ended: 'exec' };
   const late = { pid: 8, from: 12, birth: 11, to: 70, cpu: 9 };
-  const around: Sampled['seen'] = [
+  const around: Sampled['samples'] = [
     [49.5, 4.5],
     [50.5, 5.5],
   ];
-  assert.deepEqual(partUse([early, late], { 8: { start: 11, used: 4000, seen: around } }), [[8, 5, undefined], 5, 1]);
+  assert.deepEqual(partUse([early, late], { 8: { start: 11, used: 4000, samples: around } }), [
+    [8, 5, undefined],
+    5,
+    1,
+  ]);
 });
 
 test('of a part, processes that cross its edges unseen have their share of it, and those of another time are not listed', () => {
@@ -105,11 +109,11 @@ test('of a part, processes that cross its edges unseen have their share of it, a
   const outof = { pid: 4, from: 49, to: 53, cpu: 4, exitcode: 4 };
   const late = { pid: 5, from: 51, to: 52, cpu: 1 };
   // the row that says that it had gone is of the tick after
-  const gone: Sampled['seen'] = [
+  const gone: Sampled['samples'] = [
     [8.5, 2.5],
     [12, 3],
   ];
-  const sampled = { 2: { start: 5, used: 0, seen: gone }, 5: { start: 51, used: 0 } };
+  const sampled = { 2: { start: 5, used: 0, samples: gone }, 5: { start: 51, used: 0 } };
   assert.deepEqual(partUse([early, into, outof, late], sampled), [[3, 1, 'record'], [4, 1, 'record'], 2, 2]);
   assert.deepEqual(partUse([early, late], sampled).at(-1), 0);
 });
@@ -119,10 +123,10 @@ test('where a cgroup counts, processes that cross the edges of a part have their
   const [partUsed] = partUse([longer], { 4: { start: 20, used: 20_000 } }, 50, 'cgroup');
   assert.deepEqual(partUsed, [4, 22.5, undefined]);
   // it grew as it was sampled in all of the job, not as far as the part's last row goes
-  const samples: Sampled['seen'] = [
+  const samples: Sampled['samples'] = [
     [49.5, 19],
     [50.5, 21],
   ];
-  const [grown] = partUse([longer], { 4: { start: 20, used: 10_000, seen: samples } }, 50, 'cgroup');
+  const [grown] = partUse([longer], { 4: { start: 20, used: 10_000, samples } }, 50, 'cgroup');
   assert.deepEqual(grown, [4, 20, undefined]);
 });

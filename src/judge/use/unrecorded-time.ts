@@ -65,7 +65,7 @@ export function unsampledOf(material: Material, nodes: readonly NodeReport[], wa
 const SECONDS = 10;
 const INTERVALS = 3;
 
-/** So long the agent of a node went on to record after the job's end, in seconds; undefined: it stopped with it. */
+/** Seconds that the agent of a node recorded after the job's end; undefined: it stopped with the job. */
 export function overrunOf(
   { end, interval_seconds: interval }: Job,
   agent: AgentRecord | undefined,

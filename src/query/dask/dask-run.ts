@@ -39,6 +39,8 @@ export interface DaskRun {
   graphs: DaskGraph[];
   /** Workers that left, and when (epoch microseconds). */
   gone: { worker: string; time: number }[];
+  /** What was not recorded of it, and why. */
+  unmeasured: { what: string; why: string }[];
   /** Tasks that ended, and from the start of the first to the end of the last (epoch microseconds). */
   tasks: number;
   from: number;
@@ -64,6 +66,7 @@ export function daskRun(recording: Pick<Recording, 'nodes'>): DaskRun | undefine
     workers: uses.flatMap((use) => workOf(use, from, to)),
     graphs: events.filter(({ event }) => event === 'graph'),
     gone: events.flatMap(({ event, worker, time }) => (event === 'worker-gone' ? [{ worker, time }] : [])),
+    unmeasured: unmeasuredOf(events, uses),
     tasks,
     from,
     to,
@@ -84,6 +87,19 @@ function eventsOf(node: Recording['nodes'][number]): (DaskGraph & { event: strin
     dag: number('dag', row),
     tasks: number('tasks', row),
   }));
+}
+
+function unmeasuredOf(events: ReturnType<typeof eventsOf>, uses: readonly DaskUse[]): DaskRun['unmeasured'] {
+  let way = '';
+  return events.flatMap(({ event, name, worker }) => {
+    if (event === 'way') way = name;
+    else if (event === 'missing') return [{ what: name, why: `Dask was recorded by ${way}` }];
+    else if (event === 'note') {
+      const workerName = uses.map(({ workers }) => workers.get(worker)?.name).find(Boolean) ?? worker;
+      return [{ what: worker === '' ? 'Dask' : `Dask, first on worker ${workerName}`, why: name }];
+    }
+    return [];
+  });
 }
 
 /** What each worker did between the first task of the cluster and the last. */

@@ -1,5 +1,6 @@
 import { usage } from '../../base/fault.ts';
 import { listed } from '../../base/readable.ts';
+import { stated } from '../../base/stated.ts';
 import { quantiles } from '../../recording/sealed/quantiles.ts';
 import { type DaskUse, type UsedFigures, UsedSum } from './task-use.ts';
 import { type DaskTasks, textOf } from './tasks.ts';
@@ -11,7 +12,7 @@ export interface PrefixUse extends UsedFigures {
   tasks: number;
   erred: number;
   lost: number;
-  /** Executions of keys that had been computed before. */
+  /** Executions of keys that their job had computed before. */
   recomputed: number;
   /** Of all executions together. */
   seconds: number;
@@ -26,7 +27,7 @@ export interface PrefixUse extends UsedFigures {
   shared: number;
 }
 
-/** So many prefixes are named. */
+/** Number of prefixes that are named. */
 const MOST_NAMES = 10;
 
 /** Which rows of tasks count. */
@@ -50,15 +51,45 @@ export function chosenRows({ tasks }: DaskUse, { job, dag, prefix }: TaskChoice)
 export function needTasks(all: readonly DaskUse[], choice: TaskChoice): void {
   if (Object.keys(choice).length === 0 || all.some((use) => chosenRows(use, choice).length > 0)) return;
   const asked = Object.entries(choice).map(([name, value]) => `${name} ${value}`);
-  const prefixes = new Set(all.flatMap(({ tasks }) => tasks.prefix.values).filter((name) => name !== ''));
-  throw usage(`there is no task of ${asked.join(', ')}`, `prefixes are ${listed([...prefixes].slice(0, MOST_NAMES))}`);
+  throw usage(`there is no task of ${asked.join(', ')}`, thereAre(all, choice));
+}
+
+/** What could have been chosen: the jobs, the graphs of the job, or the prefixes. */
+function thereAre(all: readonly DaskUse[], { job, dag, prefix }: TaskChoice): string {
+  const numbers = (of: 'job' | 'dag'): string[] => {
+    const values = new Set(
+      all.flatMap((use) => [...chosenRows(use, of === 'dag' ? stated({ job }) : {})].map((row) => use.tasks[of][row]!)),
+    );
+    return [...values]
+      .filter((value) => !Number.isNaN(value))
+      .sort((a, b) => a - b)
+      .map(String);
+  };
+  const isNo = (of: 'job' | 'dag', value: number | undefined): boolean =>
+    value !== undefined && !numbers(of).includes(String(value));
+  const none = (of: string): string => `no ${of} is known of the tasks`;
+  if (isNo('job', job)) {
+    const jobs = numbers('job');
+    return jobs.length === 0 ? none('job') : `jobs are ${listed(jobs, MOST_NAMES)}`;
+  }
+  if (isNo('dag', dag)) {
+    const graphs = numbers('dag');
+    return graphs.length === 0
+      ? none('graph')
+      : `graphs${job === undefined ? '' : ` of job ${job}`} are ${listed(graphs, MOST_NAMES)}`;
+  }
+  const around = prefix === undefined ? {} : stated({ job, dag });
+  const prefixes = new Set(
+    all.flatMap((use) => [...chosenRows(use, around)].map((row) => textOf(use.tasks.prefix, row))).filter(Boolean),
+  );
+  return `prefixes are ${listed([...prefixes], MOST_NAMES)}`;
 }
 
 /** The prefixes of a recording, by the time that their tasks took together. */
 export function prefixUse(all: readonly DaskUse[], choice: TaskChoice = {}): PrefixUse[] {
   const sumsByPrefix = new Map<string, PrefixUse & Sums>();
   for (const use of all) {
-    const computed = new Set<number>();
+    const computed = new Map<number, Set<number>>();
     for (const row of chosenRows(use, choice)) {
       const prefix = textOf(use.tasks.prefix, row);
       const sums = sumsByPrefix.get(prefix) ?? newSums(prefix);
@@ -96,15 +127,23 @@ const newSums = (prefix: string): PrefixUse & Sums => ({
   sharedTime: 0,
 });
 
-function add(sums: PrefixUse & Sums, { tasks, shares }: DaskUse, row: number, computed: Set<number>): void {
+function add(
+  sums: PrefixUse & Sums,
+  { tasks, shares }: DaskUse,
+  row: number,
+  computed: Map<number, Set<number>>,
+): void {
   const outcome = textOf(tasks.outcome, row);
   sums.tasks++;
   if (outcome === 'erred') sums.erred++;
   else if (outcome === 'lost') sums.lost++;
   else {
     const key = tasks.key.codes[row]!;
-    if (computed.has(key)) sums.recomputed++;
-    computed.add(key);
+    const job = tasks.job[row]!;
+    const ofJob = computed.get(job) ?? new Set();
+    computed.set(job, ofJob);
+    if (ofJob.has(key)) sums.recomputed++;
+    ofJob.add(key);
   }
   const seconds = (tasks.stop[row]! - tasks.start[row]!) / 1e6;
   if (seconds >= 0) {

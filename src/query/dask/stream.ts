@@ -40,7 +40,7 @@ export interface DaskStream {
   }[];
 }
 
-/** So many are shown. */
+/** Number of graphs that are shown. */
 const MOST_GRAPHS = 20;
 /** A lane has at least so many places for tasks that are drawn together. */
 const LEAST_PLACES = 100;

@@ -1,4 +1,5 @@
 import type { Recording } from '../../recording/folder/open.ts';
+import { daskTaskTable } from '../../sources/own/dask.ts';
 import { type DaskTasks, daskTasks } from './tasks.ts';
 import { type WorkerUse, workerUse } from './worker-use.ts';
 
@@ -46,7 +47,7 @@ export interface TaskShares {
 /** The tasks of a recording, with what each of them used. */
 export function daskUse({ nodes }: Pick<Recording, 'nodes'>): DaskUse[] {
   return nodes
-    .filter(({ tables }) => tables.has('dask_task'))
+    .filter(({ tables }) => tables.has(daskTaskTable.name))
     .map((node) => {
       const [tasks] = daskTasks({ nodes: [node] }) as [DaskTasks];
       const workers = workerUse(node);

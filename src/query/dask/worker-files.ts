@@ -4,15 +4,26 @@ import { rowEnd, splitLine } from '../../base/csv.ts';
 import { Fault, reason } from '../../base/fault.ts';
 import { type DaskCell, type DaskSamples, type DaskWorkerRows, GPU_METRICS } from './workers.ts';
 
-const NAME = /_(\d+)\.csv$/;
+/** How a worker's file is called, with its number. */
+const WORKER_FILE = /_(\d+)\.csv$/;
 const ALWAYS = ['job', 'dag', 'timestamp'];
 
+/** A folder of files of workers, and no recording. */
+export function isWorkerFolder(folder: string): boolean {
+  try {
+    const names = fs.readdirSync(folder);
+    return !names.includes('job.json') && names.some((name) => WORKER_FILE.test(name));
+  } catch {
+    return false;
+  }
+}
+
 /** CSV files of workers in a folder, by their numbers: 2 comes before 10. */
-export const workerFiles = (folder: string): string[] =>
+const workerFiles = (folder: string): string[] =>
   fs
     .readdirSync(folder)
-    .filter((name) => NAME.test(name))
-    .sort((a, b) => Number(NAME.exec(a)![1]) - Number(NAME.exec(b)![1]))
+    .filter((name) => WORKER_FILE.test(name))
+    .sort((a, b) => Number(WORKER_FILE.exec(a)![1]) - Number(WORKER_FILE.exec(b)![1]))
     .map((name) => path.join(folder, name));
 
 /** The samples in the CSV files of a folder, with the columns that they have. */
@@ -62,7 +73,7 @@ function readFile(file: string): DaskWorkerRows & { hasTasks: boolean } {
   const metrics = header.filter((name) => !ALWAYS.includes(name) && name !== 'tasks');
   return {
     address: file,
-    name: NAME.exec(file)![1]!,
+    name: WORKER_FILE.exec(file)![1]!,
     times: column('timestamp').map((seconds) => Math.round(Number(seconds) * 1e6)),
     jobs: column('job').map(Number),
     dags: column('dag').map(Number),

@@ -2,7 +2,13 @@ import { Fault } from '../../base/fault.ts';
 import { byName, type NodeRecording, type Recording } from '../../recording/folder/open.ts';
 import { textAt } from '../../recording/read/batch.ts';
 import { readDefined } from '../../recording/read/read.ts';
-import { daskGpuTable, daskGraphTable, daskMetricTable, daskWorkerTable } from '../../sources/own/dask.ts';
+import {
+  daskGpuTable,
+  daskGraphTable,
+  daskMetricTable,
+  daskTaskTable,
+  daskWorkerTable,
+} from '../../sources/own/dask.ts';
 
 /** A value of one device, or of the worker; undefined: missing. */
 export type DaskCell = number | string | undefined;
@@ -21,7 +27,7 @@ export interface DaskWorkerRows {
 }
 
 export interface DaskSamples {
-  /** When recording first started, epoch microseconds. */
+  /** When recording first started, epoch microseconds; no sample is from before it. */
   start: number;
   /** What the CSV files have, besides job, dag, timestamp and custom metrics. */
   tracking: readonly string[];
@@ -33,7 +39,7 @@ export interface DaskSamples {
 export const GPU_METRICS = ['total-mem', 'mem-util', 'compute-util'] as const;
 
 export const hasDask = ({ nodes }: Pick<Recording, 'nodes'>): boolean =>
-  nodes.some(({ tables }) => tables.has(daskWorkerTable.name) || tables.has('dask_task'));
+  nodes.some(({ tables }) => tables.has(daskWorkerTable.name) || tables.has(daskTaskTable.name));
 
 export function needDask(recording: Recording): void {
   if (!hasDask(recording))
@@ -50,7 +56,8 @@ export function daskSamples(recording: Recording): DaskSamples {
     for (const name of metrics.keys()) if (!(GPU_METRICS as readonly string[]).includes(name)) custom.add(name);
   const started = recording.nodes.flatMap(startOf).sort((a, b) => a.time - b.time)[0];
   return {
-    start: started?.time ?? recording.job.start,
+    // the clocks of workers are known as well as their heartbeats say
+    start: Math.min(started?.time ?? recording.job.start, ...workers.map(({ times }) => times[0]!)),
     tracking: started?.tracking ?? ['tasks', ...GPU_METRICS],
     custom: [...custom].sort(byName),
     workers,

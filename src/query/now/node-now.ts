@@ -176,10 +176,10 @@ class TableTail {
       const text = at(name);
       if (text !== '') cells.set(name, Number(text));
     }
-    const said = new Map<string, string>(old?.texts);
-    for (const { name } of texts) if (at(name) !== '') said.set(name, at(name));
+    const textValues = new Map<string, string>(old?.texts);
+    for (const { name } of texts) if (at(name) !== '') textValues.set(name, at(name));
     const kept = {
-      ...{ time, cells, texts: said },
+      ...{ time, cells, texts: textValues },
       ...(old === undefined ? {} : { before: { time: old.time, cells: old.cells } }),
     };
     this.rows.set(id, kept);

@@ -1,12 +1,13 @@
 import type { Job } from '../../recording/folder/job.ts';
 import type { Batch } from '../../recording/read/batch.ts';
+import type { EndBatch } from './images.ts';
 import { cpuTimes, metricsOf } from './node-processes.ts';
 import { processJob } from './processes.ts';
 import type { CountedProcesses } from './set.ts';
 
 /** End records of a node that are in memory, each of a whole process: none executed another program. */
 export interface EndRecords {
-  ends: Batch;
+  ends: EndBatch;
   /** When each process began, epoch microseconds. */
   start: Float64Array;
 }
@@ -16,7 +17,9 @@ export function countedRecords(job: Job, nodes: readonly EndRecords[]): CountedP
   const length = nodes.reduce((sum, { ends }) => sum + ends.rows, 0);
   const names = new Set(nodes.flatMap(({ ends }) => metricsOf(ends)));
   const column = (of: (node: EndRecords) => Float64Array | undefined): Float64Array => joined(nodes, length, of);
-  const metrics = new Map(Array.from(names, (name) => [name, column(({ ends }) => ends.numbers.get(name))] as const));
+  const metrics = new Map(
+    Array.from(names, (name) => [name, column(({ ends }: { ends: Batch }) => ends.numbers.get(name))] as const),
+  );
   return {
     jobs: [processJob(job, '')],
     length,
@@ -49,7 +52,7 @@ function joined(
   return values;
 }
 
-function tagsOf({ texts, rows }: Batch): string[] {
+function tagsOf({ texts, rows }: EndBatch): string[] {
   const tags = texts.get('tags');
   if (tags === undefined) return new Array<string>(rows).fill('');
   const { codes, values } = tags;

@@ -200,8 +200,8 @@ function recordedPeak(ends: EndBatch, row: number): number {
 /** As the process began: an orphan has another parent at its end. */
 function firstNumber({ images, starts, ends }: Writer, k: number, name: (typeof ID_NUMBERS)[number]): number {
   const [startRow, endRow] = [images.startRow[k]!, images.endRow[k]!];
-  const said = startRow < 0 ? undefined : starts?.numbers.get(name)?.[startRow];
-  if (said !== undefined && !Number.isNaN(said)) return said;
+  const startValue = startRow < 0 ? undefined : starts?.numbers.get(name)?.[startRow];
+  if (startValue !== undefined && !Number.isNaN(startValue)) return startValue;
   return endRow < 0 ? Number.NaN : (ends?.numbers.get(name)?.[endRow] ?? Number.NaN);
 }
 

@@ -37,7 +37,7 @@ function makeRecorded(set: ProcessSet, node: string): RecordedProcess[] {
 }
 
 /** One image as an observation; of one that was killed only its start is known. */
-export function imageAt({ pid, birth, start, end }: ProcessSet, i: number): Observation {
+function imageAt({ pid, birth, start, end }: ProcessSet, i: number): Observation {
   const began = start[i]!;
   return { pid: pid[i]!, birth: Math.min(began, birth[i]! || began), start: began, last: end[i]! || began };
 }

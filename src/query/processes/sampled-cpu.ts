@@ -51,12 +51,12 @@ function cpuOf(batch: ProcessBatch, s: number): SampledCpu {
   const [from, to] = [batch.series[s]!, batch.series[s + 1]!];
   const text = (name: NameIn<typeof processTable>, row: number): string => textAt(batch, name, row);
   /** What was said last and is not empty. */
-  const said = (name: TextName<typeof processTable>): string => {
+  const textOf = (name: TextName<typeof processTable>): string => {
     for (let row = to - 1; row >= from; row--) if (text(name, row) !== '') return text(name, row);
     return '';
   };
   const sampled: SampledCpu = { pid: text('pid', from), start: text('start', from), times: [], used: [] };
-  const [command, user] = [said('command') || said('name'), said('user')];
+  const [command, user] = [textOf('command') || textOf('name'), textOf('user')];
   if (command !== '') sampled.command = command;
   if (user !== '') sampled.user = user;
   if (text('state', to - 1) === 'X') sampled.isGone = true;

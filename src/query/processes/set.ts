@@ -149,7 +149,8 @@ export function makeColumns(
   return { ...numbers, ...texts, jobs, length, metrics: named, troubles: [] };
 }
 
-const missing = (length: number): Float64Array => new Float64Array(length).fill(Number.NaN);
+/** No value of any of so many. */
+export const missing = (length: number): Float64Array => new Float64Array(length).fill(Number.NaN);
 
 /** Several sets one behind the other; `job` counts through. */
 export function joinColumns(columnSets: readonly ProcessColumns[]): ProcessColumns {

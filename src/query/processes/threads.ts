@@ -6,7 +6,7 @@ import { threadEndTable } from '../../sources/records/tables.ts';
 import type { NameIn } from '../../table/table.ts';
 import { cumulative, type RecordName } from './images.ts';
 import type { Damaged } from './processes.ts';
-import { CPU_TIMES, type ProcessColumns, type ProcessId, type ProcessSet, type ThreadColumns } from './set.ts';
+import { CPU_TIMES, missing, type ProcessColumns, type ProcessId, type ProcessSet, type ThreadColumns } from './set.ts';
 import { threadNumber } from './thread-name.ts';
 
 type ThreadBatch = BatchOf<typeof threadEndTable>;
@@ -144,7 +144,7 @@ function threadRows(batch: ThreadBatch, pids: Float64Array, starts: Float64Array
   const tid = batch.texts.get('tid')!;
   const began = batch.numbers.get('thread_start');
   const begins = beginsOf(batch);
-  const found: ThreadRows = { rows: [], process: [], earlier: [] };
+  const threadRows: ThreadRows = { rows: [], process: [], earlier: [] };
   for (let k = 0; k < pids.length; k++) {
     const all = images.get(pids[k]!);
     const own = all?.find(({ start }) => start === starts[k]);
@@ -152,21 +152,21 @@ function threadRows(batch: ThreadBatch, pids: Float64Array, starts: Float64Array
     // images of one pid come by their start
     const before = all.findLast((image) => image.start < own.start && firstThread(batch, image, tid) >= 0);
     const earlier = before === undefined ? -1 : firstThread(batch, before, tid);
-    const first = found.rows.length;
+    const first = threadRows.rows.length;
     const last = batch.series[own.to]! - 1;
     for (let s = own.from, row = batch.series[s]!; row <= last; row++) {
       if (row + 1 === batch.series[s + 1]!) s++;
       // the number of a thread that has ended is given to others
       else if (began === undefined || !(began[row + 1]! > began[row]!)) continue;
-      found.rows.push(row);
-      found.process.push(k);
-      found.earlier.push(earlier);
+      threadRows.rows.push(row);
+      threadRows.process.push(k);
+      threadRows.earlier.push(earlier);
     }
-    if (found.rows.length - first < 2) continue;
-    const sorted = found.rows.splice(first).sort((a, b) => begins(a) - begins(b) || a - b);
-    append(found.rows, sorted);
+    if (threadRows.rows.length - first < 2) continue;
+    const sorted = threadRows.rows.splice(first).sort((a, b) => begins(a) - begins(b) || a - b);
+    append(threadRows.rows, sorted);
   }
-  return found;
+  return threadRows;
 }
 
 /** The threads of one image: series of the table, one after the other because it is sorted by pid and start. */
@@ -268,5 +268,3 @@ function empty(length = 0): ThreadColumns {
   const columns = { tid: missing(length), start: missing(length), end: missing(length), cpu_time: missing(length) };
   return { length, ...columns, metrics: new Map() };
 }
-
-const missing = (length: number): Float64Array => new Float64Array(length).fill(Number.NaN);

@@ -84,8 +84,8 @@ const MOST_ROUNDS = 100;
 export function findEarlierBirths(columns: ProcessColumns): void {
   const { length, job, pid, ppid, birth, start } = columns;
   const byPid = placesByPid(columns);
-  for (let round = 0, found = true; found && round < MOST_ROUNDS; round++) {
-    found = false;
+  for (let round = 0, changed = true; changed && round < MOST_ROUNDS; round++) {
+    changed = false;
     for (let i = 0; i < length; i++) {
       const candidates = pid[i] === ppid[i] ? [] : (byPid[job[i]!]!.get(ppid[i]!) ?? []);
       const moment = birth[i]!;
@@ -96,7 +96,7 @@ export function findEarlierBirths(columns: ProcessColumns): void {
       const next = later.reduce((a, c) => (start[c]! < start[a]! ? c : a));
       for (const c of candidates) if (c !== next && birth[c] === birth[next]) birth[c] = moment;
       birth[next] = moment;
-      found = true;
+      changed = true;
     }
   }
 }

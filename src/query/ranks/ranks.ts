@@ -1,6 +1,7 @@
 import { greatest, smallest } from '../../base/extremes.ts';
 import type { Step } from '../../recording/folder/job.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
+import { processEndTable } from '../../sources/tables.ts';
 import { commandOf } from '../processes/columns.ts';
 import { isExact, type ProcessSet } from '../processes/set.ts';
 import { peakTogether } from '../use/memory.ts';
@@ -134,7 +135,7 @@ function lastImage(set: ProcessSet, root: number, rows: readonly number[]): numb
 
 /** The most that its processes had at the same time; of those that a process was one after the other, the largest. */
 function peakOf(set: ProcessSet, rows: readonly number[]): number {
-  const peaks = set.metrics.get('rssmax' satisfies ProcessMetric);
+  const peaks = set.metrics.get(processEndTable.col.rssmax.name);
   if (peaks === undefined) return Number.NaN;
   const measured = rows.filter((i) => !Number.isNaN(peaks[i]!));
   const lifetimes = [...Map.groupBy(measured, (i) => set.process[i]!).values()].map((images) => ({

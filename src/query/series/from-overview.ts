@@ -1,4 +1,5 @@
 import type { NodeRecording } from '../../recording/folder/open.ts';
+import { seriesKeys } from '../../recording/read/batch.ts';
 import { OVERVIEW_STEP, type Overview, readOverview } from '../../recording/sealed/overview.ts';
 import type { ColumnSeries } from './series.ts';
 
@@ -23,19 +24,14 @@ export function overviewSeries(
 ): ColumnSeries[] | undefined {
   const overview = readOverview(node, table, name);
   if (overview === undefined) return undefined;
-  const found: ColumnSeries[] = [];
+  const columnSeries: ColumnSeries[] = [];
   for (let s = 0; s + 1 < overview.series.length; s++) {
     const [first, end] = [overview.series[s]!, overview.series[s + 1]!];
-    const own = Object.fromEntries(
-      overview.table.keys.map(({ name: key }) => {
-        const { codes, values } = overview.texts.get(key)!;
-        return [key, values[codes[first]!] ?? ''];
-      }),
-    );
+    const own = seriesKeys(overview, s);
     if (keys.every(([key, value]) => own[key] === value))
-      found.push({ node: node.name, keys: own, step, ...joined(overview, first, end, from, to, step) });
+      columnSeries.push({ node: node.name, keys: own, step, ...joined(overview, first, end, from, to, step) });
   }
-  return found;
+  return columnSeries;
 }
 
 /** Minutes become steps: the mean by how many samples each has. A minute that is in the range in part counts whole. */

@@ -1,5 +1,5 @@
 import type { NodeRecording } from '../../recording/folder/open.ts';
-import type { Batch } from '../../recording/read/batch.ts';
+import { type Batch, seriesKeys } from '../../recording/read/batch.ts';
 import { bucketsOf } from '../../recording/read/buckets.ts';
 import { levelPoints, type Points, ratePoints } from '../../recording/read/points.ts';
 import { readTable } from '../../recording/read/read.ts';
@@ -92,7 +92,7 @@ function inSteps(
   const all = (isCounter ? ratePoints : levelPoints)(batch, values, buckets);
   const seriesList: ColumnSeries[] = [];
   for (let s = 0; s + 1 < batch.series.length; s++) {
-    const own = Object.fromEntries(batch.table.keys.map((key) => [key.name, keyAt(batch, key.name, batch.series[s]!)]));
+    const own = seriesKeys(batch, s);
     if (!keys.every(([key, value]) => own[key] === value)) continue;
     const [from, to] = [buckets.series[s]!, buckets.series[s + 1]!];
     seriesList.push({
@@ -107,11 +107,6 @@ function inSteps(
     });
   }
   return seriesList;
-}
-
-function keyAt({ texts }: Batch, name: string, row: number): string {
-  const key = texts.get(name);
-  return key?.values[key.codes[row]!] ?? '';
 }
 
 function stepFor(batches: readonly Pick<Batch, 'time' | 'series' | 'interval_seconds'>[], points: number): number {

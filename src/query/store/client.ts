@@ -1,8 +1,9 @@
 import { shownAddress } from '../../base/address.ts';
-import { code, Fault, reason, usage } from '../../base/fault.ts';
+import { Fault, usage } from '../../base/fault.ts';
 import { formatBytes } from '../../base/size.ts';
+import { basicAuthorization } from '../../http/basic-authorization.ts';
 import { Connection, type HttpStream } from '../../http/connection.ts';
-import { basicAuthorization, STORE_ADVICE } from '../../http/store-address.ts';
+import { EXTRA_CERTIFICATES, unreachableText } from '../../trust/connection-text.ts';
 import { exportLineParser, isLabels, type StoredSeries } from './export-lines.ts';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -91,7 +92,7 @@ function asker(name: string, url: URL): Ask {
       requestSeconds: PATIENCE_SECONDS,
       connectSeconds: CONNECT_SECONDS,
       mostBytes: Number.POSITIVE_INFINITY,
-      advice: STORE_ADVICE,
+      advice: EXTRA_CERTIFICATES,
     });
   return async (path, form) => {
     const connection = idle.pop() ?? open();
@@ -110,36 +111,28 @@ function asker(name: string, url: URL): Ask {
 }
 
 function unreachable(name: string, error: unknown): Fault {
-  const why = WORDS[code((error as Error).cause) ?? ''] ?? reason(error);
-  return new Fault(`cannot reach the store ${name}: ${why}`, {
+  return new Fault(`cannot reach the store ${name}: ${unreachableText(error)}`, {
     hint: `is VictoriaMetrics running there? curl ${name}/health says OK when it is`,
     cause: error,
   });
 }
 
-const WORDS: Record<string, string> = {
-  ECONNREFUSED: 'nobody listens there',
-  ENOTFOUND: 'there is no host of that name',
-  EAI_AGAIN: 'the name of the host cannot be looked up now',
-  EHOSTUNREACH: 'there is no way to that host',
-};
-
 function refused(name: string, status: number, text: string): Fault {
-  const said = messageOf(text);
+  const message = messageOf(text);
   if (status === 401 || status === 403) {
     return new Fault(`the store ${name} wants to know who asks (HTTP ${status})`, {
       hint: 'a user and password may be in the address: http://user:password@vm:8428',
     });
   }
-  const unknown = /unknown func(?:tion)?(?: with name)? \\?"(\w+)/.exec(said)?.[1];
-  if (unknown !== undefined || said.includes('parse error')) {
+  const unknown = /unknown func(?:tion)?(?: with name)? \\?"(\w+)/.exec(message)?.[1];
+  if (unknown !== undefined || message.includes('parse error')) {
     const what = unknown === undefined ? 'it does not understand MetricsQL' : `it does not know ${unknown}`;
     return new Fault(`the store ${name} cannot answer: ${what}`, {
       hint: 'VictoriaMetrics 1.79 or newer is needed; Prometheus itself lacks what a report asks for',
     });
   }
   if (status === 404) return strange(name);
-  return new Fault(`the store ${name} refused (HTTP ${status}): ${said.slice(-300) || 'without a word'}`);
+  return new Fault(`the store ${name} refused (HTTP ${status}): ${message.slice(-300) || 'no reason given'}`);
 }
 
 /** What VictoriaMetrics says went wrong. */

@@ -30,7 +30,7 @@ export function textsOf(table: Table, labels: Labels): Record<string, string> {
 }
 
 /** A stored value in the column's own unit. */
-export const unstored = (column: Column, value: number): number => inOwnUnit(value, prometheusFactor(column));
+const unstored = (column: Column, value: number): number => inOwnUnit(value, prometheusFactor(column));
 
 /** A stored sample as the file has it: whole where it was whole. */
 export function sampleOf(column: Column, value: number): number {

@@ -12,7 +12,7 @@ import { storedMarkers } from './markers.ts';
 import type { StoredJob } from './records.ts';
 import { chunks, selector } from './selector.ts';
 
-/** So many nodes are asked for at once: what a store sends of them stays small enough to hold. */
+/** Number of nodes in one request: the store's answer stays small enough to hold. */
 const NODES_AT_ONCE = 4;
 
 export interface DownloadOptions {

@@ -28,7 +28,7 @@ async function storeThat(
   return openStore(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, most);
 }
 
-const said = (result: unknown): string => JSON.stringify({ status: 'success', data: { result } });
+const success = (result: unknown): string => JSON.stringify({ status: 'success', data: { result } });
 const job = { id: '1', user: 'ada', nodes: ['c1'], start: 1_790_000_000_000_000, end: 1_790_000_060_000_000 };
 
 /** The series of a record as they are in a store. */
@@ -49,7 +49,7 @@ test('an answer of another shape is refused in words', async (t) => {
     [[]],
     [{ metric: { a: 1 }, value: [1, '1'] }],
   ]) {
-    const store = await storeThat(t, (response) => response.end(said(result)));
+    const store = await storeThat(t, (response) => response.end(success(result)));
     const isFault = (error: unknown): boolean => error instanceof Fault && /does not answer like/.test(error.message);
     await assert.rejects(findJobs(store, '1'), isFault, JSON.stringify(result));
     await assert.rejects(listStored(store), isFault, JSON.stringify(result));
@@ -71,10 +71,10 @@ test('a record that claims to have a thousand million pieces takes no memory, an
     odd('1', '4'),
     ...series('job', job),
   ];
-  const store = await storeThat(t, (response) => response.end(said(result)));
+  const store = await storeThat(t, (response) => response.end(success(result)));
   const [storedJob, ...more] = await findJobs(store, '1');
   assert.deepEqual([storedJob!.recording.job.user, storedJob!.recording.nodes.length, more.length], ['ada', 1, 0]);
-  const alone = await storeThat(t, (response) => response.end(said([odd('1000000000')])));
+  const alone = await storeThat(t, (response) => response.end(success([odd('1000000000')])));
   await assert.rejects(findJobs(alone, '1'), /the record of job 1 in .* is not whole/);
 });
 
@@ -95,7 +95,7 @@ test('tables that are no definitions are left out', async (t) => {
     load,
   ];
   const result = [...series('job', job), ...series('agent', { tables, start: job.start, end: job.end })];
-  const store = await storeThat(t, (response) => response.end(said(result)));
+  const store = await storeThat(t, (response) => response.end(success(result)));
   const [storedJob] = await findJobs(store, '1');
   assert.deepEqual(
     storedJob!.recording.nodes[0]!.agent!.tables.map(({ name }) => name),
@@ -138,11 +138,11 @@ test('many revisions of a record: the newest whole one counts, and the work does
   const ofNode = (i: number) => ({ ...whole, metric: { ...whole!.metric, node: `n${i}` } });
   // one record that was sent thousands of times, and one of twenty thousand nodes
   const again = Array.from({ length: 8000 }, (_, i) => series('job', { ...job, name: `r${i}` }, 'c1', i + 1)).flat();
-  const store = await storeThat(t, (response) => response.end(said(again)));
+  const store = await storeThat(t, (response) => response.end(success(again)));
   const [storedJob] = await findJobs(store, '1');
   assert.equal(storedJob!.recording.job.name, 'r7999');
   const wide = Array.from({ length: 20_000 }, (_, i) => ofNode(i));
-  const many = await storeThat(t, (response) => response.end(said(wide)));
+  const many = await storeThat(t, (response) => response.end(success(wide)));
   const [job2] = await findJobs(many, '1');
   assert.equal(job2!.recording.nodes.length, 20_000);
 });

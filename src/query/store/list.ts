@@ -1,7 +1,9 @@
 import { append } from '../../base/extremes.ts';
 import { Fault } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import { warn } from '../../base/warn.ts';
 import type { Listed } from '../../recording/folder/list.ts';
+import { byName } from '../../recording/folder/open.ts';
 import { EVER, type Labels, type SeriesValue, type Store } from './client.ts';
 import { jobsWithId } from './records.ts';
 import { duration } from './selector.ts';
@@ -12,6 +14,9 @@ const SILENT_SECONDS = 180;
 /** Nodes of one job begin it within so long a time. */
 const SAME_SECONDS = 600;
 
+/** Names of more nodes would take longer than all the rest. */
+const MOST_HOSTS = 20_000;
+
 /** By which jobs are told apart. */
 const JOB_LABELS = ['job', 'user', 'recorded_by', 'restart'];
 
@@ -19,6 +24,8 @@ export interface ListOptions {
   /** Epoch microseconds: only what ran then. */
   from?: number;
   to?: number;
+  /** Also the names of the nodes, unless there are very many. */
+  hosts?: boolean;
 }
 
 /** The jobs that a store knows, oldest first: a handful of queries, however many there are. */
@@ -38,6 +45,10 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
     ask(`max ${each} (changes(${started})) > 0`),
     ask(`max ${each} (max_over_time(${started})) - min ${each} (min_over_time(${started})) > ${SAME_SECONDS}`),
   ]);
+  const hosts = new Map<string, string[]>();
+  if (options.hosts === true && nodes.reduce((sum, { value }) => sum + value, 0) <= MOST_HOSTS)
+    for (const { labels } of await ask(`count by (${[...JOB_LABELS, 'node'].join(', ')}) (last_over_time(${started}))`))
+      if (labels.node) hosts.set(keyOf(labels), [...(hosts.get(keyOf(labels)) ?? []), labels.node]);
   const newest = newestOf(infos);
   const [start, end, count] = [starts, ends, nodes].map((all) => new Map(all.map((a) => [keyOf(a.labels), a.value])));
   const state = newestOf(states);
@@ -60,6 +71,7 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
       // without an end, the last that anybody said
       ...(alive ? {} : { end: Math.round((over ?? value) * 1e6) }),
       nodes: ofJob(count!, labels) ?? 0,
+      ...stated({ hosts: ofJob(hosts, labels)?.sort(byName) }),
       state: alive ? 'running' : 'ended',
       job_state: ofJob(state, labels)?.labels.state ?? 'unknown',
     };
@@ -70,7 +82,7 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
   for (const id of again) {
     const newest = listedJobs.filter(({ job }) => job === id);
     // a record that cannot be used hides no other job
-    append(single, await runsInStore(store, id, now).catch((error: unknown) => notWhole(error, newest)));
+    append(single, await runsInStore(store, id, now, options).catch((error: unknown) => notWhole(error, newest)));
   }
   return single.sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
 }
@@ -82,7 +94,7 @@ function notWhole<T>(error: unknown, instead: T): T {
 }
 
 /** Each job of an id. */
-async function runsInStore(store: Store, id: string, now: number): Promise<Listed[]> {
+async function runsInStore(store: Store, id: string, now: number, { hosts }: ListOptions): Promise<Listed[]> {
   return (await jobsWithId(store, id, now)).map(({ recording, to }): Listed => {
     const { job, path, nodes } = recording;
     const silent = (now - to) / 1000 > SILENT_SECONDS;
@@ -95,6 +107,7 @@ async function runsInStore(store: Store, id: string, now: number): Promise<Liste
       start: job.start,
       ...(end === undefined ? {} : { end }),
       nodes: nodes.length,
+      ...(hosts === true ? { hosts: nodes.map(({ name }) => name) } : {}),
       state: end === undefined ? 'running' : 'ended',
       job_state: job.state,
     };
@@ -109,9 +122,9 @@ function ofJob<T>(byJob: ReadonlyMap<string, T>, labels: Labels): T | undefined 
 }
 
 /** For each job the answer with the greatest value: what was said last counts. */
-function newestOf(answers: readonly SeriesValue[]): Map<string, SeriesValue> {
+function newestOf(seriesValues: readonly SeriesValue[]): Map<string, SeriesValue> {
   const newestByKey = new Map<string, SeriesValue>();
-  for (const seriesValue of answers) {
+  for (const seriesValue of seriesValues) {
     const key = keyOf(seriesValue.labels);
     const newest = newestByKey.get(key);
     // nodes that end one after the other say so in the same moment

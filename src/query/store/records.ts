@@ -110,11 +110,11 @@ async function jobIds(store: Store, now: number): Promise<string[]> {
 /** One series of a record in a store: the text of a piece, and when it was said. */
 interface Piece {
   revision: number;
-  place: number;
+  position: number;
   text: string;
 }
 
-/** So much of one record is unpacked, of all of its revisions the newest; more is somebody's mischief. */
+/** Bytes of one record that are unpacked, of its newest revisions; more is an attack. */
 const MOST_TEXT = 64 << 20;
 const MOST_REVISIONS = 5000;
 
@@ -128,12 +128,12 @@ interface FoundRecord {
 }
 
 /** Each record by all that is not the record itself, in its newest whole revision; of several runs of an id, each one's. */
-function recordsOf(answers: readonly SeriesValue[]): FoundRecord[] {
+function recordsOf(seriesValues: readonly SeriesValue[]): FoundRecord[] {
   const whose = ({ labels }: SeriesValue): [string, string][] =>
     Object.entries(labels)
       .filter(([name]) => !['__name__', 'piece', 'pieces', 'text'].includes(name))
       .sort();
-  const groups = Map.groupBy(answers, (seriesValue) => JSON.stringify(whose(seriesValue)));
+  const groups = Map.groupBy(seriesValues, (seriesValue) => JSON.stringify(whose(seriesValue)));
   // the nodes of a job say the same of it
   const unpacked = new Map<string, object | undefined>();
   const unpack = (packed: string): object | undefined => {
@@ -153,7 +153,7 @@ type Lasting = object & { start?: number; end?: number };
 function newestOfRuns(group: readonly SeriesValue[], unpack: (packed: string) => object | undefined): Lasting[] {
   // revisions may differ in how many pieces they take
   const sizes = Map.groupBy(group, ({ labels }) => Number(labels.pieces));
-  const tries = [...sizes].flatMap(([size, answers]) => revisionsOf(size, answers));
+  const tries = [...sizes].flatMap(([size, sameSize]) => revisionsOf(size, sameSize));
   const runs: Lasting[] = [];
   let left = MOST_TEXT;
   for (const { text } of tries.sort((a, b) => b.revision - a.revision).slice(0, MOST_REVISIONS)) {
@@ -170,24 +170,24 @@ function newestOfRuns(group: readonly SeriesValue[], unpack: (packed: string) =>
 }
 
 /** The whole revisions among answers that say that a record has so many pieces. */
-function revisionsOf(size: number, answers: readonly SeriesValue[]): { revision: number; text: () => string }[] {
+function revisionsOf(size: number, sameSize: readonly SeriesValue[]): { revision: number; text: () => string }[] {
   // who says that there are more pieces than there are has not sent all of them
-  if (!(size > 0 && size <= answers.length)) return [];
+  if (!(size > 0 && size <= sameSize.length)) return [];
   const piecesOfRecord: Piece[][] = Array.from({ length: size }, () => []);
-  for (const { labels, value } of answers)
+  for (const { labels, value } of sameSize)
     piecesOfRecord[Number(labels.piece)]?.push({
       revision: value,
-      place: Number(labels.piece),
+      position: Number(labels.piece),
       text: labels.text ?? '',
     });
-  for (const pieces of piecesOfRecord) pieces.sort((a, b) => b.revision - a.revision);
+  for (const newestFirst of piecesOfRecord) newestFirst.sort((a, b) => b.revision - a.revision);
   // the first revision of which all pieces are there
-  const first = piecesOfRecord.reduce((latest, pieces) => Math.max(latest, oldest(pieces)), 0);
-  const revisions = new Set(answers.map(({ value }) => value).filter((revision) => revision >= first));
+  const first = piecesOfRecord.reduce((latest, newestFirst) => Math.max(latest, oldest(newestFirst)), 0);
+  const revisions = new Set(sameSize.map(({ value }) => value).filter((revision) => revision >= first));
   // a record that was sent twice may have some of its pieces from either time
   return [...revisions].map((revision) => ({
     revision,
-    text: () => piecesOfRecord.map((pieces) => newestUntil(pieces, revision)).join(''),
+    text: () => piecesOfRecord.map((newestFirst) => newestUntil(newestFirst, revision)).join(''),
   }));
 }
 
@@ -214,8 +214,8 @@ function asLabelled(job: Job, { user, recorded_by }: Record<string, string>): Jo
   };
 }
 
-function jobsOf(store: Store, answers: readonly SeriesValue[], now: number): StoredJob[] {
-  const records = recordsOf(answers).map((record) => ({
+function jobsOf(store: Store, seriesValues: readonly SeriesValue[], now: number): StoredJob[] {
+  const records = recordsOf(seriesValues).map((record) => ({
     ...record,
     whose: JSON.stringify([record.restart, record.labels]),
   }));

@@ -1,6 +1,6 @@
 import { intersect, lengthOf } from '../../base/intervals.ts';
 import { cgroupTable, cpuTable, processTotalTable } from '../../sources/tables.ts';
-import { columnOf, ifFinite, type Material, type NodeMaterial, wholeOf } from '../material.ts';
+import { columnOf, ifFinite, largest, type Material, type NodeMaterial, wholeOf } from '../material.ts';
 import { recordedOn } from '../processes/on-node.ts';
 import { intervalsOf } from '../spans/select.ts';
 import { cpusOn } from './allocation.ts';
@@ -38,14 +38,14 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const window_seconds = lengthOf(asked) / 1e6;
   // what other steps did meanwhile is in every other count
   const ofStep = range!.step === undefined ? undefined : partProcessesOf(material, node);
-  if (ofStep !== undefined && ofStep.known > 0) return processesUse(ofStep, ofStep.seconds, window_seconds);
+  if (ofStep !== undefined && ofStep.measured > 0) return processesUse(ofStep, ofStep.seconds, window_seconds);
   const grown = cpuCurve(wholeOf(material), node);
   const used = grown && over(grown.curve, spans);
   if (used === undefined) return undefined;
   const seconds = used.amount / 1e6;
+  const looked = over(grown!.curve, asked);
   switch (grown!.by) {
     case 'cgroup': {
-      const looked = over(grown!.curve, asked);
       const most = ifFinite(cgroupOf(node, cgroupTable.col.usage_us)?.rate?.max);
       if (looked === undefined) return undefined;
       return {
@@ -58,8 +58,8 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
     case 'processes': {
       const byProcesses = ofStep ?? partProcessesOf(material, node);
       // some lived in it of which nobody knows anything, or nobody looked
-      if (byProcesses.known === 0 && (byProcesses.lived > 0 || !isSampled(node))) return undefined;
-      return processesUse(byProcesses, seconds, window_seconds);
+      if (byProcesses.measured === 0 && (byProcesses.count > 0 || !isSampled(node))) return undefined;
+      return processesUse(byProcesses, seconds, looked?.seconds ?? window_seconds);
     }
     default:
       return { seconds, source: grown!.whole.source };
@@ -168,9 +168,10 @@ function cgroupCurve(material: Material, node: NodeMaterial, { curve, moments }:
  * end) is there when it was waited for, then where processes were sampled last, as much as fits there, and the rest evenly.
  */
 function processesCurve(material: Material, node: NodeMaterial, wanted: number): Curve {
-  const { job, now, processes: set } = material;
+  const { job, processes: set } = material;
   const processes = processCurves(material, node).filter(({ isUnknown }) => !isUnknown);
-  const curves: Curve[] = [even(job.start, job.end ?? now, 0), ...processes];
+  const until = heardUntil(material, node);
+  const curves: Curve[] = [even(job.start, until, 0), ...processes];
   const sampled = sampledOn(material, node);
   if (set === undefined || recordedOn(set, node.node).length === 0) {
     const reaped = sumOf(reapedCurves(material, node, sampled));
@@ -184,6 +185,13 @@ function processesCurve(material: Material, node: NodeMaterial, wanted: number):
   const tails = sumOf(tailsOf(processes));
   const atTails = tails === undefined ? 0 : Math.min(wanted - sampledTotal, total(tails));
   if (atTails > 0) curves.push(scaled(tails!, atTails));
-  curves.push(even(job.start, job.end ?? now, wanted - sampledTotal - atTails));
+  curves.push(even(job.start, until, wanted - sampledTotal - atTails));
   return sumOf(curves)!;
+}
+
+/** The end of the job, or when its node fell silent: nobody knows what processes used after that. */
+function heardUntil({ job, now }: Material, { agent, tables }: NodeMaterial): number {
+  const end = job.end ?? now;
+  if (agent === undefined || agent.end !== undefined) return end;
+  return Math.min(end, largest([...tables.values()].map((table) => table.end)) ?? end);
 }

@@ -169,7 +169,7 @@ export function scaled(curve: Curve, wanted: number): Curve {
   return times(curve, all > 0 ? wanted / all : 0);
 }
 
-/** So many times as much. */
+/** A curve multiplied by a factor. */
 export function times(curve: Curve, factor: number): Curve {
   if (factor === 1) return curve;
   const bounds = (time: number): readonly [number, number] => {

@@ -57,7 +57,7 @@ function makeTruth(material: Material, node: NodeMaterial): MemoryTruth {
   set('cgroup_file_max', cgroupOf(node, cgroupTable.col.memory_file_bytes)?.max);
   const partMemory = partMemoryOf(material, node);
   const recorded = recordedLives(material, node);
-  const lifetimes = partMemory?.lives ?? sampledLives(material, node, recorded);
+  const lifetimes = partMemory?.lifetimes ?? sampledLives(material, node, recorded);
   // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
   const total =
     material.range === undefined ? ifFinite(columnOf(node, processTotalTable.col.peak_bytes)?.max) : undefined;
@@ -194,7 +194,7 @@ function sampledLives(material: Material, node: NodeMaterial, recorded: readonly
 
 /** Of a part of the job: its processes, each either by its record or as it was sampled. */
 interface PartMemory {
-  lives: Life[];
+  lifetimes: Life[];
   /** The largest of those that are known to have been so large in the part: not of one that may have been so beside it. */
   largest: number | undefined;
 }
@@ -228,7 +228,7 @@ function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | unde
     end: Math.min(end, to),
     peak,
   }));
-  return { lives: [...sampled, ...cut], largest: largest([...sampled, ...inside].map(({ peak }) => peak)) };
+  return { lifetimes: [...sampled, ...cut], largest: largest([...sampled, ...inside].map(({ peak }) => peak)) };
 }
 
 /** The most that the peaks of processes which lived at the same time add up to. */

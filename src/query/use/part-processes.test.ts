@@ -25,7 +25,7 @@ function used(processRows: readonly Told[], sampled: readonly SampledCpu[], from
   const samples = new Map([['c1', { series: new Map(), processes: sampled, damage: [] }]]);
   const whole = material(job(LASTS), [c1], { processes, samples });
   const partProcesses = partProcessesOf(material(job(LASTS), [c1], { range, whole }), c1);
-  return partProcesses.known === 0 ? undefined : partProcesses;
+  return partProcesses.measured === 0 ? undefined : partProcesses;
 }
 
 function sample(pid: number, start: number, points: readonly [when: number, used: number][]): SampledCpu {

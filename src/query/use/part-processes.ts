@@ -30,8 +30,8 @@ export function partSpans({ range, job, now }: Material): Intervals {
 export interface PartProcesses {
   spans: Intervals;
   /** How many processes lived in it, and of how many of them it is known what they used. */
-  lived: number;
-  known: number;
+  count: number;
+  measured: number;
   seconds: number;
   /** Whether records tell of some of it, and whether they alone do, as these processes began and ended in the part. */
   isRecorded: boolean;
@@ -52,8 +52,8 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartPro
   const spans = partSpans(material);
   const partProcesses: PartProcesses = {
     spans,
-    lived: 0,
-    known: 0,
+    count: 0,
+    measured: 0,
     seconds: 0,
     isRecorded: false,
     isExact: true,
@@ -77,12 +77,12 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartPro
     const isByRecord = isIn || key === undefined || (isRecorded && (isBeside || !here.has(key)));
     if ((isByRecord || isOther) && key !== undefined) partProcesses.notSampled.add(key);
     if (isBeside) continue;
-    partProcesses.lived++;
+    partProcesses.count++;
     if (isUnknown) {
       partProcesses.isExact = false;
       continue;
     }
-    partProcesses.known++;
+    partProcesses.measured++;
     const seconds = secondsIn(curve, spans);
     partProcesses.seconds += seconds;
     if (isRecorded) partProcesses.isRecorded = true;

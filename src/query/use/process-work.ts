@@ -14,7 +14,7 @@ export interface ProcessWork {
   major_faults?: number;
 }
 
-/** So much of the CPU time must be that of processes which tell how long they waited. */
+/** Share of the CPU time that processes with recorded waiting must have used. */
 const MOST_OF_TIME = 0.5;
 
 /** Of one process, by the names of records. */

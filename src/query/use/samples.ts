@@ -1,5 +1,5 @@
 import type { NodeRecording } from '../../recording/folder/open.ts';
-import { type Batch, textAt } from '../../recording/read/batch.ts';
+import { type Batch, seriesKeys, textAt } from '../../recording/read/batch.ts';
 import { farthest, grown } from '../../recording/read/edges.ts';
 import { hasRows, type ReadBatch, readTable } from '../../recording/read/read.ts';
 import {
@@ -109,13 +109,13 @@ function sampledSeries(batch: Batch): SampledSeries[] {
   return Array.from({ length: Math.max(0, batch.series.length - 1) }, (_, s): SampledSeries => {
     const [from, to] = [batch.series[s]!, batch.series[s + 1]!];
     const times = time.subarray(from, to);
-    const said = (name: string): string => {
+    const textOf = (name: string): string => {
       for (let row = to - 1; row >= from; row--) if (textAt(batch, name, row) !== '') return textAt(batch, name, row);
       return '';
     };
     return {
-      keys: Object.fromEntries(table.keys.map(({ name }) => [name, textAt(batch, name, from)])),
-      texts: Object.fromEntries(texts.map((name) => [name, said(name)])),
+      keys: seriesKeys(batch, s),
+      texts: Object.fromEntries(texts.map((name) => [name, textOf(name)])),
       points: new Map(
         [...numbers].map(([name, all]) => {
           const values = all.subarray(from, to);

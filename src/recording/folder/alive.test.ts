@@ -5,11 +5,11 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { listRecordings } from '../../../test/made/list-recordings.ts';
 import { agentOf, diskTable, jobOf, loadTable, makeRecording, START } from '../../../test/make-recording.ts';
 import { verifyRecording } from '../repair/verify.ts';
 import { sealRecording } from '../sealed/seal.ts';
 import { isAlive, newestWrite } from './alive.ts';
-import { listRecordings } from './list.ts';
 import { type NodeRecording, openRecording } from './open.ts';
 
 /** A recording whose agent has said nothing of its end; its files are as new as a copy's. */

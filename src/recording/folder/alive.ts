@@ -8,7 +8,7 @@ import type { AgentRecord } from './agent-record.ts';
 import { lastTime } from './last-time.ts';
 import type { NodeRecording } from './open.ts';
 
-/** So many intervals (and at least so many seconds) without a new sample mean that the agent is gone. */
+/** Number of intervals (and least number of seconds) without a new sample after which the agent is gone. */
 const INTERVALS = 5;
 const SECONDS = 30;
 
@@ -59,7 +59,7 @@ function hasEnded(pid: number): boolean {
   }
 }
 
-/** So long after its last byte a temporary file may still be somebody's work: perhaps a hub seals on another machine. */
+/** How long after its last byte a temporary file may still be in use: a hub may seal on another machine. */
 export const STILL_WRITTEN_MS = 60_000;
 
 /** What the names of temporary files tell of who writes them: the process, where its number counts, and chance. */

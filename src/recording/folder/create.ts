@@ -102,9 +102,9 @@ export function saveJob(recording: string, job: Job): void {
 }
 
 function withWords(job: Job, file: string): Job {
-  let said: Partial<Job>;
+  let jobFields: Partial<Job>;
   try {
-    said = shaped<Job>(
+    jobFields = shaped<Job>(
       readJson(file, MOST_BYTES.job) as object,
       { tags: JOB_NEEDS.tags, annotations: JOB_NEEDS.annotations },
       [],
@@ -113,12 +113,12 @@ function withWords(job: Job, file: string): Job {
     // there is none yet, or it is damaged: either way this one takes its place
     return job;
   }
-  const { annotations, tags } = said;
+  const { annotations, tags } = jobFields;
   return { ...job, tags: { ...job.tags, ...tags }, ...stated({ annotations }) };
 }
 
 /** Makes the first folder of `name`, `name-2`, `name-3`… that is not taken: two that begin at once get one each. */
-export function claimFolder(parent: string, name: string, above = 0o777): string {
+function claimFolder(parent: string, name: string, above = 0o777): string {
   const folder = path.resolve(parent);
   try {
     makeFolder(folder, above);

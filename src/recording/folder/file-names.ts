@@ -10,12 +10,12 @@ export interface FileNames {
 
 /** Links of our own to files are files, too: somebody may keep large ones elsewhere. */
 export function fileNames(folder: string): FileNames {
-  const found: FileNames = { files: [], others: [] };
+  const names: FileNames = { files: [], others: [] };
   for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
     const isFile = entry.isFile() || (entry.isSymbolicLink() && isOwnLink(path.join(folder, entry.name)));
-    (isFile ? found.files : found.others).push(entry.name);
+    (isFile ? names.files : names.others).push(entry.name);
   }
-  return found;
+  return names;
 }
 
 function isOwnLink(file: string): boolean {

@@ -1,5 +1,5 @@
 import { made } from '../../base/made.ts';
-import { parsePart } from './part-name.ts';
+import { parseComplete, parsePart } from './part-name.ts';
 
 /** The files of one table of one node, as names inside the node's folder. */
 export interface TableFiles {
@@ -16,21 +16,19 @@ export const packedName = (table: string): string => `${table}.csv.zst`;
 export const statisticsName = (table: string): string => `${table}.stats.json.zst`;
 export const isParquet = (name: string | undefined): boolean => name?.endsWith('.parquet') === true;
 
-/** Beside its compressed form it is the same part. Others that are compressed, too, are sealed: what is beside them came later. */
-export const NUMBERED = /\.\d{4,}\.csv$/;
-
 const STATISTICS = /^(.+)\.stats\.json(\.zst)?$/;
 
 /** The table whose statistics a file holds; undefined: it is something else. */
 export const statisticsOf = (name: string): string | undefined =>
   name.includes('.stats.json') ? STATISTICS.exec(name)?.[1] : undefined;
 
-const DAMAGED = /^((.+?)(?:\.\d{4,})?\.(?:csv\.zst|parquet))(?:\.\d+)?\.damaged$/;
+const DAMAGED = /^(.+?)(?:\.\d+)?\.damaged$/;
 
 /** The file that was set aside under this name, with rows that are nowhere else, and its table; undefined: none was. */
 export function damagedOf(name: string): { table: string; file: string; kept: string } | undefined {
-  const [, file, table] = name.endsWith('.damaged') ? (DAMAGED.exec(name) ?? []) : [];
-  return file === undefined ? undefined : { table: table!, file, kept: name };
+  const file = name.endsWith('.damaged') ? DAMAGED.exec(name)?.[1] : undefined;
+  const table = file === undefined ? undefined : parseComplete(file)?.table;
+  return table === undefined ? undefined : { table, file: file!, kept: name };
 }
 
 /** Sorts the names in a node's folder by table; names that belong to no table are left out. */

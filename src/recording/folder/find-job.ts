@@ -1,5 +1,5 @@
-import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { namesIn } from '../../base/folder.ts';
 import type { Job } from './job.ts';
 import { nodeFolder } from './node-folder.ts';
 import { foldersBelow, readJob } from './open.ts';
@@ -45,12 +45,4 @@ function wantedJob(folder: string, isWanted: IsWanted): JobRecording | undefined
     // somebody else's, or of a newer version: that is said when it is opened by its path
   }
   return job !== undefined && isWanted(job, folder) ? { path: folder, job } : undefined;
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return fs.readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

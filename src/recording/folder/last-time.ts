@@ -26,8 +26,8 @@ function lastTimeAtEnd(file: string): number | undefined {
     for (let length = Math.min(TAIL, most); ; length = Math.min(length * 8, most)) {
       const bytes = Buffer.alloc(length);
       const read = fs.readSync(fd, bytes, 0, length, size - length);
-      const found = lastTimeIn(bytes.subarray(0, read));
-      if (found !== undefined || length === most) return found;
+      const newest = lastTimeIn(bytes.subarray(0, read));
+      if (newest !== undefined || length === most) return newest;
     }
   } finally {
     fs.closeSync(fd);

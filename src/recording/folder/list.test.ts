@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { listRecordings } from '../../../test/made/list-recordings.ts';
 import { agentOf, diskTable, jobOf, loadTable, makeRecording, START, temporary } from '../../../test/make-recording.ts';
 import { sealRecording } from '../sealed/seal.ts';
-import { listRecordings } from './list.ts';
 import { openRecording } from './open.ts';
 
 test('recordings are listed by when they began, with who, how large and in which state', async () => {
@@ -54,13 +54,13 @@ test('a folder without recordings lists nothing', () => {
 test('a folder that cannot be looked into keeps no other from being listed', async () => {
   const folder = await makeRecording({ seconds: 2 });
   const missing = path.join(temporary(), 'gone');
-  const said: string[] = [];
-  const listedJobs = listRecordings([missing, folder], { failed: (why) => said.push(why.message) });
+  const messages: string[] = [];
+  const listedJobs = listRecordings([missing, folder], { failed: (why) => messages.push(why.message) });
   assert.deepEqual(
     listedJobs.map(({ job }) => job),
     ['17'],
   );
-  assert.deepEqual(said, [`cannot open ${missing}: no such file or folder`]);
+  assert.deepEqual(messages, [`cannot open ${missing}: no such file or folder`]);
   assert.throws(() => listRecordings([missing, folder]), /cannot open/);
 });
 

@@ -23,6 +23,8 @@ export interface Listed {
   start?: number;
   end?: number;
   nodes: number;
+  /** Their names, where somebody asked for them. */
+  hosts?: readonly string[];
   /** Missing when it is no folder but a job in a store. */
   bytes?: number;
   state: RecordingState;
@@ -38,37 +40,25 @@ export interface Listed {
   findings?: readonly string[];
 }
 
-export interface ListOptions {
-  now?: number;
-  /** Told of a folder that cannot be looked into; the others are listed all the same. */
-  failed?: (why: Fault) => void;
-}
-
 /** A folder that holds a recording, and what is in it. */
 export interface RecordingFolder {
   folder: string;
   names: string[];
 }
 
-/** The recordings in some folders, oldest first, without reading their data. */
-export function listRecordings(folders: readonly string[], options: ListOptions = {}): Listed[] {
-  const { now = Date.now() * 1000 } = options;
-  return byTime(describeAll({ folders: [...foldersOfRecordings(folders, options.failed)], now }));
-}
-
-/** Where recordings are: each once, as they are found. */
+/** Where recordings are: each once, as they are found. `failed` is told of a folder that cannot be looked into. */
 export function* foldersOfRecordings(
   folders: readonly string[],
-  failed?: ListOptions['failed'],
+  failed?: (why: Fault) => void,
   closed?: (folder: string) => void,
 ): Generator<RecordingFolder> {
-  const found = new Set<string>();
+  const listedKeys = new Set<string>();
   for (const start of folders) {
     try {
       for (const each of foldersBelow(start, undefined, closed)) {
         const key = path.resolve(each.folder);
-        if (found.has(key)) continue;
-        found.add(key);
+        if (listedKeys.has(key)) continue;
+        listedKeys.add(key);
         yield each;
       }
     } catch (error) {

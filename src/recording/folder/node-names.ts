@@ -10,7 +10,7 @@ import { type Check, list, map, text } from './shape.ts';
 /** Up to so many names stand as they are. */
 const FEW = 64;
 const MANY = 1000;
-/** So many names one record may stand for: a short text must not fill the memory of whoever reads it. */
+/** Number of names that one record may stand for: a short text must not fill the memory of its reader. */
 const MOST_NAMES = 400_000;
 /** Two ranges in one name are none of ours. */
 const TWO_RANGES = /\[[^\],]*(?:,[^\],]*)*\][^,[]*\[/;

@@ -57,24 +57,24 @@ test('a folder called like a node is none of a job that is over and names its no
   const stray = path.join(folder, 'node=zz');
   fs.mkdirSync(stray);
   fs.writeFileSync(path.join(stray, 'cpu.csv'), 'a,b\n');
-  const found = (): unknown => {
+  const openedOrFault = (): unknown => {
     const { nodes, strays } = openRecording(folder);
     return [nodes.map(({ name }) => name).join(' '), strays];
   };
-  assert.deepEqual(found(), ['c1', ['node=zz']]);
+  assert.deepEqual(openedOrFault(), ['c1', ['node=zz']]);
   for (const sign of ['agent.json', 'received.json.zst', 'tables.json.zst']) {
     fs.writeFileSync(path.join(stray, sign), '');
-    assert.deepEqual(found(), ['c1 zz', undefined], sign);
+    assert.deepEqual(openedOrFault(), ['c1 zz', undefined], sign);
     fs.rmSync(path.join(stray, sign));
   }
   const job = (changes: object): void =>
     fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify({ ...jobOf(), ...changes }));
   for (const other of [{ nodes: ['c1', 'zz'] }, { nodes: [] }, { taken_nodes: { zz: 1 } }, { end: undefined }]) {
     job(other);
-    assert.deepEqual(found(), ['c1 zz', undefined], JSON.stringify(other));
+    assert.deepEqual(openedOrFault(), ['c1 zz', undefined], JSON.stringify(other));
   }
   fs.rmSync(path.join(folder, 'job.json'));
-  assert.deepEqual(found(), ['c1 zz', undefined]);
+  assert.deepEqual(openedOrFault(), ['c1 zz', undefined]);
 });
 
 test('a damaged agent.json is said, and the node opens without it', async () => {
@@ -106,18 +106,18 @@ test('a recording of a newer version is left out, in a folder or named; alone, i
   const newer = path.join(collection, 'newer');
   await makeRecording({ folder: newer });
   fs.writeFileSync(path.join(newer, 'job.json'), JSON.stringify({ ...jobOf(), format: 99 }));
-  const said: string[] = [];
+  const messages: string[] = [];
   const find = (...paths: string[]): string[] =>
-    findRecordings(paths, (why) => said.push(why.message)).map(({ job }) => job.id);
+    findRecordings(paths, (why) => messages.push(why.message)).map(({ job }) => job.id);
   assert.throws(() => find(collection), fault(/newer Tacho/, /update/));
   await makeRecording({ folder: path.join(collection, 'ours'), job: { id: '18' } });
   await makeRecording({ folder: path.join(collection, 'z'), job: { id: '19' } });
   assert.deepEqual(find(collection), ['18', '19']);
-  assert.equal(said.length, 1);
-  assert.match(said[0]!, /newer\/job.json was written by a newer Tacho/);
+  assert.equal(messages.length, 1);
+  assert.match(messages[0]!, /newer\/job.json was written by a newer Tacho/);
   assert.deepEqual(find(newer, path.join(collection, 'z'), '/nowhere', path.join(collection, 'ours')), ['19', '18']);
   assert.deepEqual(
-    said.slice(1).map((why) => /newer Tacho|cannot open/.exec(why)![0]),
+    messages.slice(1).map((why) => /newer Tacho|cannot open/.exec(why)![0]),
     ['newer Tacho', 'cannot open'],
   );
   assert.throws(() => find(newer, newer), fault(/newer Tacho/, /update/));

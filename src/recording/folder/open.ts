@@ -254,18 +254,18 @@ function openNode(
   troubles: string[],
   inCommon?: () => AgentRecord['tables'] | undefined,
 ): NodeRecording | undefined {
-  let found: FileNames;
+  let entries: FileNames;
   let changed: number;
   try {
     const stat = fs.lstatSync(folder);
     if (isForeignLink(folder, stat)) throw new Error('it is a link that somebody else has made');
     changed = (stat.isSymbolicLink() ? fs.statSync(folder) : stat).mtimeMs;
-    found = fileNames(folder);
+    entries = fileNames(folder);
   } catch (error) {
     if (code(error) !== 'ENOTDIR') troubles.push(`cannot open ${folder}: ${reason(error)}`);
     return undefined;
   }
-  const { files: names, others } = found;
+  const { files: names, others } = entries;
   for (const other of others)
     if (tableFiles([other]).size > 0)
       troubles.push(`cannot read ${path.join(folder, other)}: it is not an ordinary file`);

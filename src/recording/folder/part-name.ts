@@ -16,5 +16,19 @@ export function parsePart(name: string): FilePart | undefined {
   return { table: table!, part: part === undefined ? undefined : Number(part), packed: packed !== undefined };
 }
 
+const COMPLETE = /^(.+?)(?:\.\d{4,})?\.(csv\.zst|parquet)$/;
+
+/** The table and the form of a file to which nothing is appended: a compressed part, or what was sealed. Undefined: it is none. */
+export function parseComplete(name: string): { table: string; form: string } | undefined {
+  const [, table, form] = COMPLETE.exec(name) ?? [];
+  return table === undefined ? undefined : { table, form: form! };
+}
+
+/** Beside its compressed form it is the same part. Others that are compressed, too, are sealed: what is beside them came later. */
+export function isNumbered(name: string): boolean {
+  const file = parsePart(name);
+  return file?.part !== undefined && !file.packed;
+}
+
 export const partName = (table: string, part: number): string => `${table}.${String(part).padStart(4, '0')}.csv`;
 export const liveName = (table: string): string => `${table}.csv`;

@@ -14,15 +14,15 @@ export function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>, now?: num
   const last = lastSign(recording);
   if (last === undefined || nodes.length === 0) return undefined;
   if (nodes.some((node) => isAlive(node, now))) return undefined;
-  const said = nodes.map(({ agent }) => agent?.end_reason).find((reason) => reason !== undefined);
+  const endReason = nodes.map(({ agent }) => agent?.end_reason).find((reason) => reason !== undefined);
   const killed = nodes.every(({ agent }) => agent !== undefined && agent.end === undefined && isGone(agent));
   return {
     ...job,
     state: 'unknown',
     end: last,
     reason:
-      said !== undefined
-        ? `recording ended: ${said}`
+      endReason !== undefined
+        ? `recording ended: ${endReason}`
         : killed
           ? 'the recorder was killed: how the job ended is not known'
           : nodes.some(({ agent }) => agent?.service === true)

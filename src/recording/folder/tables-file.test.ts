@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { zstdDecompressSync } from 'node:zlib';
 import { agentOf, diskTable, loadTable, makeRecording } from '../../../test/make-recording.ts';
 import { readTable } from '../read/read.ts';
 import { verifyRecording } from '../repair/verify.ts';
@@ -77,4 +78,56 @@ test('a recording of one node has it in the folder of the node', async () => {
   const folder = await makeRecording({ seconds: 3 });
   sealRecording(openRecording(folder));
   assert.deepEqual(foldersWithTables(folder), ['node=c1']);
+});
+
+/** What the file of a node says of the keys and columns of its tables, by table. */
+const storedNames = (file: string) =>
+  (
+    JSON.parse(zstdDecompressSync(fs.readFileSync(file)).toString()) as {
+      tables: { name: string; keys: { name?: string }[]; columns: { name?: string }[] }[];
+    }
+  ).tables.map(({ name, keys, columns }) => [name, [...keys, ...columns].map((each) => each.name)]);
+
+test('names that stand in the header of a CSV file are left out, and read from there', async () => {
+  const folder = await makeRecording({ seconds: 3 });
+  sealRecording(openRecording(folder));
+  const file = path.join(folder, 'node=c1/tables.json.zst');
+  const nothing = (table: typeof diskTable | typeof loadTable): undefined[] =>
+    [...table.keys, ...table.columns].map(() => undefined);
+  assert.deepEqual(storedNames(file), [
+    ['disk', nothing(diskTable)],
+    ['load', nothing(loadTable)],
+  ]);
+  assert.deepEqual(tablesIn(folder), [[diskTable, loadTable]]);
+  assert.deepEqual(verifyRecording(folder), []);
+});
+
+test('a table whose CSV file became a Parquet file has its names beside it', async () => {
+  const folder = await makeRecording({ seconds: 3 });
+  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
+  const names = (table: typeof diskTable | typeof loadTable): string[] =>
+    [...table.keys, ...table.columns].map(({ name }) => name);
+  assert.deepEqual(storedNames(path.join(folder, 'node=c1/tables.json.zst')), [
+    ['disk', names(diskTable)],
+    ['load', names(loadTable)],
+  ]);
+  assert.deepEqual(tablesIn(folder), [[diskTable, loadTable]]);
+});
+
+test('a table whose file has gone, or would lie elsewhere, has no names', async () => {
+  const folder = await makeRecording({ seconds: 3 });
+  sealRecording(openRecording(folder));
+  const node = path.join(folder, 'node=c1');
+  const file = path.join(node, 'tables.json.zst');
+  const stored = JSON.parse(zstdDecompressSync(fs.readFileSync(file)).toString()) as object;
+  fs.rmSync(path.join(node, 'load.csv.zst'));
+  // with other names than those that were read last
+  fs.writeFileSync(file, packText(JSON.stringify({ ...stored, names: 'others' })));
+  assert.deepEqual(tablesIn(folder), [[diskTable]]);
+  fs.writeFileSync(path.join(folder, 'stolen.csv.zst'), packText('time,a\n'));
+  const columns = [{ type: 'int', unit: 'count', kind: 'gauge' }];
+  const stolen = { name: '../stolen', help: '', scope: 'node', keys: [], columns };
+  fs.writeFileSync(file, packText(JSON.stringify({ tables: [stolen] })));
+  assert.deepEqual(tablesIn(folder), [[]]);
 });

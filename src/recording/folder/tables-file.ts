@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { packText } from '../sealed/pack-text.ts';
 import { AGENT_NEEDS, type AgentRecord, TABLES } from './agent-record.ts';
+import { namesHash, withHeaderNames, withoutHeaderNames } from './header-names.ts';
 import { withHelp, withoutOwnHelp } from './own-help.ts';
 import { MOST_BYTES, readJson, readJsonText } from './record-file.ts';
 import { replaceLast } from './replace.ts';
@@ -26,12 +27,12 @@ export function readTables(folder: string, troubles: string[]): Tables | undefin
   try {
     const text = readJsonText(file, MOST_BYTES.tables);
     if (text === cachedTables?.text) return cachedTables.tables;
-    const { tables } = JSON.parse(text) as { tables: unknown };
+    const { tables, names } = JSON.parse(text) as { tables: unknown; names?: unknown };
     if (!Array.isArray(tables)) throw new SyntaxError('no list');
     const wrong: string[] = [];
-    const usable = (TABLES(tables, wrong) as Tables).map(withHelp);
+    const usable = (TABLES(withHeaderNames(tables, folder), wrong) as Tables).map(withHelp);
     if (wrong.length > 0) troubles.push(`${file}: of its tables ${invalidValueText(wrong)} cannot be used`);
-    else cachedTables = { text, tables: usable };
+    else if (names === undefined || names === namesHash(usable)) cachedTables = { text, tables: usable };
     return usable;
   } catch (error) {
     troubles.push(
@@ -48,11 +49,19 @@ export function withTables(agent: AgentRecord | undefined, folder: string): Agen
   return tablesFolder === undefined ? agent : { ...agent, tables: readTables(tablesFolder, []) ?? [] };
 }
 
-/**
- * Takes the tables out of agent.json, once nobody writes it any more, and puts them beside it, or where `several` nodes have
- * them in common. `more`: those of them that no agent describes; `written`: those that have rows.
- */
-export function moveTables(folder: string, more: Tables, written: readonly string[], several: boolean): void {
+export interface MovedTables {
+  /** Those of them that no agent describes. */
+  more?: Tables;
+  /** Those that have rows. */
+  written: readonly string[];
+  /** Whether there are several nodes, which may have them in common. */
+  several: boolean;
+  /** What was moved before, as it was read then. */
+  before?: Tables | undefined;
+}
+
+/** Takes the tables out of agent.json, once nobody writes it any more, and puts them beside it, or where nodes have them in common. */
+export function moveTables(folder: string, { more = [], written, several, before: moved }: MovedTables): void {
   const file = path.join(folder, 'agent.json');
   const before = versionOf(file);
   let record: AgentRecord;
@@ -61,22 +70,38 @@ export function moveTables(folder: string, more: Tables, written: readonly strin
     record = shaped<AgentRecord>(readJson(file, MOST_BYTES.agent) as object, AGENT_NEEDS, wrong);
   } catch {
     // it is lost or damaged: there is nothing to move
+    renew(folder, moved);
+    return;
+  }
+  if (record.tables.length === 0) {
+    renew(folder, moved);
     return;
   }
   // what cannot be used of it is for `verify` to tell, as long as it is there
-  if (wrong.length > 0 || record.tables.length === 0) return;
+  if (wrong.length > 0) return;
   const tableNames = new Set(record.tables.map(({ name }) => name));
   const tables = [...record.tables, ...more.filter(({ name }) => !tableNames.has(name))];
   const own = path.join(folder, TABLES_FILE);
-  const text = storedText(tables);
-  if (several && isInCommon(path.dirname(folder), text)) fs.rmSync(own, { force: true });
-  else write(own, text, fs.renameSync);
+  if (several && isInCommon(path.dirname(folder), storedText(tables))) fs.rmSync(own, { force: true });
+  else write(own, storedText(tables, folder), fs.renameSync);
   // a hub may have heard from the node meanwhile: then it says them once more
   if (versionOf(file) !== before) return;
   replaceLast(file, { ...record, tables: [], written: [...new Set([...(record.written ?? []), ...written])] });
 }
 
-const storedText = (tables: Tables): string => JSON.stringify({ tables: tables.map(withoutOwnHelp) });
+/** Writes names that stood in a CSV file, and now in none: more rows may have made a Parquet file of it. */
+function renew(folder: string, tables: Tables | undefined): void {
+  const own = path.join(folder, TABLES_FILE);
+  if (tables === undefined || !fs.existsSync(own)) return;
+  const stored = (readJson(own, MOST_BYTES.tables) as { tables: unknown[] }).tables;
+  if (withHeaderNames(stored, folder).length < stored.length) write(own, storedText(tables, folder), fs.renameSync);
+}
+
+/** In the folder of a node without the names that stand in its files. */
+function storedText(tables: Tables, folder?: string): string {
+  const helped = tables.map(withoutOwnHelp);
+  return JSON.stringify(folder === undefined ? { tables: helped } : withoutHeaderNames(helped, folder));
+}
 
 /** Whether the nodes of a recording have this in common; the first one's is what they have. */
 function isInCommon(recording: string, text: string): boolean {

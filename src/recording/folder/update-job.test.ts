@@ -23,6 +23,16 @@ test('what is said of a running job is still there when it ends', () => {
   assert.deepEqual(fs.readdirSync(folder), ['job.json']);
 });
 
+test('a job is not changed into one that nobody could read again', () => {
+  const folder = temporary();
+  saveJob(folder, jobOf());
+  const before = read(folder);
+  const long = (now: Job): Job => ({ ...now, annotations: { note: 'x'.repeat(1 << 20) } });
+  assert.throws(() => updateJob(folder, long), /cannot change .*job\.json: it would have \d+ bytes; more than 1048576/);
+  assert.deepEqual(read(folder), before);
+  assert.deepEqual(fs.readdirSync(folder), ['job.json']);
+});
+
 test('many that change a job at once all have their say', async () => {
   const folder = temporary();
   saveJob(folder, jobOf());

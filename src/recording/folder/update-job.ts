@@ -34,7 +34,12 @@ export function updateJob(recording: string, change: (job: Job) => Job): Job {
       });
     }
     const changed = change(job);
-    replaceJson(file, jobInShort(changed));
+    const short = jobInShort(changed);
+    // nobody would read it again
+    const bytes = Buffer.byteLength(JSON.stringify(short, null, 1));
+    if (bytes >= MOST_BYTES.job)
+      throw new Fault(`cannot change ${file}: it would have ${bytes} bytes; more than ${MOST_BYTES.job} are not read`);
+    replaceJson(file, short);
     return changed;
   });
 }

@@ -19,7 +19,7 @@ export interface WriterOptions {
   plain?: boolean;
 }
 
-/** So much of a file's end is looked at for its last line. */
+/** Bytes at a file's end in which its last line is searched. */
 const LONGEST_TAIL = 1 << 20;
 /** After these a file is opened anew. */
 const AGAIN: readonly string[] = ['EIO', 'ESTALE', 'EROFS'];

@@ -163,7 +163,7 @@ export class CsvText {
 }
 
 /** The columns of a frame's table in their order. */
-function spansOf({ table, place }: Frame): Span[] {
+function spansOf({ table, indexes }: Frame): Span[] {
   const spans: Span[] = [];
   let run: { from: number; decimals: number[]; exact: boolean } | undefined;
   const end = (): void => {
@@ -171,7 +171,7 @@ function spansOf({ table, place }: Frame): Span[] {
     run = undefined;
   };
   for (const [c, { exact = false, decimals = 3 }] of table.columns.entries()) {
-    const at = place[c]!;
+    const at = indexes[c]!;
     if (at < 0 || run?.exact !== exact) end();
     if (at < 0) spans.push({ text: -1 - at });
     else {

@@ -33,7 +33,7 @@ const NEWLINE = 10;
 const LONGEST_ROW = 1 << 20;
 const LONGEST_HEADER = 1 << 20;
 const LARGEST_PART = 128 << 20;
-/** So many parts that have nothing are passed over at once; a compressed one may take as long as all of them. */
+/** Number of empty parts that are skipped at once; a compressed one may take as long as all of them. */
 const MOST_EMPTY = 1000;
 
 /**

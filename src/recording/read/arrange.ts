@@ -173,14 +173,14 @@ function compact(
   width: number,
   count: number,
 ): { series: Uint32Array<ArrayBuffer>; total: number } {
-  const seen = new Map<number, number>();
-  for (let i = 0; i < count; i++) seen.set(before[i]! * width + rank[codes[i]!]!, 0);
-  const sorted = Float64Array.from(seen.keys()).sort();
+  const rankOfCode = new Map<number, number>();
+  for (let i = 0; i < count; i++) rankOfCode.set(before[i]! * width + rank[codes[i]!]!, 0);
+  const sorted = Float64Array.from(rankOfCode.keys()).sort();
   sorted.forEach((combined, rankOfPair) => {
-    seen.set(combined, rankOfPair);
+    rankOfCode.set(combined, rankOfPair);
   });
   const series = new Uint32Array(count);
-  for (let i = 0; i < count; i++) series[i] = seen.get(before[i]! * width + rank[codes[i]!]!)!;
+  for (let i = 0; i < count; i++) series[i] = rankOfCode.get(before[i]! * width + rank[codes[i]!]!)!;
   return { series, total: sorted.length };
 }
 

@@ -58,6 +58,10 @@ export function textAt<N extends string>(
   return column?.values[column.codes[row]!] ?? '';
 }
 
+/** The values of the keys of a series, by name. */
+export const seriesKeys = (batch: Pick<Batch, 'table' | 'texts' | 'series'>, series: number): Record<string, string> =>
+  Object.fromEntries(batch.table.keys.map(({ name }) => [name, textAt(batch, name, batch.series[series]!)]));
+
 export interface ReadOptions<N extends string = string> {
   /** Only these columns (keys and time always come along). */
   columns?: readonly N[];

@@ -6,7 +6,7 @@ import type { Batch } from './batch.ts';
  * beginning, not its end. A sample belongs to the step of its tick: an agent may wake a little before it.
  */
 
-/** So much of the sampling interval before its tick a sample still belongs to that. */
+/** Share of the interval before a tick in which a sample belongs to that tick. */
 const EARLY = 0.1;
 
 /** The step that a moment belongs to, counted from 1970; `sampled` is the interval at which agents woke. */

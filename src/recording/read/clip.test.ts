@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { counter, gauge, type Table, text } from '../../table/table.ts';
+import { levelTable } from '../../../test/made/level-table.ts';
+import { type Table, text } from '../../table/table.ts';
 import { measure } from '../sealed/measure.ts';
 import type { SeriesStatistics } from '../sealed/statistics.ts';
 import type { Batch } from './batch.ts';
 import { clip } from './clip.ts';
 
-const table: Table = {
-  name: 't',
-  help: '',
-  scope: 'node',
-  keys: [],
-  columns: [gauge('level', 'count', ''), counter('total', 'count', '')],
-};
-
 /** One series with a sample every 10 s; times are in seconds. */
 function clippedStatistics(total: number[], from: number, to: number, changes: Partial<Table> = {}): SeriesStatistics {
   const batch: Batch = {
-    table: { ...table, ...changes },
+    table: { ...levelTable, ...changes },
     rows: total.length,
     time: Float64Array.from(total, (_, i) => i * 10e6),
     numbers: new Map([
@@ -63,9 +56,9 @@ test('in a sparse table a step lies in the interval before its row', () => {
 test('what a text said before a part of a sparse table holds in it', () => {
   const batch: Batch = {
     table: {
-      ...table,
+      ...levelTable,
       sparse: true,
-      columns: [...table.columns, text('command', '')],
+      columns: [...levelTable.columns, text('command', '')],
     },
     rows: 4,
     time: Float64Array.of(0, 10e6, 20e6, 30e6),
@@ -74,9 +67,9 @@ test('what a text said before a part of a sparse table holds in it', () => {
     series: Uint32Array.of(0, 4),
     interval_seconds: 10,
   };
-  const said = (from: number, to: number) =>
+  const textsBetween = (from: number, to: number) =>
     measure(clip(batch, { from: from * 1e6, to: to * 1e6, hold: true, edges: true })).series[0]!.texts.command;
-  assert.deepEqual([said(15, 25), said(25, 30)], ['burn 2', 'burn 3']);
+  assert.deepEqual([textsBetween(15, 25), textsBetween(25, 30)], ['burn 2', 'burn 3']);
 });
 
 /** Ticks of 10 s, some of them missing; a counter that may begin again; and stretches of time apart from each other. */
@@ -99,7 +92,7 @@ test('statistics of several stretches are those of each, put together: nothing o
         return total;
       });
       const batch: Batch = {
-        table: { ...table, ...(sparse ? { sparse } : {}) },
+        table: { ...levelTable, ...(sparse ? { sparse } : {}) },
         rows: kept.length,
         time: Float64Array.from(kept, (i) => i * 10e6),
         numbers: new Map([
@@ -147,7 +140,7 @@ test('statistics of several stretches are those of each, put together: nothing o
 test('means are those of the time in the stretches', () => {
   const level = [...new Array(10).fill(2), ...new Array(10).fill(100), ...new Array(5).fill(8)];
   const batch: Batch = {
-    table,
+    table: levelTable,
     rows: level.length,
     time: Float64Array.from(level, (_, i) => i * 10e6),
     numbers: new Map([['level', Float64Array.from(level)]]),

@@ -145,9 +145,9 @@ function holdTexts(
   held: readonly Held[],
 ): void {
   for (const { row, at, since } of held) {
-    let said = at;
-    while (said > since && whole.values[whole.codes[said]!] === '') said--;
-    codes[row] = whole.codes[said]!;
+    let textRow = at;
+    while (textRow > since && whole.values[whole.codes[textRow]!] === '') textRow--;
+    codes[row] = whole.codes[textRow]!;
   }
 }
 

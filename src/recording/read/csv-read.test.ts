@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
+import { enumNames } from '../../../test/made/c-enum.ts';
 import { appendRows, diskTable, type Row, START, temporary } from '../../../test/make-recording.ts';
 import { sampling } from '../../base/sampling.ts';
 import { layoutOf } from '../folder/describe.ts';
@@ -260,13 +261,7 @@ test('C reads the same rows and finds the same damage', {
 });
 
 test('C and JavaScript have the same places for rows', () => {
-  const source = fs.readFileSync(path.join(import.meta.dirname, '../../../native/node-sampling.rows.c'), 'utf8');
-  const names = (of: string): string[] =>
-    new RegExp(`enum ${of} \\{([^}]*)\\}`)
-      .exec(source)![1]!
-      .trim()
-      .split(/,\s*/)
-      .map((word) => word.toLowerCase());
+  const names = (of: string): string[] => enumNames('rows', of);
   assert.deepEqual(
     names('cell'),
     Object.keys(CELL).map((name) => name.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)),

@@ -6,7 +6,7 @@ import { grown } from './edges.ts';
  * that of the next one that has any: a little growth between two samples that happen to be close together is no peak. What
  * grew in the first cell is a rate of its own when half an interval passed, and else one with the next cell; so is a last
  * sample with the cell before it. These two may be the highest and the lowest, but are no part of percentiles, which are of
- * whole cells. A store is asked the same way, so all of this is in its whole milliseconds.
+ * whole cells. Moments count in whole milliseconds, which is all that a store has of them: its samples give the same cells.
  */
 
 /** How far behind the multiple in its middle a cell ends; that moment is the last in it. */

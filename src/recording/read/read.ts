@@ -5,8 +5,9 @@ import { stated } from '../../base/stated.ts';
 import type { Column, NameIn, Table } from '../../table/table.ts';
 import { columnsByName, formOf, guessColumn, guessTable, headerOf, layoutOf, tableOf } from '../folder/describe.ts';
 import { fileNames } from '../folder/file-names.ts';
-import { isParquet, NUMBERED, type TableFiles, tableFiles } from '../folder/files.ts';
+import { isParquet, type TableFiles, tableFiles } from '../folder/files.ts';
 import type { NodeRecording } from '../folder/open.ts';
+import { isNumbered } from '../folder/part-name.ts';
 import { readParquet } from '../sealed/parquet/read.ts';
 import { arrange } from './arrange.ts';
 import type { Batch, BatchOf, ReadOptions } from './batch.ts';
@@ -20,13 +21,18 @@ export interface ReadBatch extends Batch {
   damage: Damage[];
 }
 
+/** The same of a table whose definition is known: only its columns can be asked for. */
+export interface DefinedReadBatch<T extends Table> extends BatchOf<T> {
+  damage: Damage[];
+}
+
 export interface ReadAllOptions<N extends string = string> extends ReadOptions<N> {
   /** In sparse tables a row holds until the next one: keep the row that held at `from`, and what holds at `to`. */
   hold?: boolean;
   /** Say what was reached at `from` and at `to` when these lie between two samples. */
   edges?: boolean;
   /** Receives, by the name of the part, the bytes of lines that were not taken. */
-  reject?: (part: string, bytes: Uint8Array) => void;
+  reject?: (filePart: string, bytes: Uint8Array) => void;
   /** False: without the rows that another table implies (`implied_by`). */
   implied?: boolean;
 }
@@ -41,7 +47,7 @@ export function readDefined<T extends Table>(
   node: NodeRecording,
   { name }: T,
   options: ReadAllOptions<NameIn<T>> = {},
-): ReadBatch & BatchOf<T> {
+): DefinedReadBatch<T> {
   return readTable(node, name, options);
 }
 
@@ -152,12 +158,12 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
     if (i === 1) reserveLike(rows, sizes);
     // the compressed form is there and whole: the plain one was about to be removed
     const packed = path.join(node.folder, `${partFile}.zst`);
-    if (NUMBERED.test(partFile) && partFiles[i - 1] === `${partFile}.zst` && damage.at(-1)?.file !== packed) continue;
+    if (isNumbered(partFile) && partFiles[i - 1] === `${partFile}.zst` && damage.at(-1)?.file !== packed) continue;
     const { reject } = options;
     if (reject !== undefined) csv.reject = (bytes) => reject(partFile, bytes);
-    const found = readCsv(path.join(node.folder, partFile), rows, csv);
-    if (found.torn_bytes > 0 || found.bad_lines > 0 || found.unreadable !== undefined || found.lost_header)
-      damage.push(found);
+    const csvRead = readCsv(path.join(node.folder, partFile), rows, csv);
+    if (csvRead.torn_bytes > 0 || csvRead.bad_lines > 0 || csvRead.unreadable !== undefined || csvRead.lost_header)
+      damage.push(csvRead);
   }
   if (unfiled !== undefined) readCsvBytes(unfiled, rows, csv);
 

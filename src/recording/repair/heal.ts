@@ -6,6 +6,7 @@ import { readPlain } from '../../base/plain-file.ts';
 import type { AgentRecord } from '../folder/agent-record.ts';
 import { fileNames } from '../folder/file-names.ts';
 import { tableFiles } from '../folder/files.ts';
+import { parseComplete } from '../folder/part-name.ts';
 import { MOST_BYTES, readJson } from '../folder/record-file.ts';
 import { replaceJson } from '../folder/replace.ts';
 import { writeSynced } from '../folder/synced.ts';
@@ -114,17 +115,15 @@ export function isComplete(file: string, as = file): boolean {
   }
 }
 
-const TABLE_FILE = /^(.+?)(?:\.\d{4,})?\.(parquet|csv\.zst)$/;
-
 /** Whether what a file is called holds rows. */
-export const holdsRows = (file: string): boolean => TABLE_FILE.test(path.basename(file));
+export const holdsRows = (file: string): boolean => parseComplete(path.basename(file)) !== undefined;
 
 /**
  * Is all of a temporary file in what it is made from, or in what it was to become: the plain form of a part, live parts of
  * its table, its sealed forms? One that is not whole holds nothing that anybody could use.
  */
 export function hasOrigin(folder: string, temporary: string, target: string): boolean {
-  const [, table] = TABLE_FILE.exec(path.basename(target)) ?? [];
+  const table = parseComplete(path.basename(target))?.table;
   if (table === undefined) return false;
   const files = tableFiles(fileNames(folder).files).get(table);
   const all = [files?.sealed, ...(files?.parts ?? [])].filter((each) => each !== undefined);
@@ -155,7 +154,7 @@ export function readableRows(file: string, as = file): number {
 /** Puts a whole file in the place of a damaged one, which is kept, and stays known as lost if it held rows. */
 export function putInPlace(file: string, target: string): void {
   const [folder, name] = [path.dirname(target), path.basename(target)];
-  const [, table, form] = TABLE_FILE.exec(name) ?? [];
+  const { table, form } = parseComplete(name) ?? {};
   if (fs.lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
     const lost = (): string => tornName(folder, neverBack(table!, `${table}.${form}`), 'damaged');
     fs.renameSync(target, table === undefined ? tornName(folder, name) : lost());

@@ -9,13 +9,13 @@ import type { Damage } from '../read/csv-read.ts';
 const MOST = 4 << 20;
 
 export class Rejected {
-  readonly parts = new Map<string, { pieces: Buffer[]; bytes: number }>();
+  readonly parts = new Map<string, { buffers: Buffer[]; bytes: number }>();
 
   add(partFile: string, bytes: Uint8Array): void {
-    const rejectedPart = made(this.parts, partFile, () => ({ pieces: [], bytes: 0 }));
+    const rejectedPart = made(this.parts, partFile, () => ({ buffers: [], bytes: 0 }));
     rejectedPart.bytes += bytes.length;
-    if (rejectedPart.bytes <= MOST) rejectedPart.pieces.push(Buffer.from(bytes));
-    else rejectedPart.pieces = [];
+    if (rejectedPart.bytes <= MOST) rejectedPart.buffers.push(Buffer.from(bytes));
+    else rejectedPart.buffers = [];
   }
 }
 
@@ -85,7 +85,7 @@ export function keepRejected(
     if (unreadable !== undefined || (lines !== undefined && lines.bytes > MOST))
       whole.set(partFile, tornName(folder, partFile));
     else if (lines !== undefined) {
-      keepBytes(folder, partFile, Buffer.concat(lines.pieces));
+      keepBytes(folder, partFile, Buffer.concat(lines.buffers));
       step(`${partFile}.torn written`);
     }
   }

@@ -45,10 +45,10 @@ test('a torn last line is moved beside its file, and a dry run only says so', as
   const whole = fs.readFileSync(file, 'utf8');
   fs.appendFileSync(file, `${START + 9e6},7`);
   const before = snapshot(folder);
-  const said = 'node=c1/load.csv its last line is torn → moved to load.csv.torn';
-  assert.deepEqual(problemsOf(folder, { dryRun: true }), [`would repair: ${said}`]);
+  const line = 'node=c1/load.csv its last line is torn → moved to load.csv.torn';
+  assert.deepEqual(problemsOf(folder, { dryRun: true }), [`would repair: ${line}`]);
   assert.deepEqual(snapshot(folder), before);
-  assert.deepEqual(problemsOf(folder), [`repaired: ${said}`]);
+  assert.deepEqual(problemsOf(folder), [`repaired: ${line}`]);
   assert.equal(fs.readFileSync(file, 'utf8'), whole);
   assert.equal(fs.readFileSync(`${file}.torn`, 'utf8'), `${START + 9e6},7`);
   assert.deepEqual(problemsOf(folder), []);
@@ -62,9 +62,9 @@ test('where something is put aside is told by its true name, when that of the fi
   fs.appendFileSync(file, 'garbage\n');
   fs.writeFileSync(path.join(nodeOf(folder), 'load.0007.csv'), 'a,b\n1,2\n');
   const names = (lines: string[]): string[] => lines.map((line) => line.split(' → ')[1]!).sort();
-  const said = ['moved to load.csv.2.torn', 'set aside as load.0007.csv.2.torn'];
-  assert.deepEqual(names(problemsOf(folder, { dryRun: true })), said);
-  assert.deepEqual(names(problemsOf(folder)), said);
+  const messages = ['moved to load.csv.2.torn', 'set aside as load.0007.csv.2.torn'];
+  assert.deepEqual(names(problemsOf(folder, { dryRun: true })), messages);
+  assert.deepEqual(names(problemsOf(folder)), messages);
   assert.equal(fs.readFileSync(`${file}.2.torn`, 'utf8'), 'garbage\n');
   assert.match(problemsOf(folder).join(), /1 line could not be read, and went to load\.csv\.2\.torn/);
 });
@@ -170,6 +170,8 @@ test('a file of something else under a part’s name is set aside, other files a
   // made when a recording is sealed
   fs.mkdirSync(path.join(nodeOf(folder), '.overview'));
   fs.writeFileSync(path.join(folder, 'processes.json.zst'), '');
+  // of a monitor of Dask that was killed
+  fs.writeFileSync(path.join(folder, 'dask.json'), '{}');
   fs.writeFileSync(path.join(folder, 'notes.txt'), 'mine');
   assert.deepEqual(problemsOf(folder), [
     "note: notes.txt is not one of Tacho's files → left as it is",
@@ -260,10 +262,10 @@ test('a damaged sealed file whose rows are in no live part stays lost until it i
   fs.writeFileSync(sealed, whole.subarray(0, -20));
   const [header] = live.split('\n');
   fs.writeFileSync(path.join(nodeOf(folder), 'load.csv'), `${header}\n${START + 4e6},7\n`);
-  const said = /^not repaired: node=c1\/load.parquet cannot be read: .* → (.*)$/;
+  const pattern = /^not repaired: node=c1\/load.parquet cannot be read: .* → (.*)$/;
   const aside = 'set aside as load.parquet.damaged; a copy from a backup would help';
-  assert.equal(said.exec(problemsOf(folder, { dryRun: true })[0]!)?.[1], `to be ${aside}`);
-  assert.equal(said.exec(problemsOf(folder)[0]!)?.[1], aside);
+  assert.equal(pattern.exec(problemsOf(folder, { dryRun: true })[0]!)?.[1], `to be ${aside}`);
+  assert.equal(pattern.exec(problemsOf(folder)[0]!)?.[1], aside);
   assert.deepEqual(fs.readFileSync(`${sealed}.damaged`), whole.subarray(0, -20));
   assert.deepEqual(load(folder), [7]);
   assert.deepEqual(problemsOf(folder), [
@@ -405,13 +407,13 @@ test('a file that a full disk left empty goes away, since its agent has told wha
   const agent = { ...agentOf('c1', [diskTable, loadTable]), lost_samples: [{ table: 'load', rows: 1, why: 'full' }] };
   fs.writeFileSync(path.join(nodeOf(folder), 'agent.json'), JSON.stringify(agent));
   fs.truncateSync(path.join(nodeOf(folder), 'load.csv'));
-  const said =
+  const line =
     'note: node=c1/agent.json says: 1 sample could not be written: full (1 of load) → what was written is there';
   assert.deepEqual(problemsOf(folder), [
-    said,
+    line,
     'repaired: node=c1/load.csv it is empty → removed: nothing was ever in it',
   ]);
-  assert.deepEqual(problemsOf(folder), [said]);
+  assert.deepEqual(problemsOf(folder), [line]);
 });
 
 test('a file of which nothing is whole is set aside, and nothing is left in its place', async () => {

@@ -7,17 +7,10 @@ import { stated } from '../../base/stated.ts';
 import { isAlive, isBeingWritten } from '../folder/alive.ts';
 import { headerOf, layoutOf, tableOf } from '../folder/describe.ts';
 import { fileNames } from '../folder/file-names.ts';
-import {
-  isParquet,
-  NUMBERED,
-  packedName,
-  statisticsName,
-  statisticsOf,
-  type TableFiles,
-  tableFiles,
-} from '../folder/files.ts';
+import { isParquet, packedName, statisticsName, statisticsOf, type TableFiles, tableFiles } from '../folder/files.ts';
 import { lostSamplesText } from '../folder/lost-samples.ts';
 import { type NodeRecording, openRecording } from '../folder/open.ts';
+import { isNumbered } from '../folder/part-name.ts';
 import { TABLES_FILE } from '../folder/tables-file.ts';
 import { type CsvOptions, type Damage, readCsv } from '../read/csv-read.ts';
 import { readTable } from '../read/read.ts';
@@ -61,7 +54,7 @@ export function verifyRecording(folder: string, options: VerifyOptions = {}): Ch
   verifier.foreign(
     folder,
     fs.readdirSync(folder),
-    /^(job\.json(\.reserve)?|features\.json|(tables|processes|report)\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
+    /^(job\.json(\.reserve)?|features\.json|dask\.json|(tables|processes|report)\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
   );
   for (const stray of recording.strays ?? [])
     verifier.add(path.join(folder, stray), 'is no node of this job', 'note', 'left out');
@@ -319,7 +312,7 @@ class Verifier {
   private packed(file: string, what: string, rows: number): void {
     const plain = file.slice(0, -4);
     const taken = fs.existsSync(plain);
-    if (taken && NUMBERED.test(plain)) {
+    if (taken && isNumbered(plain)) {
       this.setAside(file, what, `; the same is in ${path.basename(plain)}`);
       return;
     }

@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { counter, gauge, type Table, text } from '../../table/table.ts';
+import { levelTable } from '../../../test/made/level-table.ts';
+import { counter, type Table, text } from '../../table/table.ts';
 import type { Batch } from '../read/batch.ts';
 import { MOST_PROCESSES, measure } from './measure.ts';
 import { quantiles, weightedQuantiles } from './quantiles.ts';
 import type { Statistics } from './statistics.ts';
 
-const table: Table = {
-  name: 't',
-  help: '',
-  scope: 'node',
-  keys: [],
-  columns: [gauge('level', 'count', ''), counter('total', 'count', '')],
-};
-
 /** One series; times in seconds. */
 function batchOf(times: number[], columns: Record<string, number[]>, changes: Partial<Table> = {}): Batch {
   return {
-    table: { ...table, ...changes },
+    table: { ...levelTable, ...changes },
     rows: times.length,
     time: Float64Array.from(times, (t) => t * 1e6),
     numbers: new Map(Object.entries(columns).map(([name, values]) => [name, Float64Array.from(values)])),
@@ -132,7 +125,7 @@ test('a column without any value is left out; one sample has no rate', () => {
 });
 
 test('series carry their keys, their first and last sample, and their last words', () => {
-  const keyed: Table = { ...table, keys: [{ name: 'disk', help: '' }], columns: [text('state', '')] };
+  const keyed: Table = { ...levelTable, keys: [{ name: 'disk', help: '' }], columns: [text('state', '')] };
   const batch: Batch = {
     table: keyed,
     rows: 5,
@@ -160,7 +153,7 @@ test('series carry their keys, their first and last sample, and their last words
 test('of too many processes those with the most CPU time are described', () => {
   const total = MOST_PROCESSES + 500;
   const processes: Table = {
-    ...table,
+    ...levelTable,
     keys: [{ name: 'pid', help: '' }],
     columns: [counter('user_ms', 'milliseconds', ''), counter('system_ms', 'milliseconds', '')],
   };
@@ -188,7 +181,7 @@ test('of too many processes, those that are older than the recording count by wh
   const pids = Array.from({ length: total }, (_, i) => i);
   const tableStatistics = measure({
     table: {
-      ...table,
+      ...levelTable,
       keys: [
         { name: 'pid', help: '' },
         { name: 'start', help: '' },

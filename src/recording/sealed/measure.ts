@@ -27,7 +27,7 @@ export function measure(batch: Batch, spread?: ReadonlySet<string>): TableStatis
 export interface Measured {
   table: TableStatistics;
   /** The place, among all series of the batch, of each series in the table. */
-  places: number[];
+  busiestSeries: number[];
 }
 
 /** Everything but the number columns. */
@@ -53,7 +53,7 @@ export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
     return text === undefined ? [] : [{ name, text }];
   });
   return {
-    places: busiestSeries,
+    busiestSeries,
     table: {
       table: table.name,
       rows: samples,
@@ -199,11 +199,11 @@ export function measureColumn(
     percentiles,
     interval,
   };
-  measured.places.forEach((s, i) => {
+  measured.busiestSeries.forEach((s, i) => {
     const statistics = measureValues(measuring, stretchesOf(batch, s));
     if (statistics !== undefined) measured.table.series[i]!.columns[column.name] = statistics;
   });
-  const { table, places: busiestSeries } = measured;
+  const { table, busiestSeries } = measured;
   const curve = curveOfColumn(batch, column, values, table, table.series, busiestSeries);
   if (curve !== undefined) table.curves = { ...table.curves, [column.name]: curve };
 }

@@ -72,7 +72,8 @@ export function sealRecording(recording: Recording, options: SealOptions = {}): 
       // markers are described by Tacho itself, and only one of the nodes has them
       const described = names.filter((name) => name !== markerTable.name);
       const more = described.flatMap((name) => tableOf(node, name) ?? []);
-      moveTables(node.folder, more, names, recording.job.nodes.length > 1);
+      const before = node.agent?.tables ?? node.described;
+      moveTables(node.folder, { more, written: names, several: recording.job.nodes.length > 1, before });
     }
     return { node: node.name, tables };
   });
@@ -92,7 +93,7 @@ function sealTables(node: NodeRecording, options: SealOptions, open: boolean): S
     if (!(error instanceof Stopped)) for (const each of ready) each.abandon();
     throw error;
   }
-  const placed = ready.map((each) => each.place());
+  const placed = ready.map((each) => each.moveIntoPlace());
   if (placed.length > 0) syncFolder(node.folder);
   return placed.map((each) => each.finish());
 }
@@ -102,7 +103,7 @@ interface ReadyTable {
   /** Waits until it is on the disk. */
   sync(): void;
   /** Gives it its name. */
-  place(): PlacedTable;
+  moveIntoPlace(): PlacedTable;
   abandon(): void;
 }
 
@@ -164,7 +165,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
         abandon();
         const again = prepareTable(node, name, { ...options, progress: () => {} }, open);
         again.sync();
-        return again.place();
+        return again.moveIntoPlace();
       }
       if (!fs.existsSync(sealed)) rememberDamaged(folder, name, path.basename(sealed));
       fs.renameSync(newSealed, sealed);
@@ -192,7 +193,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
       }
       return { table: name, rows: written.rows, bytes_before: before, bytes_after: after };
     });
-  return { sync, place: placeTable, abandon };
+  return { sync, moveIntoPlace: placeTable, abandon };
 }
 
 /** Thrown by tests in place of a crash: nothing is tidied up. */
@@ -219,7 +220,7 @@ interface Targets {
 const MOST_PACKED_ROWS = 1500;
 /** Larger ones are quicker to read in part. */
 const MOST_PACKED_VALUES = 1 << 18;
-/** So many are read in a few milliseconds; their statistics would take a tenth of the room of a short job. */
+/** Rows that are read in a few milliseconds: their statistics would take a tenth of the size of a short job. */
 const MOST_UNMEASURED_VALUES = 1 << 16;
 /** What a column takes in a Parquet file at least: its names, where it is, its bounds, the head of its page. */
 const PARQUET_COLUMN_BYTES = 180;

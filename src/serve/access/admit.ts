@@ -5,7 +5,7 @@ import type { Door } from './door.ts';
 import { type Share, type Shares, stateOf } from './shares.ts';
 
 const COOKIE = 'tacho_links';
-/** So many links a browser keeps. */
+/** Number of links that a browser keeps. */
 const MOST_LINKS = 20;
 /** These may be asked by everybody: they are how people prove who they are. */
 const OPEN = /^\/(?:auth|share)\//;

@@ -12,7 +12,7 @@ const COOKIE = 'tacho_token';
 export const tokenDoor = (token: string, base = ''): Door => ({
   refusal: 'the address lacks its token: open the one that tacho serve printed',
   async identify(request, reply) {
-    const { searchParams, pathname } = new URL(request.url, 'http://localhost');
+    const { searchParams, pathname } = addressOf(request.url);
     if (isSameSecret(searchParams.get('token') ?? '', token)) {
       searchParams.delete('token');
       const rest = searchParams.size === 0 ? '' : `?${searchParams}`;
@@ -23,6 +23,10 @@ export const tokenDoor = (token: string, base = ''): Door => ({
     return isSameSecret(bearer(request) ?? cookieOf(request, COOKIE) ?? '', token) ? { kind: 'all' } : undefined;
   },
 });
+
+/** What begins with two slashes names another server, or none at all. */
+const addressOf = (url: string): URL =>
+  URL.parse(url, 'http://localhost') ?? new URL(url.replace(/^[/\\]+/, ''), 'http://localhost');
 
 const bearer = ({ headers }: FastifyRequest): string | undefined =>
   /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1];

@@ -17,14 +17,14 @@ export function proxyDoor({ header, proxies, roles }: ProxyOptions): Door {
   return {
     refusal: 'the proxy in front does not say who asks',
     async identify(request) {
-      const said = request.headers[name];
-      if (said === undefined) return undefined;
+      const userName = request.headers[name];
+      if (userName === undefined) return undefined;
       if (!isProxy(request, proxies))
         throw new Problem(401, `the header ${header} counts only when it comes from the proxy in front`);
       // a header that is there twice is somebody's attempt to add one
-      if (Array.isArray(said) || !USER.test(said))
+      if (Array.isArray(userName) || !USER.test(userName))
         throw new Problem(401, `the header ${header} holds no name of a user`);
-      return personOf(said, roles);
+      return personOf(userName, roles);
     },
   };
 }

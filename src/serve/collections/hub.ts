@@ -15,6 +15,8 @@ import { openedJob } from './opened.ts';
 /** How long the copy of a recording holds while the job runs, and when it has ended. */
 const COPY_MS = { running: 500, ended: 10_000 };
 
+const LACKS = 'A hub lists jobs without their figures and findings; the page of each job has them.';
+
 /** The jobs whose samples a hub receives, as far as it lets us see them. */
 export class HubCollection implements Collection {
   readonly #mirror: HubMirror;
@@ -27,19 +29,22 @@ export class HubCollection implements Collection {
     this.#mirror = new HubMirror(hub, options);
     this.#address = `${hub.protocol}//${hub.host}`;
     this.#list = new KeptList(async () => (await this.#mirror.recordings()).map((each) => this.#rowOf(each)));
-    this.#jobs = new OpenJobs((entry) => openCopy(entry, rules), { stateOf: ({ path }) => fingerprintOf(path) });
+    const folderOf = ({ path }: Entry): string => this.#mirror.folderOf(path.slice(this.#address.length + 1));
+    this.#jobs = new OpenJobs((entry) => openCopy(entry, folderOf(entry), rules), {
+      stateOf: (entry) => fingerprintOf(folderOf(entry)),
+    });
   }
 
   async list(): Promise<JobList> {
     const { rows, troubles } = await this.#list.get();
-    return { jobs: rows.map(({ key: _, ...row }) => row), pending: 0, troubles };
+    return { jobs: rows.map(({ key: _, ...row }) => row), pending: 0, troubles, lacks: LACKS };
   }
 
   async open(id: string): Promise<OpenJob | undefined> {
     const row = await this.#list.find((each) => each.id === id);
     if (row === undefined) return undefined;
     await this.#copy(row);
-    return this.#jobs.get({ id, path: this.#mirror.folderOf(row.key) });
+    return this.#jobs.get({ id, path: row.path });
   }
 
   changed({ entry }: OpenJob): void {
@@ -61,18 +66,19 @@ export class HubCollection implements Collection {
     await copied.renewing;
   }
 
-  #rowOf({ key, user, job, name, account, partition, start, end, state, nodes, tags }: HubRecording) {
+  #rowOf({ key, user, job, name, account, partition, start, end, state, nodes, hosts, tags }: HubRecording) {
     const path = `${this.#address}#${key}`;
     const wall_seconds = end === undefined ? undefined : (end - start) / 1e6;
     return {
       ...{ key, id: idOf(path), path, job, name, user, nodes, tags, findings: [], start },
       state: end === undefined ? 'running' : state,
-      ...stated({ account, partition, end, wall_seconds }),
+      ...stated({ account, partition, end, wall_seconds, hosts }),
     };
   }
 }
 
-function openCopy(entry: Entry, rules?: RuleSettings): OpenJob {
-  const recording = openRecording(entry.path);
-  return openedJob(entry, recording, gather(recording), rules);
+/** People are shown where the job is, not where its copy is. */
+function openCopy(entry: Entry, folder: string, rules?: RuleSettings): OpenJob {
+  const recording = openRecording(folder);
+  return openedJob(entry, recording, { ...gather(recording), path: entry.path }, rules);
 }

@@ -32,3 +32,14 @@ test('rows are the same array until one of them changes', async () => {
   );
   table.close();
 });
+
+test('what nodes record beside jobs has its name and its nodes', async () => {
+  const folder = path.join(temporary(), 'day=2026-11-19');
+  const id = 'fleet-2026-11-19';
+  const job = { id, name: id, uid: -1, user: '', start: START };
+  await makeRecording({ folder, nodes: ['c1', 'c2'], seconds: 1, job });
+  const table = new JobTable();
+  const [row] = table.rows([{ id: 'x', path: folder }]).jobs;
+  assert.deepEqual([row!.job, row!.name, row!.nodes, row!.start], [id, id, 2, START]);
+  table.close();
+});

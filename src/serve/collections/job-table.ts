@@ -12,13 +12,13 @@ import { listedJob } from './listed-job.ts';
 const LIVE_MS = 3000;
 /** How long a look at the files of a job that has ended holds: ten thousand take a while. */
 const LOOK_MS = 4000;
-/** So long an answer looks whether files have changed; of the others what was known is told, and they are looked at after it. */
+/** Milliseconds in which an answer checks files for changes; the rest is checked after it, and answered as last known. */
 const CHECKS_MS = 20;
-/** So long an answer may work out rows itself; the rest is worked out between answers. */
+/** Milliseconds in which an answer may compute rows itself; the rest is computed between answers. */
 const ANSWER_MS = 250;
-/** So many it always works out: few jobs are all there at once, however slow the machine is. */
+/** Number of rows that it always computes: few jobs are complete at once, however slow the machine is. */
 const ANSWER_ROWS = 20;
-/** So long others wait for a turn of that. */
+/** Milliseconds that others wait for their turn. */
 const TURN_MS = 40;
 
 interface Kept {
@@ -120,8 +120,12 @@ function rowOf({ id, path: folder }: Entry): ListedJob {
     state: 'unknown',
   };
   try {
-    const [job] = summariesOf(openRecording(folder), { nodeHours: false }).jobs;
-    return job === undefined ? { ...none, job: '' } : listedJob({ id, path: folder }, job);
+    const recording = openRecording(folder);
+    const [job] = summariesOf(recording, { nodeHours: false }).jobs;
+    if (job !== undefined) return listedJob({ id, path: folder }, job);
+    // what the agents of nodes record beside jobs is none, and has a page all the same
+    const { id: name, start } = recording.job;
+    return { ...none, job: name, name, nodes: recording.nodes.length, start };
   } catch (error) {
     return { ...none, job: '', trouble: error instanceof Fault ? error.message : reason(error) };
   }

@@ -1,3 +1,4 @@
+import { stated } from '../../base/stated.ts';
 import type { JobList, ListedJob } from '../api.ts';
 import type { Collection, OpenJob } from './collection.ts';
 import type { KeptList } from './kept-list.ts';
@@ -7,10 +8,12 @@ import type { OpenJobs } from './open-jobs.ts';
 export abstract class ListedCollection implements Collection {
   protected abstract readonly kept: KeptList<ListedJob>;
   protected abstract readonly jobs: OpenJobs;
+  /** What the list does not say of its jobs. */
+  protected readonly lacks: string | undefined = undefined;
 
   async list(): Promise<JobList> {
     const { rows, troubles } = await this.kept.get();
-    return { jobs: rows, pending: 0, troubles };
+    return { jobs: rows, pending: 0, troubles, ...stated({ lacks: this.lacks }) };
   }
 
   async open(id: string): Promise<OpenJob | undefined> {

@@ -8,7 +8,7 @@ interface Kept {
 }
 
 export interface OpenJobsOptions {
-  /** So many stay open. */
+  /** Number of jobs that stay open. */
   most?: number;
   /** What runs is looked at again after so long, also when nothing new came: a node may have fallen silent. */
   liveMs?: number;

@@ -1,4 +1,5 @@
 import { Fault } from '../../base/fault.ts';
+import { compressHostlist } from '../../base/hostlist.ts';
 import { stated } from '../../base/stated.ts';
 import { gather } from '../../judge/facts/gather.ts';
 import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
@@ -24,12 +25,14 @@ export class StoreCollection extends ListedCollection {
   readonly #store: Store;
   protected override readonly jobs: OpenJobs;
   protected override readonly kept: KeptList<ListedJob>;
+  protected override readonly lacks =
+    'A VictoriaMetrics lists jobs without their figures and findings; the page of each job has them.';
 
   constructor(address: string, rules?: RuleSettings) {
     super();
     this.#store = openStore(address);
     this.jobs = new OpenJobs((entry) => this.#download(entry, rules), { most: MOST, liveMs: LIVE_MS });
-    this.kept = new KeptList(async () => (await listStored(this.#store)).map(rowOf));
+    this.kept = new KeptList(async () => (await listStored(this.#store, { hosts: true })).map(rowOf));
   }
 
   async #download(entry: Entry, rules?: RuleSettings): Promise<OpenJob> {
@@ -42,11 +45,11 @@ export class StoreCollection extends ListedCollection {
   }
 }
 
-function rowOf({ path, job, name, user, start, end, nodes, state, job_state }: Listed): ListedJob {
+function rowOf({ path, job, name, user, start, end, nodes, hosts, state, job_state }: Listed): ListedJob {
   const wall_seconds = start === undefined || end === undefined ? undefined : (end - start) / 1e6;
   return {
     ...{ id: idOf(path), path, job, name, user, nodes, findings: [], tags: {} },
     state: state === 'running' ? 'running' : job_state,
-    ...stated({ start, end, wall_seconds }),
+    ...stated({ start, end, wall_seconds, hosts: hosts && compressHostlist(hosts) }),
   };
 }

@@ -1,6 +1,7 @@
 import { short } from '../../charts/numbers.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
+import { processEndTable } from '../../sources/tables.ts';
 import type { ProcessData } from '../api.ts';
 
 /** Longer commands fill the line, and the memory of the browser. */
@@ -16,8 +17,7 @@ export function processDataOf(set: ProcessSet): ProcessData {
     return textCode;
   };
   const rows = Array.from({ length: set.length }, (_, i) => i);
-  const metric = (name: string): Float64Array | undefined => set.metrics.get(name);
-  const memory = metric('rssmax');
+  const memory = set.metrics.get(processEndTable.col.rssmax.name);
   return {
     length: set.length,
     name: rows.map((i) => codeIn(names, cut(commandOf(set, i)))),

@@ -3,6 +3,7 @@ import type { ProcessSet } from '../../query/processes/set.ts';
 import { threadName } from '../../query/processes/thread-name.ts';
 import { type AllThreads, readAllThreads, readThreads } from '../../query/processes/threads.ts';
 import type { Recording } from '../../recording/folder/open.ts';
+import { threadEndTable } from '../../sources/tables.ts';
 import type { ThreadData } from '../api.ts';
 
 /** The threads of a job that used most CPU time. */
@@ -34,7 +35,7 @@ function busiest(threads: AllThreads, most: number): Chosen {
 
 function sent({ rows, length, process, tid, start, end, cpu_time: cpu, metrics }: Chosen): ThreadData {
   const chosen = rows ?? Array.from({ length }, (_, i) => i);
-  const waiting = metrics.get('time_waiting');
+  const waiting = metrics.get(threadEndTable.col.time_waiting.name);
   const moment = (time: number): number | null => (Number.isNaN(time) ? null : Math.round(time));
   return {
     length: chosen.length,

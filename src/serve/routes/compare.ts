@@ -33,12 +33,12 @@ export function compareRoutes({ app, open }: Server): void {
         throw new Problem(400, `two to six jobs can be compared, not ${wanted.length}`);
       const jobs = await Promise.all(wanted.map((id) => open(viewer, id)));
       const columnsOfJobs = jobs.map(({ material, recording }) => material.processes ?? readColumns([recording]));
-      const found = compare(
+      const comparison = compare(
         jobs.map(({ report }) => report()),
         linkProcesses(joinColumns(columnsOfJobs)),
         by,
       );
-      return reply.type('application/json').send(compareJson(found) as never);
+      return reply.type('application/json').send(compareJson(comparison) as never);
     },
   );
 }

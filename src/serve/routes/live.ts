@@ -1,9 +1,16 @@
 import { z } from 'zod';
+import { liveNotice } from '../api.ts';
 import { Followers, noticeOf } from '../followers.ts';
 import type { Server } from '../server.ts';
 
 /** What a browser waits before it tries again. */
 const AGAIN_MS = 1000;
+
+/** As OpenAPI says it; they are written past Fastify. */
+const EVENTS = {
+  description: 'Server-sent events without end, `event: sample`; the data of each is a notice as JSON.',
+  content: { 'text/event-stream': { schema: liveNotice } },
+};
 
 /** Pushes a notice with every new sample of a job that runs (server-sent events). */
 export function liveRoutes({ app, open, watch }: Server): void {
@@ -11,7 +18,13 @@ export function liveRoutes({ app, open, watch }: Server): void {
   app.addHook('onClose', async () => followers.close());
   app.get(
     '/api/jobs/:id/live',
-    { schema: { params: z.strictObject({ id: z.string() }), summary: 'Follows a job: one event for each sample' } },
+    {
+      schema: {
+        params: z.strictObject({ id: z.string() }),
+        response: { 200: EVENTS },
+        summary: 'Follows a job: one event for each sample',
+      },
+    },
     async ({ params: { id }, viewer }, reply) => {
       const job = await open(viewer, id);
       reply.hijack();

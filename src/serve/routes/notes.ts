@@ -31,6 +31,7 @@ export function noteRoutes({ app, open, changed }: Server): void {
     },
     async ({ params: { id }, body: { annotations = {}, tags = {}, remove = [] }, viewer }) => {
       const opened = await open(viewer, id);
+      if (!mayWrite(viewer, ownerOf(opened))) throw new Problem(403, 'only the owner of a job can annotate it');
       const folder = writableFolder(opened, viewer);
       if (folder === undefined) throw new Problem(403, 'this recording cannot be written by tacho serve');
       try {

@@ -29,7 +29,7 @@ export function pageRoutes({ app, base }: Server, folder: string): void {
   const read = (name: string): Sent => {
     const file = path.join(folder, name);
     const made = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
-    if (made === undefined) throw new Problem(503, `the page was not built: ${file} is missing`);
+    if (made === undefined) throw missing(name);
     const before = kept.get(name);
     if (before?.made === made) return before;
     const whole = fs.readFileSync(file, 'utf8');
@@ -75,6 +75,12 @@ export function pageRoutes({ app, base }: Server, folder: string): void {
     return send('index.html', request, reply.code(404) as never);
   });
 }
+
+/** Parts of the page that a browser has open are gone when another version was installed. */
+const missing = (name: string): Problem =>
+  name.startsWith('part-')
+    ? new Problem(404, `the page has no ${name} any more: load it again`)
+    : new Problem(503, `the page was not built: ${name} is missing`);
 
 /** The page where a proxy shows it below a path of its own. */
 const below = (base: string, page: string): string =>

@@ -3,7 +3,7 @@ import { type CompletedVerb, lastWord, quote, type Takes, verbsOf } from './tree
 /** The script for bash. */
 export function bash(tree: CompletedVerb): string {
   const verbs = verbsOf(tree);
-  const several = tree.parts.filter(({ parts }) => parts.length > 0).map(({ name }) => name);
+  const several = tree.subverbs.filter(({ subverbs }) => subverbs.length > 0).map(({ name }) => name);
   const valued = verbs.flatMap(({ name, flags }) =>
     flags
       .filter(({ takes }) => takes.what !== 'nothing')
@@ -49,7 +49,7 @@ ${verbs.map(({ name, flags }) => `      ${quote(name)}) words=${list(flags.flatM
     return
   fi
   case "$verb $place" in
-    ' 0') words=${list(tree.parts.map(({ name }) => name))} ;;
+    ' 0') words=${list(tree.subverbs.map(({ name }) => name))} ;;
 ${verbs.flatMap(placeLines).join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -67,17 +67,17 @@ complete -F _tacho tacho
 const list = (choices: readonly string[]): string => quote(choices.join(' '));
 
 /** What stands at which place after a verb. */
-function placeLines({ name, parts, places, variadic }: CompletedVerb): string[] {
-  if (parts.length > 0)
-    return [`    ${quote(`${name} 0`)}) words=${list(parts.map((subverb) => lastWord(subverb.name)))} ;;`];
-  return places.map((takes, at) => {
-    const pattern = variadic && at === places.length - 1 ? `${quote(`${name} `)}*` : quote(`${name} ${at}`);
+function placeLines({ name, subverbs, argumentTypes, variadic }: CompletedVerb): string[] {
+  if (subverbs.length > 0)
+    return [`    ${quote(`${name} 0`)}) words=${list(subverbs.map((subverb) => lastWord(subverb.name)))} ;;`];
+  return argumentTypes.map((takes, at) => {
+    const pattern = variadic && at === argumentTypes.length - 1 ? `${quote(`${name} `)}*` : quote(`${name} ${at}`);
     return `    ${pattern}) ${offer(takes)} ;;`;
   });
 }
 
 function offer(takes: Takes): string {
-  if (takes.what === 'choice') return `COMPREPLY=($(compgen -W ${list(takes.words)} -- "$current")); return`;
+  if (takes.what === 'choice') return `COMPREPLY=($(compgen -W ${list(takes.choices)} -- "$current")); return`;
   if (takes.what === 'folder') return '_tacho_files -d; return';
   if (takes.what === 'file') return '_tacho_files -f; return';
   return takes.what === 'command' ? 'COMPREPLY=($(compgen -c -- "$current")); return' : 'return';

@@ -51,9 +51,9 @@ function program(): Command {
 /** What each shell offers for a line; the last word is the one to complete. zsh is waited for until it offers `wanted`. */
 const offers: Record<Asked, (line: string, wanted?: string) => string[]> = {
   bash(line) {
-    const words = line.split(' ').map((word) => `'${word}'`);
+    const args = line.split(' ').map((word) => `'${word}'`);
     const script = `${completion('bash', program())}
-      COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _tacho; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      COMP_WORDS=(${args.join(' ')}); COMP_CWORD=${args.length - 1}; _tacho; printf '%s\\n' "\${COMPREPLY[@]}"`;
     return lines(execFileSync('bash', ['--norc', '-c', script], { cwd: folder, encoding: 'utf8' }));
   },
   fish(line) {

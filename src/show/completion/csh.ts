@@ -20,7 +20,7 @@ export function offersFor(tree: CompletedVerb, line: string, cwd = process.cwd()
     else if (word === '--') return [];
     else if (word.startsWith('-')) {
       flag = verb.flags.find(({ names, takes }) => names.includes(word) && takes.what !== 'nothing');
-    } else if (verb.parts.length > 0) verb = verb.parts.find(({ name }) => lastWord(name) === word) ?? tree;
+    } else if (verb.subverbs.length > 0) verb = verb.subverbs.find(({ name }) => lastWord(name) === word) ?? tree;
     else argumentIndex++;
   }
   const offered = flag === undefined ? offersAt(verb, argumentIndex, current, cwd) : offers(flag.takes, current, cwd);
@@ -29,14 +29,14 @@ export function offersFor(tree: CompletedVerb, line: string, cwd = process.cwd()
 
 function offersAt(verb: CompletedVerb, argumentIndex: number, current: string, cwd: string): string[] {
   if (current.startsWith('-')) return verb.flags.flatMap(({ names }) => names);
-  if (verb.parts.length > 0) return verb.parts.map(({ name }) => lastWord(name));
-  const { places, variadic } = verb;
-  const takes = places[argumentIndex] ?? (variadic ? places.at(-1) : undefined);
+  if (verb.subverbs.length > 0) return verb.subverbs.map(({ name }) => lastWord(name));
+  const { argumentTypes, variadic } = verb;
+  const takes = argumentTypes[argumentIndex] ?? (variadic ? argumentTypes.at(-1) : undefined);
   return takes === undefined ? [] : offers(takes, current, cwd);
 }
 
 function offers(takes: Takes, current: string, cwd: string): string[] {
-  if (takes.what === 'choice') return [...takes.words];
+  if (takes.what === 'choice') return [...takes.choices];
   if (takes.what !== 'folder' && takes.what !== 'file') return [];
   const folder = current.slice(0, current.lastIndexOf('/') + 1);
   try {

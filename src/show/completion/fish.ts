@@ -28,9 +28,9 @@ function verbLines(verb: CompletedVerb): string[] {
   const inside = `__tacho_in ${verb.name}`;
   const lines = [`complete -c tacho -n ${at} -a ${word} -d ${quote(verb.help)}`];
   // what has verbs of its own has flags of its own only before them
-  const flags = verb.parts.length > 0 ? `__tacho_at ${verb.name}` : inside;
+  const flags = verb.subverbs.length > 0 ? `__tacho_at ${verb.name}` : inside;
   lines.push(...verb.flags.map((flag) => flagLine(flags, flag)));
-  for (const takes of verb.places) {
+  for (const takes of verb.argumentTypes) {
     const argumentText = argumentWords(takes);
     if (argumentText !== '') lines.push(`complete -c tacho -n ${quote(inside)} ${argumentText}`);
   }
@@ -47,7 +47,7 @@ function flagLine(condition: string, { names, takes, help }: Flag): string {
 }
 
 function argumentWords(takes: Takes): string {
-  if (takes.what === 'choice') return `-a ${quote(takes.words.join(' '))}`;
+  if (takes.what === 'choice') return `-a ${quote(takes.choices.join(' '))}`;
   if (takes.what === 'folder') return `-a ${quote('(__fish_complete_directories (commandline -ct))')}`;
   if (takes.what === 'command') return `-a ${quote('(__fish_complete_command)')}`;
   return takes.what === 'file' ? '-F' : '';

@@ -3,7 +3,7 @@ import type { Argument, Command, Option } from 'commander';
 /** What a flag or an argument takes. */
 export type Takes =
   | { readonly what: 'nothing' | 'text' | 'file' | 'folder' | 'command' }
-  | { readonly what: 'choice'; readonly words: readonly string[] };
+  | { readonly what: 'choice'; readonly choices: readonly string[] };
 
 export interface Flag {
   readonly names: readonly string[];
@@ -17,9 +17,9 @@ export interface CompletedVerb {
   readonly name: string;
   readonly help: string;
   readonly flags: readonly Flag[];
-  readonly parts: readonly CompletedVerb[];
+  readonly subverbs: readonly CompletedVerb[];
   /** What stands where no flag does. */
-  readonly places: readonly Takes[];
+  readonly argumentTypes: readonly Takes[];
   /** The last of these may be given again and again. */
   readonly variadic: boolean;
 }
@@ -35,13 +35,13 @@ function kindOf(name: string): Takes {
 }
 
 function optionTakes(option: Option): Takes {
-  if (option.argChoices !== undefined) return { what: 'choice', words: option.argChoices };
+  if (option.argChoices !== undefined) return { what: 'choice', choices: option.argChoices };
   const placeholder = /[<[](.*?)[>\]]/.exec(option.flags)?.[1];
   return placeholder === undefined ? { what: 'nothing' } : kindOf(placeholder);
 }
 
 const argumentTakes = (argument: Argument): Takes =>
-  argument.argChoices === undefined ? kindOf(argument.name()) : { what: 'choice', words: argument.argChoices };
+  argument.argChoices === undefined ? kindOf(argument.name()) : { what: 'choice', choices: argument.argChoices };
 
 /** The commander tree, as far as completion is concerned. */
 export function treeOf(command: Command, above = ''): CompletedVerb {
@@ -55,17 +55,18 @@ export function treeOf(command: Command, above = ''): CompletedVerb {
       takes: optionTakes(option),
       help: option.description,
     })),
-    parts: help
+    subverbs: help
       .visibleCommands(command)
       .filter((child) => child.name() !== 'help')
       .map((child) => treeOf(child, command.parent === null || command.parent === undefined ? '' : `${name} `)),
-    places: command.registeredArguments.map(argumentTakes),
+    argumentTypes: command.registeredArguments.map(argumentTakes),
     variadic: command.registeredArguments.at(-1)?.variadic === true,
   };
 }
 
 /** Every verb, and the verbs that some of them have. */
-export const verbsOf = (tree: CompletedVerb): CompletedVerb[] => tree.parts.flatMap((verb) => [verb, ...verb.parts]);
+export const verbsOf = (tree: CompletedVerb): CompletedVerb[] =>
+  tree.subverbs.flatMap((verb) => [verb, ...verb.subverbs]);
 
 /** The last word of a verb's name. */
 export const lastWord = (name: string): string => name.slice(name.lastIndexOf(' ') + 1);

@@ -16,10 +16,10 @@ function choose(completedVerb: CompletedVerb, margin: string): string {
   const lines = [
     'if ((CURRENT == 2)); then',
     '  if [[ $PREFIX == -* ]]; then',
-    `    _arguments ${specifications({ ...completedVerb, places: [] })}`,
+    `    _arguments ${specifications({ ...completedVerb, argumentTypes: [] })}`,
     '  else',
     '    local -a verbs=(',
-    ...completedVerb.parts.map(({ name, help }) => `      ${quote(`${lastWord(name)}:${plain(help)}`)}`),
+    ...completedVerb.subverbs.map(({ name, help }) => `      ${quote(`${lastWord(name)}:${plain(help)}`)}`),
     '    )',
     '    _describe verb verbs',
     '  fi',
@@ -28,9 +28,9 @@ function choose(completedVerb: CompletedVerb, margin: string): string {
     'shift words',
     '((CURRENT--))',
     'case $words[1] in',
-    ...completedVerb.parts.flatMap((verb) => [
+    ...completedVerb.subverbs.flatMap((verb) => [
       `  ${lastWord(verb.name)})`,
-      verb.parts.length > 0 ? `${choose(verb, '    ')} ;;` : `    _arguments ${specifications(verb)} ;;`,
+      verb.subverbs.length > 0 ? `${choose(verb, '    ')} ;;` : `    _arguments ${specifications(verb)} ;;`,
     ]),
     'esac',
   ];
@@ -43,19 +43,19 @@ const plain = (text: string): string =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-function specifications({ flags, places, variadic }: CompletedVerb): string {
+function specifications({ flags, argumentTypes, variadic }: CompletedVerb): string {
   const lines = flags.flatMap(({ names, help, takes }) =>
     names.map((name) => quote(`*${name}[${plain(help)}]${takes.what === 'nothing' ? '' : `:value:${action(takes)}`}`)),
   );
-  places.forEach((takes, at) => {
+  argumentTypes.forEach((takes, at) => {
     if (takes.what === 'command') lines.push(quote('*::command:_normal'));
-    else lines.push(quote(`${variadic && at === places.length - 1 ? '*' : at + 1}:value:${action(takes)}`));
+    else lines.push(quote(`${variadic && at === argumentTypes.length - 1 ? '*' : at + 1}:value:${action(takes)}`));
   });
   return lines.join(' \\\n      ');
 }
 
 function action(takes: Takes): string {
-  if (takes.what === 'choice') return `(${takes.words.join(' ')})`;
+  if (takes.what === 'choice') return `(${takes.choices.join(' ')})`;
   if (takes.what === 'folder') return '_files -/';
   return takes.what === 'file' ? '_files' : '';
 }

@@ -113,7 +113,7 @@ class TableExport {
   /** Microseconds: the interval of the samples, the shortest if jobs differ. */
   private readonly sampled: number;
   private readonly atOnce: number;
-  private readonly said = new Set<string>();
+  private readonly reported = new Set<string>();
 
   constructor(selected: readonly Selected[], table: Table, options: ExportOptions) {
     this.selected = selected;
@@ -187,7 +187,7 @@ class TableExport {
   }
 
   /** All series there are, and their samples, no more at a time than memory should hold. */
-  windows(convert: (piece: NodeBatch) => NodeBatch = (nodeBatch) => nodeBatch): {
+  windows(convert: (batch: NodeBatch) => NodeBatch = (nodeBatch) => nodeBatch): {
     lanes: Lane[];
     windows: AsyncIterable<NodeBatch[]>;
   } {
@@ -235,8 +235,8 @@ class TableExport {
   /** What every node of every job recorded. */
   private *each(columns: readonly string[], window: Intervals = ALWAYS): Generator<NodeBatch> {
     const damaged = (file: string, what: string, lost: boolean): void => {
-      if (this.said.has(what)) return;
-      this.said.add(what);
+      if (this.reported.has(what)) return;
+      this.reported.add(what);
       this.options.note?.(what);
       if (lost) this.options.lost?.(file);
     };

@@ -17,7 +17,7 @@ export interface LongForm extends TimeForm {
 }
 
 /** The header of long files, whatever their format. */
-export function longHeader(table: Table, recordings = false): string[] {
+function longHeader(table: Table, recordings = false): string[] {
   const about = ['time', 'node', 'job', ...(recordings ? ['recording'] : [])];
   return [...about, ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
 }

@@ -1,4 +1,4 @@
-import type { Batch } from '../../recording/read/batch.ts';
+import { type Batch, textAt } from '../../recording/read/batch.ts';
 import type { Column, Table } from '../../table/table.ts';
 
 /** What one node of one job recorded of a table: what every layout is made of. */
@@ -24,10 +24,7 @@ export function union(tables: readonly Table[]): Table {
 /** The value of each key in a series. */
 export function keysOf(batch: Batch, series: number): string[] {
   const row = batch.series[series]!;
-  return batch.table.keys.map((key) => {
-    const texts = batch.texts.get(key.name);
-    return texts === undefined ? '' : texts.values[texts.codes[row]!]!;
-  });
+  return batch.table.keys.map(({ name }) => textAt(batch, name, row));
 }
 
 /** The rows of a batch that pass; a series that loses all of its rows is gone. */

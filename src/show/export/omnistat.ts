@@ -15,7 +15,7 @@ export interface OmnistatFile {
   table: Table;
   /** Header rows below the metric's name. */
   levels: readonly string[];
-  convert(piece: NodeBatch, memory: ReadonlyMap<string, number>): NodeBatch;
+  convert(nodeBatch: NodeBatch, memory: ReadonlyMap<string, number>): NodeBatch;
 }
 
 const column = (name: string, decimals = 3): Column => gauge(name, 'count', '', 'float', decimals);

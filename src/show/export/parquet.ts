@@ -108,7 +108,7 @@ function numbers(
 }
 
 /** The same text in every row of a piece. */
-function labels(nodeBatches: readonly NodeBatch[], rows: number, of: (piece: NodeBatch) => string): TextColumn {
+function labels(nodeBatches: readonly NodeBatch[], rows: number, of: (nodeBatch: NodeBatch) => string): TextColumn {
   const codes = new Uint32Array(rows);
   let at = 0;
   nodeBatches.forEach(({ batch }, i) => {

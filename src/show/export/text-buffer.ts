@@ -38,15 +38,15 @@ export class TextBuffer {
 export async function writePieces<P extends { batch: { rows: number } }>(
   output: Output,
   firstLine: string,
-  pieces: AsyncIterable<P>,
-  write: (text: TextBuffer, piece: P) => void,
+  batches: AsyncIterable<P>,
+  write: (text: TextBuffer, batch: P) => void,
 ): Promise<number> {
   const text = new TextBuffer(output);
   text.put(firstLine);
   let rows = 0;
-  for await (const piece of pieces) {
-    write(text, piece);
-    rows += piece.batch.rows;
+  for await (const batch of batches) {
+    write(text, batch);
+    rows += batch.batch.rows;
   }
   text.flush();
   return rows;

@@ -58,7 +58,7 @@ function compareLanes(a: Lane, b: Lane): number {
 const nameOf = ({ job, recording = '', node, keys }: Lane): string => [job, recording, node, ...keys].join('\0');
 
 /** The header: a row a level, and one that names the column of times, as pandas reads and writes them. */
-export function wideHeader(form: WideForm): string {
+function wideHeader(form: WideForm): string {
   const { metrics, lanes, levels } = form;
   const rows = levels.map((level) => [level]);
   for (const metric of metrics) {

@@ -10,3 +10,8 @@ test('a job of which accounting does not say when it ran has no start, not one i
   );
   assert.equal(whenText(1), '1970-01-01 00:00');
 });
+
+test('large jobs have their numbers with commas', () => {
+  const large = { job: '8', user: 'ada', state: 'completed', time: 0, nodes: 1024, cpus: 131_072 };
+  assert.match(jobsText([large]), / 1,024 +131,072\b/);
+});

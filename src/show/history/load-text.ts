@@ -33,7 +33,7 @@ export function loadText(rows: readonly LoadRow[], width?: number): string {
     row.cluster === '' ? '-' : row.cluster,
     row.node,
     formatDuration(row.seconds),
-    row.cpus === undefined ? '-' : String(row.cpus),
+    figure(row.cpus),
     shareText(row.cpu_use),
     row.cpus_allocated === undefined ? '-' : figure(row.cpus_allocated),
     row.load_mean === undefined ? '-' : figure(row.load_mean),
@@ -46,7 +46,7 @@ export function loadText(rows: readonly LoadRow[], width?: number): string {
     bytes(row.gpu_memory_used_bytes),
     row.gpus_failed ? String(row.gpus_failed) : '-',
     row.energy_joules === undefined ? '-' : thousands(row.energy_joules / 3.6e6),
-    row.jobs === undefined ? '-' : String(row.jobs),
+    figure(row.jobs),
   ]);
   return `${textTable(columns, cells, width).join('\n')}\n`;
 }

@@ -1,3 +1,4 @@
+import { asMarkup } from '../../base/markup.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { WEEKDAYS } from '../../history/ask/calendar.ts';
 import type { UsageAnswer } from '../../history/ask/usage.ts';
@@ -10,11 +11,8 @@ const NAME_ROOM = 180;
 const CELL = 26;
 const MOST_BARS = 100;
 
-const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char]!);
-
 const text = (x: number, y: number, label: string, more = ''): string =>
-  `<text x="${x}" y="${y}" ${more}>${escaped(label)}</text>`;
+  `<text x="${x}" y="${y}" ${more}>${asMarkup(label)}</text>`;
 
 /** The answer as a picture: bars, or a map of heat. */
 export function usageSvg(usage: UsageAnswer): string {
@@ -25,7 +23,7 @@ function page(usage: UsageAnswer, width: number, height: number, body: readonly 
   const { metric, by, unit, from, to, zone } = usage;
   const title = `${metric} by ${by.replace('-', ' × ')} (${unit}), ${formatMoment(from).slice(0, 10)} to ${formatMoment(to).slice(0, 10)}, ${zone}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ${FONT}>
-<title>${escaped(title)}</title>
+<title>${asMarkup(title)}</title>
 <rect width="100%" height="100%" fill="#fff"/>
 ${[text(10, 20, title, 'font-weight="bold"'), ...body].join('\n')}
 </svg>
@@ -58,9 +56,9 @@ function heatSvg(usage: UsageAnswer): string {
     body.push(text(44, y + 17, WEEKDAYS[d]!.slice(0, 3), 'text-anchor="end"'));
     day.forEach((cell, hour) => {
       const warm = warmth(cell, usage.unit);
-      const said = `${WEEKDAYS[d]} ${hour}:00: ${valueText(cell?.value, usage.unit)} ${usage.unit}`;
+      const tooltip = `${WEEKDAYS[d]} ${hour}:00: ${valueText(cell?.value, usage.unit)} ${usage.unit}`;
       body.push(
-        `<rect x="${50 + hour * CELL}" y="${y}" width="${CELL - 1}" height="${CELL - 1}" fill="${colour(warm, most)}"><title>${escaped(said)}</title></rect>`,
+        `<rect x="${50 + hour * CELL}" y="${y}" width="${CELL - 1}" height="${CELL - 1}" fill="${colour(warm, most)}"><title>${asMarkup(tooltip)}</title></rect>`,
       );
     });
   });

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
+import { figure } from '../../base/figure.ts';
 import type { HogRow } from '../../history/ask/hogs.ts';
 import type { WasteRow } from '../../history/ask/waste.ts';
 import { ascii, type TextColumn, textTable } from '../terminal/text-table.ts';
@@ -56,8 +57,8 @@ export function hogsText(rows: readonly HogRow[], by: string, width?: number): s
   const cells = rows.map((row) => [
     groupText(row.group),
     row.user ?? '-',
-    String(row.jobs),
-    String(row.nodes),
+    figure(row.jobs),
+    figure(row.nodes),
     hoursText(row.core_hours_used),
     formatDuration(row.contended_hours * 3600),
     `${thousands(row.core_hours_hogged)} core-hours`,

@@ -12,7 +12,9 @@ export interface CauseTextOptions {
   limit?: number;
 }
 
-/** Why a job differs from the reference, for people. */
+const NOTHING = 'nothing differs from the baseline';
+
+/** Why a job differs from the baseline, for people. */
 export function causeText(cause: Cause, options: CauseTextOptions = {}): string {
   const { width = 80, limit = 10 } = options;
   const pen = paint(options.stream ?? {});
@@ -20,11 +22,17 @@ export function causeText(cause: Cause, options: CauseTextOptions = {}): string 
     `job ${printable(jobAndRecording(cause.job, cause.recording ?? cause.job))} against the model ${cause.model} (${count(cause.whole.reference, 'job')})`,
     width,
   );
-  lines.push('', ...partLinesOf(cause.whole, width, limit, pen.dim));
+  if (cause.in_model === true)
+    lines.push(...wrap('it is one of the jobs of the model: its own values count as usual', width));
+  lines.push('', ...(partLinesOf(cause.whole, width, limit, pen.dim) ?? [NOTHING]));
   const shown = limit === 0 ? cause.operations : cause.operations.slice(0, limit);
+  const alike: string[] = [];
   for (const operation of shown) {
-    lines.push('', pen.bold(printable(operation.name)), ...partLinesOf(operation, width, limit === 0 ? 0 : 5, pen.dim));
+    const partLines = partLinesOf(operation, width, limit === 0 ? 0 : 5, pen.dim);
+    if (partLines === undefined) alike.push(printable(operation.name));
+    else lines.push('', pen.bold(printable(operation.name)), ...partLines);
   }
+  if (alike.length > 0) lines.push('', ...wrap(`${NOTHING} in ${listed(alike, 12)}`, width));
   const notes: string[] = [];
   if (shown.length < cause.operations.length)
     notes.push(`${count(cause.operations.length - shown.length, 'more operation')}; --limit 0 shows all`);
@@ -38,24 +46,30 @@ export function causeText(cause: Cause, options: CauseTextOptions = {}): string 
   return `${lines.join('\n')}\n`;
 }
 
-function partLinesOf(partCause: PartCause, width: number, limit: number, dim: (text: string) => string): string[] {
+/** Undefined: nothing differs. */
+function partLinesOf(
+  partCause: PartCause,
+  width: number,
+  limit: number,
+  dim: (text: string) => string,
+): string[] | undefined {
   const varied = partCause.features.filter(({ reference }) => reference.largest_distance > 0);
   const fixed = partCause.features
     .filter(({ reference, distance }) => reference.largest_distance === 0 && distance > 0)
     .filter(({ outside }) => outside || limit === 0);
   const outside = varied.filter(({ outside }) => outside);
   const shown = limit === 0 ? varied : outside.slice(0, limit);
+  if (shown.length === 0 && fixed.length === 0) return undefined;
   const lines: string[] = [];
-  if (shown.length === 0) lines.push('nothing differs from the baseline');
-  else {
+  if (shown.length > 0) {
     const [heads, ...rows] = textTable(
       [
         { head: 'feature', most: 30, shrinks: true },
-        { head: 'outside', align: 'right' },
+        { head: 'distance', align: 'right' },
         { head: 'value', align: 'right' },
         { head: 'usual', align: 'right' },
         { head: 'times', align: 'right', spare: 1 },
-        { head: 'furthest usual', align: 'right', spare: 2 },
+        { head: 'largest in baseline', align: 'right', spare: 2 },
       ],
       shown.map(row),
       width,
@@ -64,7 +78,7 @@ function partLinesOf(partCause: PartCause, width: number, limit: number, dim: (t
   }
   if (shown.length < outside.length) {
     const rest = outside.slice(shown.length).map(({ feature }) => printable(feature));
-    lines.push(...wrap(`also outside: ${rest.join(', ')}`, width).map(dim));
+    lines.push(...wrap(`these differ, too: ${rest.join(', ')}`, width).map(dim));
   }
   if (fixed.length > 0) {
     const fixedNames = fixed.map(
@@ -78,7 +92,7 @@ function partLinesOf(partCause: PartCause, width: number, limit: number, dim: (t
 
 function row({ feature, value, reference, ratio }: FeatureCause): string[] {
   const { median, max, min } = reference;
-  // the value of the reference that lies furthest from its median: how far is what the value is measured by
+  // the largest distance in the baseline is what the job's own is measured by
   const furthest = max - median >= median - min ? max : min;
   return [
     printable(feature),

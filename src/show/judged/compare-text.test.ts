@@ -42,6 +42,20 @@ test('times are microseconds; what differs by next to nothing has no direction, 
   assert.doesNotMatch(text, / sh\n|-</);
 });
 
+test('recordings are named whole at 80 places, and ids cut before them', () => {
+  const blank = { differences: [0, 0], facts: [], metrics: [], by: 'metric' as const };
+  const local = (n: number) => ({
+    ...job(`20261119-02154${n}-pipeline.sh-1kon`, 1e6),
+    recording: `tacho-20261119-02154${n}-pipeline.sh`,
+  });
+  const text = compareText({
+    ...{ ...blank, parts: [], only: [], phases: [], prefixes: [], notes: [] },
+    jobs: [local(1), { ...local(2), recording: 'good' }],
+  });
+  assert.match(text, /^A {2}2\S+on .* tacho-20261119-021541-pipeline\.sh$/m);
+  assert.match(text, /^B {2}2\S+on .* good$/m);
+});
+
 test('differences that nearly cancel each other out are not shares of what is left', () => {
   const text = compareText({
     jobs: [job('17', 100e6), job('18', 101e6)],

@@ -86,14 +86,16 @@ export function compareText(comparison: Comparison, options: CompareTextOptions 
 }
 
 function jobLines({ jobs, differences }: Comparison, pen: Paint, width: number): string[] {
-  return withTail(
+  return table(
     [
       { head: '' },
-      { head: 'job', most: 24, shrinks: true, middle: true },
+      { head: 'job', most: 24, shrinks: true, least: 8, middle: true },
       right('duration'),
       right('difference'),
       { head: 'state' },
       { head: 'start', spare: 1 },
+      // what one types next
+      { head: 'recording', middle: true },
     ],
     jobs.map((job, j) => [
       letter(j),
@@ -102,9 +104,8 @@ function jobLines({ jobs, differences }: Comparison, pen: Paint, width: number):
       j === 0 ? '' : `${signed(differences[j]!)}`,
       job.state,
       formatMoment(job.start),
+      printable(job.recording),
     ]),
-    'recording',
-    jobs.map((job) => printable(job.recording)),
     width,
     pen,
   );

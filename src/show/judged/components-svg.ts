@@ -1,3 +1,5 @@
+import { asMarkup } from '../../base/markup.ts';
+import { count } from '../../base/readable.ts';
 import type { Components } from '../../judge/outliers/components.ts';
 import { scaleOf } from './components-text.ts';
 
@@ -6,11 +8,8 @@ const [WIDTH, HEIGHT, MARGIN] = [640, 480, 56];
 const [NAMED, ARROWS] = [12, 8];
 const COLOURS = ['#1f77b4', '#d62728', '#2ca02c', '#9467bd', '#ff7f0e', '#8c564b', '#17becf', '#7f7f7f'];
 
-const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char]!);
-
 const label = (x: number, y: number, labelText: string, more = ''): string =>
-  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escaped(labelText)}</text>`;
+  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${asMarkup(labelText)}</text>`;
 
 /** The first two components as a picture: jobs as dots, coloured by group, and the heaviest features as arrows. */
 export function componentsSvg({ scores, features, variance }: Components): string {
@@ -22,7 +21,7 @@ export function componentsSvg({ scores, features, variance }: Components): strin
   const colour = (group = ''): string => COLOURS[groups.indexOf(group) % COLOURS.length]!;
   const dots = scores.map(({ job, group, scores: at }, rank) => {
     const [cx, cy] = [across(at[0] ?? 0), down(at[1] ?? 0)];
-    const dot = `<circle cx="${cx.toFixed(1)}" cy="${cy.toFixed(1)}" r="4" fill="${colour(group)}" fill-opacity="0.7"><title>${escaped(job)}</title></circle>`;
+    const dot = `<circle cx="${cx.toFixed(1)}" cy="${cy.toFixed(1)}" r="4" fill="${colour(group)}" fill-opacity="0.7"><title>${asMarkup(job)}</title></circle>`;
     return rank < NAMED ? `${dot}${label(cx + 6, cy - 4, job, 'font-size="10"')}` : dot;
   });
   const [middleX, middleY] = [WIDTH / 2, HEIGHT / 2];
@@ -38,7 +37,7 @@ export function componentsSvg({ scores, features, variance }: Components): strin
           .map((group, i) => label(WIDTH - 130, 40 + i * 14, group || 'no group', `fill="${colour(group)}"`));
   const axis = (k: number): string => `PC${k + 1} (${((variance[k] ?? 0) * 100).toFixed(0)} % of the variance)`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">
-<title>Principal components of ${scores.length} jobs</title>
+<title>Principal components of ${count(scores.length, 'job')}</title>
 <rect width="100%" height="100%" fill="#fff"/>
 <rect x="${MARGIN / 2}" y="${MARGIN / 2}" width="${WIDTH - MARGIN}" height="${HEIGHT - MARGIN}" fill="none" stroke="#ccc"/>
 ${[...arrows, ...dots, ...legend, label(WIDTH / 2, HEIGHT - 8, axis(0), 'text-anchor="middle"'), label(14, HEIGHT / 2, axis(1), `text-anchor="middle" transform="rotate(-90 14 ${HEIGHT / 2})"`)].join('\n')}

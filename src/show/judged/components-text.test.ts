@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { madeJob } from '../../../test/made/outlier-jobs.ts';
+import { jobsWithOneOdd } from '../../../test/made/outlier-jobs.ts';
 import { componentsOf } from '../../judge/outliers/components.ts';
 import { componentsSvg } from './components-svg.ts';
 import { componentsCsv, componentsText } from './components-text.ts';
 
-/** Time and CPU time go together; bytes go their own way. Job 13 has much CPU time for its length. */
-const jobs = Array.from({ length: 20 }, (_, i) => {
-  const size = 1 + ((i * 7) % 20) / 20;
-  const rchar = 1000 + ((i * 11) % 19);
-  const wrong = i === 13 ? 3 : 1;
-  return madeJob(`${i}`, [{ cpu_time: wrong * size * (1 + ((i * 3) % 5) / 50) * 1e6, metrics: { rchar } }], {
-    duration: size * 1e7,
-  });
-});
+const jobs = jobsWithOneOdd();
 
 test('as a table, a plot, CSV and a picture', async () => {
   const components = await componentsOf(jobs);
@@ -27,4 +19,6 @@ test('as a table, a plot, CSV and a picture', async () => {
   const svg = componentsSvg(components);
   assert.equal(svg.match(/<circle/g)?.length, 20);
   assert.match(svg, />13<\/text>/);
+  const thousand = { ...components, scores: Array.from({ length: 1023 }, () => components.scores[0]!) };
+  assert.match(componentsSvg(thousand), /<title>Principal components of 1,023 jobs</);
 });

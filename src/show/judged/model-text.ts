@@ -1,5 +1,5 @@
 import { formatMoment } from '../../base/moment.ts';
-import { count, listed } from '../../base/readable.ts';
+import { count, figure, listed } from '../../base/readable.ts';
 import { type Model, modelTables } from '../../judge/models/model.ts';
 import { spreadOf } from '../../judge/outliers/spread.ts';
 import { paint } from '../terminal/paint.ts';
@@ -42,8 +42,8 @@ export function modelList(models: readonly Model[], page: Page = {}): string {
     models.map((model) => [
       model.name,
       model.enabled ? 'enabled' : 'disabled',
-      String(model.jobs.length),
-      String(operationsOf(model).length),
+      figure(model.jobs.length),
+      figure(operationsOf(model).length),
       formatMoment(model.created),
       printable(model.note ?? ''),
     ]),

@@ -50,15 +50,15 @@ const MOST_JOBS = 10;
 
 /** One policy after the other: who, how much, which jobs. `said` is what becomes of a case. */
 export function judgedText(
-  all: readonly { policy: Policy; judged: Judged; said?: (one: Case) => string | undefined }[],
+  all: readonly { policy: Policy; judged: Judged; noteOf?: (one: Case) => string | undefined }[],
   options: TextOptions = {},
 ): string {
   const pen = paint(options.stream ?? {});
-  const lines = all.flatMap(({ policy, judged, said }, i) => [
+  const lines = all.flatMap(({ policy, judged, noteOf }, i) => [
     ...(i === 0 ? [] : ['']),
     pen.bold(printable(`${policy.name}: ${policy.help}`)),
     ...wrap(`${summaryWords(judged)}.`, Math.min(options.width ?? 100, 100)),
-    ...judged.cases.flatMap((one) => caseLines(one, said?.(one), options.width)),
+    ...judged.cases.flatMap((one) => caseLines(one, noteOf?.(one), options.width)),
   ]);
   return finished(lines, options);
 }
@@ -77,8 +77,8 @@ function summaryWords({ cases, jobs, exempt, unmeasured }: Judged): string {
 const missingWords = (unmeasured: Judged['unmeasured']): string =>
   [...new Set(unmeasured.flatMap(({ missing }) => missing))].join(', ');
 
-function caseLines(one: Case, said: string | undefined, width: number | undefined): string[] {
-  const head = `${one.user || '(none)'}: ${count(one.jobs.length, 'job')}, ${costText(one.totals)}${said === undefined ? '' : `; ${said}`}`;
+function caseLines(one: Case, note: string | undefined, width: number | undefined): string[] {
+  const head = `${one.user || '(none)'}: ${count(one.jobs.length, 'job')}, ${costText(one.totals)}${note === undefined ? '' : `; ${note}`}`;
   const table = textTable(jobColumns(one), one.jobs.slice(0, MOST_JOBS).map(jobCells), (width ?? 102) - 2);
   const more = one.jobs.length > MOST_JOBS ? [`  and ${count(one.jobs.length - MOST_JOBS, 'job')} more`] : [];
   return ['', printable(head), ...table.map((line) => `  ${line}`), ...more];

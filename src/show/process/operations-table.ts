@@ -7,10 +7,10 @@ import type { Operation } from '../../query/processes/operations.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { metricTotals } from '../../query/processes/totals.ts';
 import { paint } from '../terminal/paint.ts';
-import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+import { hiddenColumns, printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
 import { cellOf } from './cells.ts';
 import { listCsv, listJson } from './rows.ts';
-import { hiddenColumns, notesOf, type ProcessTextOptions } from './table.ts';
+import { notesOf, type ProcessTextOptions } from './table.ts';
 
 const time = (microseconds: number): string => formatDuration(microseconds / 1e6);
 

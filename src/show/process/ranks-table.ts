@@ -7,16 +7,16 @@ import type { ProcessSet } from '../../query/processes/set.ts';
 import { hasFailedRank, type Rank, type World } from '../../query/ranks/ranks.ts';
 import { ioBytes, type RankSpread, slowestOf, spreadOf } from '../../query/ranks/spread.ts';
 import { paint } from '../terminal/paint.ts';
-import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+import { hiddenColumns, printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
 import { listCsv, listJson } from './rows.ts';
-import { hiddenColumns, type ProcessTextOptions } from './table.ts';
+import type { ProcessTextOptions } from './table.ts';
 
 export interface RanksTextOptions extends ProcessTextOptions {
-  /** So many ranks of each world. */
+  /** Number of ranks of each world. */
   limit: number;
 }
 
-/** So many worlds have a table of their ranks; of more there is one line each, and of very many the first ones. */
+/** Number of worlds with a table of their ranks; more have one line each, and of very many the first ones. */
 const MOST_TABLES = 4;
 const MOST_WORLDS = 40;
 

@@ -127,10 +127,6 @@ export function withTail(
   ];
 }
 
-/** Names the columns that a narrow terminal has no room for. */
-export const hiddenColumns = (heads: readonly string[]): string[] =>
-  heads.length === 0 ? [] : [`columns hidden: ${heads.join(', ')}; a wider terminal or a pipe shows them`];
-
 /** What must be known to read the figures: which processes are not, or not wholly, recorded. */
 export function notesOf(set: ProcessSet): string[] {
   const of = (source: string): number => set.source.reduce((sum, one) => sum + Number(one === source), 0);

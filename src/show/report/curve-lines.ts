@@ -9,13 +9,13 @@ import { printable } from '../terminal/text-table.ts';
 export type CurveLine = CurvesReport['lines'][number];
 
 /** Characters of a curve: with its name and its figure they make 80 columns. */
-export const CURVE_WIDTH = 48;
+const CURVE_WIDTH = 48;
 const MOST_PHASE_LINES = 3;
-/** So much of a name says which phase it is. */
+/** Number of characters of a name that tell phases apart. */
 const LETTERS = 4;
 
 /** The greatest value of a curve as it is drawn, which is what its scale ends with. */
-export const mostOf = ({ values }: CurveLine): number =>
+const mostOf = ({ values }: CurveLine): number =>
   greatest(inSteps(values, Math.min(CURVE_WIDTH, values.length)).map((value) => value ?? 0));
 
 export const nameOf = ({ what, scope }: CurveLine): string =>

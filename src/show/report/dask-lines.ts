@@ -3,7 +3,7 @@ import { count, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import type { DaskReport, Report } from '../../judge/report-schema.ts';
 
-/** So many prefixes are named. */
+/** Number of prefixes that are named. */
 const MOST_NAMES = 3;
 
 /** What a Dask cluster did: its amount of work, what went wrong, and what took most time. */

@@ -2,7 +2,7 @@ import { greatest } from '../../base/extremes.ts';
 import { figure, percent } from '../../base/readable.ts';
 import { isIdle } from '../../judge/facts/stragglers.ts';
 import type { CurvesReport, GpuReport, PhaseReport } from '../../judge/report-schema.ts';
-import { safe } from './html.ts';
+import { safe } from './safe.ts';
 
 /** A share as a bar, 160 wide. */
 export function meterBar(share: number): string {

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { nodeList } from '../../base/node-list.ts';
+import { commandLine } from '../../base/quote.ts';
 import { count, figure, listed, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import { isSchedulersId, isStepId } from '../../jobs/on-node/of-job.ts';
@@ -10,7 +11,7 @@ import type { Report, Unmeasured } from '../../judge/report-schema.ts';
 
 export function title(report: Report): string {
   const { job } = report;
-  const command = job.command?.join(' ');
+  const command = job.command && commandLine(job.command);
   // a name that was only taken from the command says less than the command
   const plain = job.name === '' || job.name === job.command?.[0]?.split('/').at(-1);
   const name = plain && command !== undefined ? command : job.name || 'job';
@@ -38,7 +39,7 @@ export const endingInText = (report: Report): string =>
 export function about(report: Report): string[] {
   const { job, summary: s, confined } = report;
   const lines: string[] = [];
-  const command = job.command?.join(' ');
+  const command = job.command && commandLine(job.command);
   if (command !== undefined && !title(report).endsWith(command)) lines.push(command);
   const where = [
     job.user === '' ? undefined : job.user,
@@ -124,10 +125,10 @@ function commandWords({ commands = 0, commands_cpu_seconds = 0 }: Report['cost']
   return ` ${count(commands, 'command')} of Tacho in the job used ${used} CPU time, not counted as the job’s.`;
 }
 
-/** What was not measured: `things` of them in one line. */
+/** What was not measured: `count` of them in one line. */
 export interface UnmeasuredLine {
   text: string;
-  things: number;
+  count: number;
 }
 
 /** What was not measured. Checks that could not be made for the same reason are one line; with `all`, each has its own. */
@@ -139,7 +140,7 @@ export function unmeasuredLines(report: Report, all = false): UnmeasuredLine[] {
     const [{ nodes, why, hint }] = same as [Unmeasured];
     const where = nodes === undefined || report.nodes.length === 1 ? '' : ` (${nodeList(nodes)})`;
     const what = listed(same.map((u) => u.what));
-    return { text: `${what}${where}: ${why}${hint === undefined ? '' : `; ${hint}`}`, things: same.length };
+    return { text: `${what}${where}: ${why}${hint === undefined ? '' : `; ${hint}`}`, count: same.length };
   });
 }
 
@@ -153,7 +154,7 @@ export function memoryLines({ summary: s }: Report): [string, number][] {
     ['cgroup peak, file cache included', m.cgroup_peak],
     ['of it programs’ own, at most', m.cgroup_anon_max],
     ['of it file cache, at most', m.cgroup_file_max],
-    [partly ? 'peaks of processes seen, added' : 'peaks of all processes added', m.process_peaks_sum],
+    [partly ? 'peaks of sampled processes, added' : 'peaks of all processes added', m.process_peaks_sum],
     ['all processes, shared memory once', m.process_pss_max],
     ['largest process', m.process_peak_max],
     ['perhaps in files in memory (/dev/shm)', s.memory_shm_bytes],

@@ -3,7 +3,6 @@ import { nodeList } from '../../base/node-list.ts';
 import { percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import type { Report } from '../../judge/report-schema.ts';
-import { printable } from '../terminal/text-table.ts';
 import { curveEnds, maximumText, nameOf } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
 import { curvePicture, gpuMap, meterBar, phasePicture } from './drawings.ts';
@@ -11,6 +10,7 @@ import { about, endingInText, footer, memoryLines, requestText, title, unmeasure
 import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { rankPart } from './rank-rows.ts';
 import * as tables from './rows.ts';
+import { safe } from './safe.ts';
 import { jobRow, manyRows } from './several.ts';
 import { STYLE } from './style.ts';
 import { verdict } from './verdict.ts';
@@ -199,11 +199,4 @@ function table({ columns, rows }: tables.Rows, linkOf?: (row: number) => string)
       .join('')}`;
   });
   return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`;
-}
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-/** Names and commands come from anybody: nothing in them may become markup. */
-export function safe(text: string): string {
-  return printable(text).replace(/[&<>"']/g, (c) => ENTITIES[c]!);
 }

@@ -1,6 +1,6 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/** So many characters are compressed at once. */
+/** Number of characters that are compressed at once. */
 const ENOUGH = 1 << 18;
 
 /** Texts that are kept until all of them are there: of very many, most are compressed. */

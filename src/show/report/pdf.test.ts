@@ -22,6 +22,27 @@ test('every line of a card is on a page, in the column where it stands', () => {
   assert.match(all, new RegExp(`/F4 10 Tf 1 0 0 -1 52 56 Tm <${hex('Job <1>')}>`));
 });
 
+test('a head is on the page of what it is the head of', () => {
+  // 60 lines fit: the head would be the last of them
+  const lines = ['Job 1', ...Array.from({ length: 57 }, (_, i) => `  line ${i}`), '', 'Phases', '  phase', '  solve'];
+  const pdf = reportPdf(`${lines.join('\n')}\n`);
+  const pdfText = pdf.toString('latin1');
+  const pages = [...pdfText.matchAll(/\nstream\n/g)].map(({ index }) => {
+    const begin = index + '\nstream\n'.length;
+    return inflateSync(pdf.subarray(begin, pdfText.indexOf('\nendstream', begin))).toString('latin1');
+  });
+  const has = (text: string): boolean[] =>
+    pages.map((page) => page.includes(`<${Buffer.from(text, 'latin1').toString('hex')}> Tj`));
+  assert.deepEqual(
+    [has('line 56'), has('Phases'), has('phase')],
+    [
+      [true, false],
+      [false, true],
+      [false, true],
+    ],
+  );
+});
+
 test('charts follow the card, none of them cut by the end of a page', () => {
   const chart = (name: string, height: number) => ({
     svg: `<svg width="720" height="${height}"><text x="10" y="20" font-size="14">${name}</text></svg>`,

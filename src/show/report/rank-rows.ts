@@ -20,7 +20,7 @@ const right = (head: string, spare?: number): TextColumn => ({
 const time = (seconds: number | undefined): string => (seconds === undefined ? '-' : formatDuration(seconds));
 const bytes = (value: number | undefined): string => (value === undefined ? '-' : formatBytes(value));
 
-/** So many worlds of several are shown on a page. */
+/** Number of worlds that are shown on a page. */
 const MOST_WORLDS = 8;
 
 /** What the kernel takes to free memory when a process ends, as measured (docs/truth.md): its own record does not have that. */

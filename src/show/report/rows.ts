@@ -192,7 +192,7 @@ export function programRows(report: Report, most: number): Rows {
       p.cpu_seconds === undefined ? '-' : formatDuration(p.cpu_seconds),
       p.cpu_share === undefined ? '-' : percent(p.cpu_share),
       bytes(p.rss_max_bytes),
-      p.threads_max === undefined ? '-' : String(p.threads_max),
+      figure(p.threads_max),
       p.processes === 1 ? p.largest.pid : '',
       several ? (p.nodes === 1 ? p.largest.node : `${figure(p.nodes)} nodes`) : '',
       p.failed === undefined ? '' : `${figure(p.failed)} failed`,
@@ -212,9 +212,11 @@ export function processNote(report: Report): string | undefined {
   if (r !== undefined && r.by_parent > 0)
     noteTexts.push(`${figure(r.by_parent)} reported by ${r.by_parent === 1 ? 'its parent' : 'their parents'} only`);
   if (r !== undefined && r.starts > 0) noteTexts.push(`${figure(r.starts)} killed or still running`);
-  const lost = (r?.unexplained ?? 0) * (s.cpu_seconds ?? 0);
-  if (lost >= WORTH_SECONDS && (r?.unexplained ?? 0) >= WORTH_SAYING)
-    noteTexts.push(`${percent(r!.unexplained)} of the CPU time is that of processes that were not recorded`);
+  // what was only sampled stands in the table with the CPU time that sampling saw
+  const lost = (r?.unexplained ?? 0) * (s.cpu_seconds ?? 0) - (r?.sampled_cpu_seconds ?? 0);
+  const share = lost / (s.cpu_seconds ?? 0);
+  if (lost >= WORTH_SECONDS && share >= WORTH_SAYING)
+    noteTexts.push(`${percent(share)} of the CPU time is that of processes that were not recorded`);
   return noteTexts.length === 0 ? undefined : noteTexts.join(', ');
 }
 
@@ -249,7 +251,7 @@ export function processRows(report: Report, most: number): Rows {
         p.cpu_seconds === undefined ? '-' : formatDuration(p.cpu_seconds),
         p.cpus_busy === undefined ? '-' : p.cpus_busy.toFixed(1),
         bytes(p.rss_max_bytes),
-        p.threads_max === undefined ? '-' : String(p.threads_max),
+        figure(p.threads_max),
         p.rank === undefined ? '' : String(p.rank),
         p.pid,
         several ? p.node : '',
@@ -381,7 +383,7 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
       const longest = group.reduce((a, b) => (b.seconds > a.seconds ? b : a));
       return [
         name,
-        String(group.length),
+        figure(group.length),
         formatDuration(total),
         formatDuration(total / group.length),
         formatDuration(longest.seconds),
@@ -418,7 +420,7 @@ export function figureRows(figures: readonly FigureReport[]): Rows {
         typeof last === 'number' ? allDigits(last) : last,
         several ? allDigits(smallest(numbers)) : '',
         several ? allDigits(greatest(numbers)) : '',
-        group.length > 1 ? String(group.length) : '',
+        group.length > 1 ? figure(group.length) : '',
       ];
     }),
   };

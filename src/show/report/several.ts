@@ -1,6 +1,6 @@
 import { basename, relative } from 'node:path';
 import { formatDuration } from '../../base/duration.ts';
-import { energy, percent } from '../../base/readable.ts';
+import { energy, figure, percent } from '../../base/readable.ts';
 import type { Report } from '../../judge/report-schema.ts';
 import { title } from './head.ts';
 import type { Rows } from './rows.ts';
@@ -30,12 +30,12 @@ export function jobRow(report: Report): JobRow {
     cells: [
       job.state.replaceAll('_', ' '),
       formatDuration(s.wall_seconds),
-      String(s.nodes),
+      figure(s.nodes),
       percent(s.cpu_utilization),
       percent(memory),
       percent(s.gpu_utilization),
       energy(s.energy_joules),
-      String(findings.filter((f) => f.severity !== 'info').length),
+      figure(findings.filter((f) => f.severity !== 'info').length),
     ],
   };
 }

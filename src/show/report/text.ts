@@ -49,13 +49,6 @@ interface Pen extends Paint {
   say(text: string): string;
 }
 
-/** The report card for a terminal or a job's output: 80 columns. Several recordings have a table before their cards. */
-export function reportText(reports: readonly Report[], options: TextOptions = {}): string {
-  const cards = reportCards(options);
-  for (const report of reports) cards.add(cardOf(report, options));
-  return [...cards.texts()].join('');
-}
-
 /** The card of one job, and what the table of several jobs says of it: plain data, which another thread may make. */
 export interface Card {
   /** Not there: of so many jobs only the table is wanted. */
@@ -155,13 +148,13 @@ function head(report: Report, pen: Pen): string[] {
   const colour = report.job.state === 'completed' ? pen.green : report.job.state === 'running' ? pen.cyan : pen.red;
   const rule = (pen.unicode ? '─' : '-').repeat(WIDTH);
   const worst = report.findings[0]?.severity;
-  const said = worst === 'critical' ? pen.red : worst === 'warning' ? pen.yellow : pen.bold;
+  const verdictColour = worst === 'critical' ? pen.red : worst === 'warning' ? pen.yellow : pen.bold;
   return [
     `${pen.bold(pad(name, WIDTH - textWidth(state)))}${colour(state)}`,
     pen.dim(rule),
     ...about(report).flatMap((line) => wrap(pen.say(line), WIDTH).slice(0, 3)),
     '',
-    ...wrap(pen.say(verdict(report)), WIDTH).map(said),
+    ...wrap(pen.say(verdict(report)), WIDTH).map(verdictColour),
   ];
 }
 
@@ -310,14 +303,14 @@ function processPart(report: Report, pen: Pen, all: boolean): string[] {
   if (!all) return programs;
   const total = report.summary.processes ?? report.processes.length;
   const hidden = total - report.processes.length;
-  const more = hidden > 0 ? `${count(hidden, 'more process', 'more processes')} seen` : undefined;
+  const more = hidden > 0 ? count(hidden, 'more process', 'more processes') : undefined;
   const processes = sectionLines(pen, 'Top processes', processRows(report, Number.POSITIVE_INFINITY), more);
   return processes.length === 0 ? programs : [...programs, '', ...processes];
 }
 
 const MOST_PROGRAMS = 5;
 
-/** So many lines of what was not measured are on a card. */
+/** Number of lines on a card about what was not measured. */
 const MOST_UNMEASURED = 5;
 
 function unmeasuredPart(report: Report, pen: Pen, all: boolean): string[] {
@@ -327,7 +320,7 @@ function unmeasuredPart(report: Report, pen: Pen, all: boolean): string[] {
   const shown = lines
     .slice(0, most)
     .flatMap(({ text }) => wrap(pen.say(text), WIDTH - 4).map((line, i) => `  ${i === 0 ? '-' : ' '} ${line}`));
-  const rest = lines.slice(most).reduce((sum, { things }) => sum + things, 0);
+  const rest = lines.slice(most).reduce((sum, { count }) => sum + count, 0);
   return [
     pen.bold('Not measured'),
     ...shown,

@@ -22,6 +22,6 @@ function judged(report: Report, else_ = ''): string {
   const waste = checks.some(({ why }) => why?.includes(TOO_SHORT)) ? `; ${TOO_SHORT}` : '';
   const blind = (checks: string): string => (unmeasurable === 0 ? '' : `; ${checks} could not be made`);
   if (isPartlyRecorded(report))
-    return `Judged only what was seen: ${count(fine, 'check')} found nothing${else_} wrong${waste}${blind(figure(unmeasurable))}.`;
+    return `Recorded only in part: ${count(fine, 'check')} found nothing${else_} wrong${waste}${blind(figure(unmeasurable))}.`;
   return `Nothing${else_} wrong found by ${count(fine, 'check')}${waste}${blind(count(unmeasurable, 'check'))}.`;
 }

@@ -61,9 +61,10 @@ export function speedupChart(study: Study, width = MOST_WIDTH, unicode = false):
 
 /** Powers of two that are in the chart. */
 function doublings(least: number, most: number): number[] {
-  const found: number[] = [];
-  for (let power = Math.ceil(Math.log2(least) - 1e-9); 2 ** power <= most * (1 + 1e-9); power++) found.push(2 ** power);
-  return found;
+  const powers: number[] = [];
+  for (let power = Math.ceil(Math.log2(least) - 1e-9); 2 ** power <= most * (1 + 1e-9); power++)
+    powers.push(2 ** power);
+  return powers;
 }
 
 /** Sizes below their columns; those that have no room are left out. */

@@ -14,7 +14,8 @@ interface Keys {
 }
 
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[2J';
-const LEAVE = '\x1b[0m\x1b[?25h\x1b[?1049l';
+// cleared first: a terminal multiplexer whose window grew meanwhile shows what is left on the other screen
+const LEAVE = '\x1b[0m\x1b[2J\x1b[?25h\x1b[?1049l';
 const NAMES: Readonly<Record<string, string>> = {
   '\x1b[A': 'up',
   '\x1b[B': 'down',

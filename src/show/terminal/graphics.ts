@@ -81,7 +81,7 @@ interface Bitmap {
 
 /** Opaque pixels for a terminal that knows sixels, in the 256 colours that most of them have. */
 export function sixelText({ width, height, rgba }: Bitmap): string {
-  const { colours, places: colourIndexes } = paletteOf(rgba);
+  const { colours, colourIndexes } = paletteOf(rgba);
   const percent = (value: number): number => Math.round((value / 255) * 100);
   const palette = colours.map(([r, g, b], i) => `#${i};2;${percent(r)};${percent(g)};${percent(b)}`).join('');
   const lines: string[] = [];
@@ -120,7 +120,7 @@ function runs(bits: Uint8Array): string {
 type Colour = readonly [red: number, green: number, blue: number];
 
 /** The colours that most pixels have, and which of them each pixel gets. */
-function paletteOf(rgba: Uint8Array): { colours: Colour[]; places: Uint8Array } {
+function paletteOf(rgba: Uint8Array): { colours: Colour[]; colourIndexes: Uint8Array } {
   const pixels = rgba.length / 4;
   const colourAt = (i: number): number => (rgba[i * 4]! << 16) | (rgba[i * 4 + 1]! << 8) | rgba[i * 4 + 2]!;
   const counts = new Map<number, number>();
@@ -138,7 +138,7 @@ function paletteOf(rgba: Uint8Array): { colours: Colour[]; places: Uint8Array } 
     }
     colourIndexes[i] = colourIndex;
   }
-  return { colours, places: colourIndexes };
+  return { colours, colourIndexes };
 }
 
 function nearest(colours: readonly Colour[], [r, g, b]: Colour): number {

@@ -154,6 +154,10 @@ export function textTable(
   return [line(shown.map((i) => columns[i]!.head)), ...cells.map(line)];
 }
 
+/** Names the columns that a narrow terminal has no room for. */
+export const hiddenColumns = (heads: readonly string[]): string[] =>
+  heads.length === 0 ? [] : [`columns hidden: ${heads.join(', ')}; a wider terminal or a pipe shows them`];
+
 /** A number and its unit stay together. */
 const BEFORE_UNIT = /(?<=\d) (?=(?:\d{3}|%|[KMGTP]?i?B|ms|min|MHz|k?Wh|[smhdWJC])(?:[\s,.;:)/]|$))/g;
 const NO_BREAK = '\u00a0';

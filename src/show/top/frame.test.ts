@@ -56,6 +56,16 @@ test('what was not measured is a gap, a silent node says since when', () => {
   assert.match(text, /^one, and 1 more \(f\)$/m);
 });
 
+test('a job without GPUs has none, which is not the same as no samples', () => {
+  const [c1] = state.nodes;
+  const gpus = (nodes: TopState['nodes']): string =>
+    topFrame({ ...state, nodes }, { ...look, view: 'gpus' }, page).join('\n');
+  assert.match(gpus([{ ...c1!, gpus: [] }]), /^No GPU is recorded\.$/m);
+  const { last: _, ...unsampled } = c1!;
+  assert.match(gpus([{ ...unsampled, gpus: [] }]), /^Nothing was sampled yet\.$/m);
+  assert.match(gpus(state.nodes), /^GPUs {3}n g p f: views/m);
+});
+
 test('rows are sorted by any column, and filtered', () => {
   const names = (changes: Partial<TopLook>): string[] => shownRows(state, { ...look, ...changes }).map(({ id }) => id);
   assert.deepEqual(names({}), ['c1', 'c2', 'c10']);

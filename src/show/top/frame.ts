@@ -200,10 +200,10 @@ export function topFrame(state: TopState, look: TopLook, { width, height, pen, i
   lines.push(...curves(state, { width, pen, isUnicode }));
   const [worst] = findings;
   const more = findings.length > 1 ? `, and ${findings.length - 1} more (f)` : '';
-  const said = worst === undefined ? 'No findings so far.' : `${worst.text}${more}`;
+  const findingText = worst === undefined ? 'No findings so far.' : `${worst.text}${more}`;
   lines.push(
     (worst?.severity === 'critical' ? pen.red : worst === undefined ? pen.dim : pen.yellow)(
-      cut(printable(said), width),
+      cut(printable(findingText), width),
     ),
     '',
   );
@@ -260,8 +260,16 @@ function body(
     return isSelected ? pen.bold(text) : shown[i]!.isSilent ? pen.dim(text) : text;
   });
   if (rows.length === 0)
-    return [pen.dim(look.filter === '' ? 'Nothing was sampled yet.' : `Nothing has "${printable(look.filter)}".`)];
+    return [pen.dim(look.filter === '' ? noRows(state, look) : `Nothing has "${printable(look.filter)}".`)];
   return [pen.dim(`  ${head}`), ...marked];
+}
+
+function noRows({ nodes }: TopState, { view, node }: TopLook): string {
+  const own = nodes.filter((each) => node === undefined || each.node === node);
+  const isSampled = own.some(({ last }) => last !== undefined);
+  if (isSampled && view === 'gpus') return `No GPU is recorded${node === undefined ? '' : ` on ${printable(node)}`}.`;
+  if (isSampled && view === 'processes') return 'No process of the job is known now.';
+  return 'Nothing was sampled yet.';
 }
 
 const GAP = '   ';
@@ -275,7 +283,7 @@ const KEYS = [
 
 function foot({ view, node, filter, isTyping }: TopLook, width: number, pen: Paint): string {
   if (isTyping) return cut(`/${printable(filter)}_  Enter: keep, Esc: none`, width);
-  const where = `${view}${node === undefined ? '' : ` of ${node}`}${filter === '' ? '' : ` with "${filter}"`}`;
+  const where = `${view === 'gpus' ? 'GPUs' : view}${node === undefined ? '' : ` of ${node}`}${filter === '' ? '' : ` with "${filter}"`}`;
   const whereText = printable(where);
   const fitting = KEYS.find((keys) => whereText.length + GAP.length + keys.length <= width) ?? KEYS.at(-1)!;
   // a long filter is cut rather than the keys

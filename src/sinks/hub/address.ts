@@ -1,6 +1,6 @@
 import { usage } from '../../base/fault.ts';
 
-export const HUB_PORT = 8471;
+const HUB_PORT = 8471;
 
 /** `hub`, `hub:8471`, `[::1]:8471` or an address with http:// or https://; `secure`: https when it does not say. */
 export function parseHubAddress(text: string, secure = false): URL {

@@ -21,7 +21,7 @@ test('what is packed comes out again', () => {
         all.map((p) => p.bytes),
       );
       const back = unpackAppend(body);
-      assert.deepEqual(back.pieces, tableRuns);
+      assert.deepEqual(back.tableRuns, tableRuns);
       assert.deepEqual(
         back.bytes.map((b) => [...b]),
         all.map((p) => [...p.bytes]),

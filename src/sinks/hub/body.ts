@@ -14,7 +14,7 @@ export function packAppend(tableRuns: readonly TableBytes[], bytes: readonly Uin
 }
 
 export interface Unpacked {
-  pieces: TableBytes[];
+  tableRuns: TableBytes[];
   /** The bytes of each piece, in the same order. */
   bytes: Buffer[];
 }
@@ -36,7 +36,7 @@ export function unpackAppend(body: Buffer, largest = LARGEST_SAMPLES): Unpacked 
   }
   if (at !== whole.length)
     throw new Error(`the pieces have ${at - line - 1} bytes, the body ${whole.length - line - 1}`);
-  return { pieces: tableRuns, bytes };
+  return { tableRuns, bytes };
 }
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;

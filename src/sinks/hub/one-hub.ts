@@ -15,7 +15,7 @@ import {
 } from './protocol.ts';
 import { HubStream } from './stream.ts';
 
-/** So much of all samples goes into one request: enough to catch up fast, little enough to hold in memory. */
+/** Bytes of samples in one request: enough to catch up fast, few enough to hold in memory. */
 const REQUEST_BYTES = 1 << 20;
 /** A stream that the hub refuses is offered again after so long. */
 const REFUSED_SECONDS = 60;
@@ -24,7 +24,7 @@ const REFUSED_SECONDS = 60;
 export class OneHub {
   readonly link: HubLink;
   readonly streams = new Map<string, HubStream>();
-  /** So long it wants samples to be collected before they are sent; 0: not at all. */
+  /** Seconds for which the hub wants samples to be collected before they are sent; 0: not at all. */
   batchSeconds = 0;
   private turn = 0;
 

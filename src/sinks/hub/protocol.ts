@@ -128,6 +128,8 @@ export interface HubRecording {
   end?: number;
   state: string;
   nodes: number;
+  /** Their names as Slurm lists them: c[1-8]. An older hub does not say them. */
+  hosts?: string;
   tags: Record<string, string>;
 }
 

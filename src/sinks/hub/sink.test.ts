@@ -112,9 +112,9 @@ test('a stream that the hub cannot store just now waits, the others go on, and i
     }
     const { id } = hub.filed.get('1') ?? {};
     if (at !== '/v1/append' || broken !== 'append') return undefined;
-    const { pieces } = unpackAppend(body);
-    const have = pieces.map(([stream, table]) => [stream, table, 1, 0]);
-    return pieces.some(([stream]) => stream === id)
+    const { tableRuns } = unpackAppend(body);
+    const have = tableRuns.map(([stream, table]) => [stream, table, 1, 0]);
+    return tableRuns.some(([stream]) => stream === id)
       ? [200, JSON.stringify({ have, refused: [[id, 'cannot write user=ada/job=1: permission denied']] })]
       : undefined;
   };

@@ -142,7 +142,7 @@ export class HubSink implements Sink, Round {
 
   failed(error: unknown): string {
     const isHub = error instanceof HubAway || error instanceof HubRefusal;
-    const said = this.saidOf(isHub ? error.message : `cannot send: ${reason(error)}`)!;
+    const problem = this.saidOf(isHub ? error.message : `cannot send: ${reason(error)}`)!;
     const { count } = this.rounds.backoff;
     // whatever fails next, this is how far everything had come
     if (count === 1) this.savePositions();
@@ -151,7 +151,7 @@ export class HubSink implements Sink, Round {
       this.current = (this.current + 1) % this.hubs.length;
       this.nextReturn = performance.now() + (this.options.returnSeconds ?? 30) * 1000;
     }
-    return said;
+    return problem;
   }
 
   /** Is a hub that comes before the current one there again? */

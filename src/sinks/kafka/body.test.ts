@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { openFiles } from '../../../test/made/open-files.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { TableWriter } from '../../recording/live/append.ts';
 import { spoolStreams } from '../spool/streams.ts';
@@ -136,9 +137,9 @@ test('a stream is done when it is stored where each table ends, which is said at
     assert.deepEqual(ends(failing).at(-1), end);
     assert.equal(collector.isDone(stream!), false);
     collector.failed();
-    const said = collector.collect([stream!], false);
-    assert.deepEqual([said.more, ends(said).at(-1)], [false, end]);
-    store(said);
+    const collected = collector.collect([stream!], false);
+    assert.deepEqual([collected.more, ends(collected).at(-1)], [false, end]);
+    store(collected);
     assert.equal(collector.isDone(stream!), true);
 
     const later = { ...stream!, job: { ...stream!.job, state: 'failed' as const } };
@@ -153,16 +154,6 @@ test('a stream is done when it is stored where each table ends, which is said at
     fs.rmSync(spool, { recursive: true });
   }
 });
-
-const openFiles = (folder: string): number =>
-  fs.readdirSync('/proc/self/fd').filter((fd) => {
-    try {
-      return fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
-    } catch {
-      // that of this very listing
-      return false;
-    }
-  }).length;
 
 test('a stream at rest is not read in every round; what is written to it, or was not stored, is collected at once', async () => {
   const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-batch-'));

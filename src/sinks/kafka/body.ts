@@ -288,8 +288,8 @@ export class KafkaCollector {
     }
     const topicKey = nodeKey(stream.job, stream.node, stream.agent);
     batch.sent = batch.sent.filter(([sent]) => !sent.endsWith(` ${topicKey}`));
-    const said = { ...nodeRecord(stream, stream.agent), end };
-    this.record(batch, sizes, 'nodes', stream.job, topicKey, said);
+    const endRecord = { ...nodeRecord(stream, stream.agent), end };
+    this.record(batch, sizes, 'nodes', stream.job, topicKey, endRecord);
   }
 
   private definition(table: Table, job: Job, batch: KafkaBatch, sizes: Map<string, number>): void {

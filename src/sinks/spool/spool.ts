@@ -47,7 +47,7 @@ export class Spool {
   private next = 0;
   private compressing: Promise<void> = Promise.resolve();
   private busy = 0;
-  private said = '';
+  private reportedProblem = '';
   /** Rows that were given up since there was room last. */
   private lost = 0;
   /** Streams of which nothing is missing in a sink that does not say so itself. */
@@ -194,8 +194,8 @@ export class Spool {
     }
     const sizes = `${formatBytes(this.bytes)}, more than ${formatBytes(limitBytes)}`;
     const problem = this.bytes > limitBytes ? `${this.folder} holds ${sizes}: nothing more of it can be given up` : '';
-    if (problem !== '' && this.said === '') this.options.tell?.(problem);
-    this.said = problem;
+    if (problem !== '' && this.reportedProblem === '') this.options.tell?.(problem);
+    this.reportedProblem = problem;
   }
 
   private look(): void {
@@ -204,8 +204,8 @@ export class Spool {
       this.tidy();
     } catch (error) {
       const problem = `${this.folder}: ${reason(error)}`;
-      if (this.said !== problem) this.options.tell?.(problem);
-      this.said = problem;
+      if (this.reportedProblem !== problem) this.options.tell?.(problem);
+      this.reportedProblem = problem;
     }
   }
 }

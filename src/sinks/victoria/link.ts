@@ -1,5 +1,6 @@
+import { basicAuthorization } from '../../http/basic-authorization.ts';
 import { Connection, type HttpResponse } from '../../http/connection.ts';
-import { basicAuthorization, STORE_ADVICE } from '../../http/store-address.ts';
+import { EXTRA_CERTIFICATES } from '../../trust/connection-text.ts';
 
 /** How long one request may take, and connecting. */
 const PATIENCE_SECONDS = 60;
@@ -22,7 +23,7 @@ export class VictoriaLink {
   private readonly connection: Connection;
   private failed = false;
   /** Behind a balancer there may be several. */
-  private readonly known = new Set<string>();
+  private readonly startTimes = new Set<string>();
   private started: string | undefined;
   /** When it will be older than the second in which it was started, by this machine's clock. */
   private certain = Number.POSITIVE_INFINITY;
@@ -34,7 +35,7 @@ export class VictoriaLink {
       requestSeconds: PATIENCE_SECONDS,
       connectSeconds: PATIENCE_SECONDS,
       mostBytes: LONGEST_ANSWER,
-      advice: STORE_ADVICE,
+      advice: EXTRA_CERTIFICATES,
     });
   }
 
@@ -79,9 +80,9 @@ export class VictoriaLink {
     if (started === undefined) {
       // a proxy that shows no metrics: after an error the worst is assumed
       if (this.failed) this.restarts++;
-    } else if (!this.known.has(started) || (this.failed && age < UNCERTAIN_SECONDS)) {
-      if (this.known.size > 0) this.restarts++;
-      this.known.add(started);
+    } else if (!this.startTimes.has(started) || (this.failed && age < UNCERTAIN_SECONDS)) {
+      if (this.startTimes.size > 0) this.restarts++;
+      this.startTimes.add(started);
     }
     this.started = started;
     this.certain = performance.now() + (UNCERTAIN_SECONDS - age) * 1000;

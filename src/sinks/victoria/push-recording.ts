@@ -2,13 +2,14 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { shownAddress } from '../../base/address.ts';
-import { Fault, reason } from '../../base/fault.ts';
+import { Fault } from '../../base/fault.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { partName } from '../../recording/folder/part-name.ts';
 import { readTable } from '../../recording/read/read.ts';
 import { packCsv } from '../../recording/sealed/packed-csv.ts';
 import type { Table } from '../../table/table.ts';
+import { unreachableText } from '../../trust/connection-text.ts';
 import { spoolStreams } from '../spool/streams.ts';
 import { VictoriaLink } from './link.ts';
 import { VictoriaSink } from './sink.ts';
@@ -55,7 +56,7 @@ async function needStore({ path: from }: Recording, url: string): Promise<void> 
   try {
     await link.ready();
   } catch (error) {
-    throw new Fault(`cannot push ${from}: ${shownAddress(url)}: ${reason(error)}`, {
+    throw new Fault(`cannot push ${from}: ${shownAddress(url)}: ${unreachableText(error)}`, {
       hint: 'is it the address of a VictoriaMetrics, e.g. http://localhost:8428?',
     });
   } finally {

@@ -31,7 +31,7 @@ export interface VictoriaOptions extends StreamOptions {
 
 /** A request is sent when its lines are about so long; packed they are a tenth. */
 const FULL = 4 << 20;
-/** So often it may be found to have been restarted while samples are sent to it. */
+/** How many restarts are accepted while samples are sent to it. */
 const MOST_RESTARTS = 5;
 /** With more streams than this, as on a hub, their files are not kept open. */
 const MANY = 32;

@@ -10,7 +10,7 @@ import { type ImportBody, labelJson } from './body.ts';
 import { type RowOptions, VictoriaRows } from './rows.ts';
 
 const MINUTE = 60_000;
-/** So much of a table is read at once. */
+/** Bytes of a table that are read at once. */
 const READ_BYTES = 256 << 10;
 
 export interface StreamOptions extends RowOptions {

@@ -75,10 +75,10 @@ export function run(command: string, timeoutSeconds: number): Promise<string> {
     child.once('close', (code, signal) => {
       clearTimeout(timer);
       running.delete(pid);
-      const said = complaint.trim().split('\n').at(-1);
+      const lastLine = complaint.trim().split('\n').at(-1);
       if (why !== '') reject(new CustomFailure(why));
       else if (code === 0) resolve(text);
-      else reject(new CustomFailure(`ended with ${signal ?? `exit code ${code}`}${said ? `: ${said}` : ''}`));
+      else reject(new CustomFailure(`ended with ${signal ?? `exit code ${code}`}${lastLine ? `: ${lastLine}` : ''}`));
     });
   });
 }

@@ -75,14 +75,14 @@ test('a number is kept as it was printed, or is missing, which is said', () => {
   const refused = ['9007199254740993', '12345678901234567890', '1e-400', '-1e-400', '1e999'];
   for (const number of refused) {
     const why = 'big has a value that a number of 64 bits does not keep: it is missing';
-    const said: string[] = [];
-    const note = (text: string): void => void said.push(text);
+    const messages: string[] = [];
+    const note = (text: string): void => void messages.push(text);
     assert.deepEqual(table(parsePrometheus(`big ${number}\nn 1`, note)).rows, [{ big: Number.NaN, n: 1 }]);
     assert.deepEqual(table(parseJson(`{"n": 1, "big": ${number}}`, note)).rows, [{ big: Number.NaN, n: 1 }]);
     assert.deepEqual(table(parseJson(`{"a": 1}\n{"n": 1, "in": {"big": ${number}}}`, note)).rows, [
       { a: 1, n: 1, in_big: Number.NaN },
     ]);
-    assert.deepEqual(said, [why, why, why]);
+    assert.deepEqual(messages, [why, why, why]);
     assert.deepEqual(table(parseJson(`{"n": 1, "list": [${number}]}`)).rows, [{ n: 1 }]);
   }
   for (const number of ['9007199254740992', '0.000', '5e-324', '-4.7e-12', '1e23', '0.1234567890123456789']) {

@@ -15,8 +15,8 @@ export function parsePrometheus(text: string, note: (why: string) => void = () =
     const line = raw.trim();
     if (line === '') continue;
     if (line.startsWith('#')) {
-      const said = /^#\s+(HELP|TYPE)\s+(\S+)\s+(.*)$/.exec(line);
-      if (said !== null) (said[1] === 'HELP' ? helps : types).set(said[2]!, said[3]!);
+      const comment = /^#\s+(HELP|TYPE)\s+(\S+)\s+(.*)$/.exec(line);
+      if (comment !== null) (comment[1] === 'HELP' ? helps : types).set(comment[2]!, comment[3]!);
       continue;
     }
     const sampleMatch = SAMPLE.exec(line);

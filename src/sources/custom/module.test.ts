@@ -21,7 +21,7 @@ test('a module that cannot be loaded is told by its own file and line, never by 
     'throws.mjs': '\n\nexport const table = absent.columns;\n',
   };
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(at(name), text);
-  const said = async (name: string): Promise<string> => {
+  const messageOf = async (name: string): Promise<string> => {
     const source = { name: 'mine', module: at(name), format: 'json', timeout: 20 } as const;
     const around = { devices: () => [], begun: undefined, note: () => {} };
     const error = await openModule(source, around).then(
@@ -32,16 +32,16 @@ test('a module that cannot be loaded is told by its own file and line, never by 
     assert.doesNotMatch(error.message, /custom-module|node:internal|file:\/\//);
     return error.message.replaceAll(`${folder}/`, '');
   };
-  assert.equal(await said('open.mjs'), 'open.mjs:3: Unexpected end of input');
-  assert.match(await said('wrong.ts'), /^wrong\.ts:2: Unexpected token `=`/);
-  assert.match(await said('enum.ts'), /^enum\.ts:2: TypeScript enum is not supported/);
-  assert.equal(await said('import.mjs'), 'import.mjs imports absent.mjs, which is not there');
+  assert.equal(await messageOf('open.mjs'), 'open.mjs:3: Unexpected end of input');
+  assert.match(await messageOf('wrong.ts'), /^wrong\.ts:2: Unexpected token `=`/);
+  assert.match(await messageOf('enum.ts'), /^enum\.ts:2: TypeScript enum is not supported/);
+  assert.equal(await messageOf('import.mjs'), 'import.mjs imports absent.mjs, which is not there');
   assert.equal(
-    await said('package.mjs'),
+    await messageOf('package.mjs'),
     'package.mjs imports the package a-package-that-is-not-there, which is not installed',
   );
-  assert.equal(await said('below.mjs'), 'below.mjs, or a file that it imports: Unexpected end of input');
-  assert.match(await said('export.mjs'), /^export\.mjs:1: The requested module/);
-  assert.equal(await said('throws.mjs'), 'throws.mjs:3: absent is not defined');
-  assert.equal(await said('gone.mjs'), 'there is no file gone.mjs');
+  assert.equal(await messageOf('below.mjs'), 'below.mjs, or a file that it imports: Unexpected end of input');
+  assert.match(await messageOf('export.mjs'), /^export\.mjs:1: The requested module/);
+  assert.equal(await messageOf('throws.mjs'), 'throws.mjs:3: absent is not defined');
+  assert.equal(await messageOf('gone.mjs'), 'there is no file gone.mjs');
 });

@@ -99,7 +99,7 @@ function put(frame: Frame, row: Row, note: (why: string) => void): void {
   for (const [i, key] of table.keys.entries()) frame.texts[r * frame.textWidth + i] = String(row[key.name] ?? '');
   for (const [i, column] of table.columns.entries()) {
     const value = row[column.name];
-    const at = frame.place[i]!;
+    const at = frame.indexes[i]!;
     if (at < 0) frame.texts[r * frame.textWidth - 1 - at] = String(value ?? '');
     else frame.numbers[r * frame.numberWidth + at] = numberFrom(column.name, value, note);
   }
@@ -131,8 +131,8 @@ function tableFrom(name: string, given: unknown): Table {
     return word;
   };
   const keys = (Array.isArray(table.keys) ? (table.keys as (Partial<Key> | string)[]) : []).map((key): Key => {
-    const said = typeof key === 'string' ? { name: key } : key;
-    return { name: once(said.name, 'key'), help: String(said.help ?? `${said.name}.`) };
+    const keyDefinition = typeof key === 'string' ? { name: key } : key;
+    return { name: once(keyDefinition.name, 'key'), help: String(keyDefinition.help ?? `${keyDefinition.name}.`) };
   });
   const columns = (table.columns as Partial<Column>[]).map((column): Column => {
     const called = once(column.name, 'column');

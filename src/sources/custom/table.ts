@@ -30,7 +30,7 @@ export function unitOf(metric: string): Unit {
 export function tableOf(name: string, help: string, samples: readonly LooseSample[]): Table {
   const keys = new Set<string>();
   const columns = new Map<string, Column>();
-  for (const { metric, labels, kind, help: said } of samples) {
+  for (const { metric, labels, kind, help: helpText } of samples) {
     for (const label of Object.keys(labels)) keys.add(label);
     const column = columnName(metric);
     if (columns.has(column)) continue;
@@ -39,7 +39,7 @@ export function tableOf(name: string, help: string, samples: readonly LooseSampl
       type: 'float',
       unit: unitOf(metric),
       kind,
-      help: said || `${metric}.`,
+      help: helpText || `${metric}.`,
       exact: true,
     });
   }
@@ -68,7 +68,7 @@ export function fillFrame(frame: Frame, samples: readonly LooseSample[]): string
   const rows = new Map<string, number>();
   const strange = new Set<string>();
   for (const { metric, labels, value } of samples) {
-    const at = frame.place[frame.table.columns.findIndex((column) => column.name === columnName(metric))];
+    const at = frame.indexes[frame.table.columns.findIndex((column) => column.name === columnName(metric))];
     if (at === undefined) {
       strange.add(metric);
       continue;

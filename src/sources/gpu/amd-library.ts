@@ -22,7 +22,7 @@ export interface AmdCard {
   readonly uuid: string;
   readonly handle?: bigint;
   readonly questions: readonly Question[];
-  words(status: number): string;
+  statusText(status: number): string;
 }
 
 /** Status that both libraries give for "this card cannot". */
@@ -48,25 +48,25 @@ export function amdCard(host: Host, card: AmdCard): Card & { close(): void } {
     driver: amdDriver(host),
     read(reading) {
       failed.clear();
-      let answers = 0;
+      let answeredQuestions = 0;
       let status = 0;
       for (const question of card.questions) {
         if (lacking.has(question)) continue;
-        const said = question.ask(out);
-        if (said === 0) {
+        const result = question.ask(out);
+        if (result === 0) {
           question.take(out, reading);
-          answers++;
+          answeredQuestions++;
           continue;
         }
-        status = said;
-        failed.set(question, said);
-        if (said === NOT_SUPPORTED) lacking.add(question);
+        status = result;
+        failed.set(question, result);
+        if (result === NOT_SUPPORTED) lacking.add(question);
       }
-      if (answers === 0 && answered) throw new CardLost(card.words(status));
-      answered ||= answers > 0;
+      if (answeredQuestions === 0 && answered) throw new CardLost(card.statusText(status));
+      answered ||= answeredQuestions > 0;
       metrics?.fill(reading);
-      for (const [question, said] of failed) {
-        if (Number.isNaN(reading[question.column])) noteLack(host, model, question.column, card.words(said));
+      for (const [question, result] of failed) {
+        if (Number.isNaN(reading[question.column])) noteLack(host, model, question.column, card.statusText(result));
       }
     },
     processes: amdProcesses(host, card.address),
@@ -115,7 +115,7 @@ export function startLibrary(
   library: Library,
   calls: { init: string; flags: number | bigint; status: string },
 ): (status: number) => string {
-  const statusText = library.words(calls.status, 'argument');
+  const statusText = library.statusText(calls.status, 'argument');
   const init = library.call(calls.init, ['uint64_t']);
   if (init === undefined) throw new Unavailable('denied', `${library.path} has no ${calls.init}`);
   if (!enter(host, 'amd init')) throw new Unavailable('denied', `${name} does not answer`);

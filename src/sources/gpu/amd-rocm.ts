@@ -49,7 +49,7 @@ export function openRocmSmi(host: Host, named?: string): Cards {
         model: named ? cString(out) : '',
         uuid: unique === undefined ? '' : `GPU-${unique.toString(16).padStart(16, '0')}`,
         questions: ask(library, i),
-        words: statusText,
+        statusText,
       }),
     ];
   });

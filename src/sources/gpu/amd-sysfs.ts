@@ -1,6 +1,5 @@
 import { decimal, number } from '../digits.ts';
 import { enter } from '../host/device-host.ts';
-import type { NodeFacts } from '../host/facts.ts';
 import type { Host, KeptFile } from '../host.ts';
 import { Unavailable } from '../source.ts';
 import { type MetricsReader, metricsReader } from './amd-metrics.ts';
@@ -19,24 +18,6 @@ export function uuidOf(host: Host, pci: PciDevice | undefined): string {
 }
 
 export const amdDriver = (host: Host): string => host.text('/sys/module/amdgpu/version') ?? '';
-
-export function describeAmd(host: Host): NodeFacts['gpus'] {
-  return amdPciDevices(host).map((pci, i) => {
-    const uuid = uuidOf(host, pci);
-    const memory = Number(host.text(`${pci.path}/mem_info_vram_total`));
-    const serial = host.text(`${pci.path}/serial_number`);
-    const driver = amdDriver(host);
-    return {
-      gpu: String(i),
-      vendor: 'AMD',
-      model: modelOf(host, pci),
-      ...(uuid !== '' && { uuid }),
-      ...(memory > 0 && { memory_bytes: memory }),
-      ...(serial && { serial }),
-      ...(driver !== '' && { driver }),
-    };
-  });
-}
 
 /** The node's cards through amdgpu's files in /sys: no library needed. `pcie_bw` is left alone, each read of it sleeps 1 s. */
 export function openAmdSysfs(host: Host): Cards {

@@ -11,7 +11,6 @@ import type { Scope } from '../scope.ts';
 import { energyQuestion } from './amd-library.ts';
 import { metricsReader } from './amd-metrics.ts';
 import { newReading } from './card.ts';
-import { detectGpus } from './cards.ts';
 import { gpu } from './gpu.ts';
 import { gpuProcess } from './process.ts';
 
@@ -95,38 +94,6 @@ test('processes on AMD cards, from the files of the kernel', () => {
   assert.deepEqual(rows.map(present), [
     { gpu: '0', pid: '4300', memory_bytes: GIB, type: 'compute' },
     { gpu: '1', pid: '4242', memory_bytes: 16 * GIB, percent: 50, type: 'compute' },
-  ]);
-});
-
-test('GPUs without any library: what the files of the kernel tell', () => {
-  assert.deepEqual(detectGpus(new Host(fixture)), [
-    {
-      gpu: '0',
-      vendor: 'AMD',
-      model: 'AMD 0x74a1',
-      uuid: 'GPU-1122334455667788',
-      memory_bytes: 68702699520,
-      driver: '6.8.5',
-    },
-    {
-      gpu: '1',
-      vendor: 'AMD',
-      model: 'AMD Instinct MI210',
-      uuid: 'GPU-9d7c2ea1f4b31c05',
-      memory_bytes: 68702699520,
-      serial: '692231000131',
-      driver: '6.8.5',
-    },
-  ]);
-  assert.deepEqual(detectGpus(new Host(path.join(import.meta.dirname, '../../../test/fixtures/gpu-nvidia'))), [
-    {
-      gpu: '0',
-      vendor: 'NVIDIA',
-      model: 'NVIDIA A100-SXM4-40GB',
-      uuid: 'GPU-5f0c1b2a-aaaa-bbbb-cccc-0123456789ab',
-      driver: '550.54.15',
-    },
-    { gpu: '1', vendor: 'NVIDIA', model: 'NVIDIA A100-SXM4-40GB', driver: '550.54.15' },
   ]);
 });
 

@@ -52,7 +52,7 @@ const CLOCK_GFX = 0;
 const CLOCK_MEMORY = 4;
 const LINK_XGMI = 2;
 
-export function openAmdSmi(host: Host, named?: string): Cards {
+function openAmdSmi(host: Host, named?: string): Cards {
   const library = loadLibrary(AMD_SMI, named);
   const calls = { init: 'amdsmi_init', flags: GPUS, status: 'amdsmi_status_code_to_string' };
   const statusText = startLibrary(host, 'AMD SMI', library, calls);
@@ -72,7 +72,7 @@ export function openAmdSmi(host: Host, named?: string): Cards {
     const model = asked('amdsmi_get_gpu_asic_info') ? cString(out) : '';
     const uuid = uuidFrom(library, handle);
     const questions = ask(library, handle, generation);
-    return [amdCard(host, { gpu: String(i), device, handle, address, model, uuid, questions, words: statusText })];
+    return [amdCard(host, { gpu: String(i), device, handle, address, model, uuid, questions, statusText })];
   });
   return libraryCards('AMD SMI', cards, library, 'amdsmi_shut_down');
 }

@@ -3,7 +3,6 @@ import type { NodeFacts } from '../host/facts.ts';
 import type { Host } from '../host.ts';
 import { Unavailable } from '../source.ts';
 import { openAmd } from './amd.ts';
-import { describeAmd } from './amd-sysfs.ts';
 import { type Card, type Cards, clearReading, newReading } from './card.ts';
 import { gpuTable } from './gpu.ts';
 import { openNvidia } from './nvidia.ts';
@@ -81,27 +80,4 @@ export function describe(cards: readonly Card[]): NodeFacts['gpus'] {
       ...(card.driver !== '' && { driver: card.driver }),
     };
   });
-}
-
-/** The node's GPUs as the kernel's files tell, without any library: never hangs, knows less. */
-export function detectGpus(host: Host): NodeFacts['gpus'] {
-  const driver = /(?:Module|Kernel Module(?: for \S+)?)\s+(\d+\.[\d.]+)/.exec(
-    host.text('/proc/driver/nvidia/version') ?? '',
-  )?.[1];
-  // sorted by PCI address, which is the order of NVML's numbers
-  const nvidia = host.list('/proc/driver/nvidia/gpus').map((address, i) => {
-    const said = host.text(`/proc/driver/nvidia/gpus/${address}/information`) ?? '';
-    const value = (name: string) => new RegExp(`^${name}:\\s*(.+)$`, 'm').exec(said)?.[1]?.trim();
-    const model = value('Model');
-    const uuid = value('GPU UUID');
-    return {
-      gpu: String(i),
-      vendor: 'NVIDIA',
-      ...(model !== undefined && { model }),
-      ...(uuid !== undefined && !uuid.includes('?') && { uuid }),
-      ...(driver !== undefined && { driver }),
-    };
-  });
-  const amd = describeAmd(host);
-  return [...nvidia, ...(nvidia.length === 0 ? amd : amd.map((card) => ({ ...card, gpu: `amd-${card.gpu}` })))];
 }

@@ -45,7 +45,7 @@ const reasonWords = new Map<number, string>();
 /** The node's cards through NVML (libnvidia-ml.so.1, or the library that TACHO_NVML names). */
 export function openNvidia(host: Host): Cards {
   const library = loadLibrary(['libnvidia-ml.so.1', 'libnvidia-ml.so'], process.env.TACHO_NVML, MISSING_HINT);
-  const statusText = library.words('nvmlErrorString', 'result');
+  const statusText = library.statusText('nvmlErrorString', 'result');
   const init = library.call('nvmlInit_v2', []) ?? library.call('nvmlInit', []);
   if (init === undefined)
     throw new Unavailable('denied', `${library.path} has no nvmlInit: it is not NVIDIA's library`);
@@ -64,9 +64,9 @@ export function openNvidia(host: Host): Cards {
     const device = `nvidia ${i}`;
     if (!enter(host, device)) continue;
     const handle = Buffer.alloc(8);
-    const found = nvml.handle(i, handle);
-    if (found !== 0) {
-      host.note({ table: gpuTable.name, what: `GPU ${i}`, why: `NVML: ${statusText(found)}`, ...hintNote(found) });
+    const status = nvml.handle(i, handle);
+    if (status !== 0) {
+      host.note({ table: gpuTable.name, what: `GPU ${i}`, why: `NVML: ${statusText(status)}`, ...hintNote(status) });
       continue;
     }
     const physical = openCard(host, nvml, statusText, handle.readBigUInt64LE(0), {
@@ -91,7 +91,7 @@ interface Place {
   total: number;
 }
 
-type NvidiaCard = Card & { readonly handle: bigint; readonly place: Place };
+type NvidiaCard = Card & { readonly handle: bigint; readonly cardPlace: Place };
 
 /** A column and how to get it: the function is called with the handle, its leading arguments and a buffer. */
 interface Scalar {
@@ -205,7 +205,7 @@ function openCard(
 
   return {
     handle,
-    place: cardPlace,
+    cardPlace,
     gpu: cardPlace.gpu,
     device: cardPlace.device,
     vendor: 'NVIDIA',
@@ -260,7 +260,7 @@ function openCard(
   };
 }
 
-/** So many reads lie between two looks at the state of all links, which are up to 18 calls. */
+/** Number of reads between two looks at the state of all links, which are up to 18 calls. */
 const LINK_READS = 10;
 
 /** How many links are active; NaN: the card does not say. */
@@ -311,14 +311,14 @@ function setThrottle(reading: Reading, mask: number): void {
   reading.throttle = mask;
   reading.throttled_thermal = (mask & THERMAL) === 0 ? 0 : 1;
   reading.throttled_power = (mask & POWER) === 0 ? 0 : 1;
-  let said = reasonWords.get(mask);
-  if (said === undefined) {
-    said = REASONS.filter(([bit]) => (mask & bit) !== 0)
+  let reasonsText = reasonWords.get(mask);
+  if (reasonsText === undefined) {
+    reasonsText = REASONS.filter(([bit]) => (mask & bit) !== 0)
       .map(([, word]) => word)
       .join(' ');
-    reasonWords.set(mask, said);
+    reasonWords.set(mask, reasonsText);
   }
-  reading.throttle_reasons = said;
+  reading.throttle_reasons = reasonsText;
 }
 
 /** Pages retired because of single-bit (cause 0) and double-bit errors (cause 1); asked for with no room, it answers how many. */
@@ -408,7 +408,7 @@ function openInstances(host: Host, nvml: Nvml, statusText: (status: number) => s
   const instanceCount = out.readUInt32LE(0);
   for (let i = 0; i < instanceCount; i++) {
     if (handleOf(parent.handle, i, out) !== 0) continue;
-    const instancePlace = { ...parent.place, gpu: `${parent.gpu}:mig-${i}` };
+    const instancePlace = { ...parent.cardPlace, gpu: `${parent.gpu}:mig-${i}` };
     instances.push(openCard(host, nvml, statusText, out.readBigUInt64LE(0), instancePlace));
   }
   return instances;

@@ -13,7 +13,7 @@ export function openGpu(table: typeof gpuTable, host: Host): Source {
   const borrowed = borrowCards(host);
   const reading = newReading();
   const lost = new Set<Card>();
-  const answers = mine(borrowed.cards, process.env);
+  const shares = mine(borrowed.cards, process.env);
   const columns = table.columns.filter((c) => c.type !== 'text').map(({ name }) => name as NumberName);
   const columnIndexes = columns.map((name) => table.at[name]);
   const { gpu: GPU, vendor: VENDOR, model: MODEL, uuid: UUID, throttle_reasons: REASONS, mine: MINE } = table.at;
@@ -40,7 +40,7 @@ export function openGpu(table: typeof gpuTable, host: Host): Source {
         frame.texts[to + MODEL] = card.model;
         frame.texts[to + UUID] = card.uuid;
         frame.texts[to + REASONS] = reading.throttle_reasons;
-        frame.texts[to + MINE] = answers[i]!;
+        frame.texts[to + MINE] = shares[i]!;
       }
     },
     close: () => borrowed.close(),

@@ -128,14 +128,14 @@ export const cpu: SourceKind = {
           const [, name] = /^cpu(\d*) /.exec(line) ?? [];
           if (name === undefined) {
             const columnIndex = index === 0 ? WHOLE_NODE[line.split(' ', 1)[0]!] : undefined;
-            return columnIndex === undefined ? undefined : { place: all * frame.numberWidth + columnIndex };
+            return columnIndex === undefined ? undefined : { column: all * frame.numberWidth + columnIndex };
           }
           const at = rows.get(name || 'all')! * frame.numberWidth;
           // the number of the CPU is one, too
           const kind = name === '' ? index : index - 1;
           const columnIndex = TIMES[kind];
           if (columnIndex === undefined) return undefined;
-          return { place: at + columnIndex, also: IS_BUSY[kind] ? at + BUSY : undefined, factor: MS_PER_TICK };
+          return { column: at + columnIndex, also: IS_BUSY[kind] ? at + BUSY : undefined, factor: MS_PER_TICK };
         });
         return [{ fd: file.fd, single: true, form }];
       },

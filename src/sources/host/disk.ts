@@ -134,7 +134,7 @@ export const disk: SourceKind = {
           const columnIndex = PLACES[value];
           return columnIndex === undefined
             ? undefined
-            : { place: row * frame.numberWidth + columnIndex, factor: FACTORS[value]! };
+            : { column: row * frame.numberWidth + columnIndex, factor: FACTORS[value]! };
         });
         return [{ fd: file.fd, single: false, form }];
       },

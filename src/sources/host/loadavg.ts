@@ -46,7 +46,7 @@ export const loadavg: SourceKind = {
         const form = formOf(file.bytes.toString('latin1', 0, end), ({ index }) => {
           const columnIndex = wholes[index] ?? wholes[index - 1];
           if (columnIndex === undefined || index >= wholes.length) return undefined;
-          return wholes[index] === undefined ? { place: columnIndex, divisor: 100 } : { place: columnIndex };
+          return wholes[index] === undefined ? { column: columnIndex, divisor: 100 } : { column: columnIndex };
         });
         return [{ fd: file.fd, single: true, form }];
       },

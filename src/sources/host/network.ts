@@ -124,7 +124,7 @@ interface Interface {
 }
 
 interface OpenCounter {
-  readonly place: number;
+  readonly column: number;
   readonly files: readonly NumberFile[];
   readonly factor: number;
   readonly slow: boolean;
@@ -182,7 +182,7 @@ function openCounters(host: Host, folder: string, counters: readonly Counter[]):
       const files = way.map((name) => numberFile(host, `${folder}/${name}`)).filter((f) => f !== undefined);
       if (files.length === 0) continue;
       open.push({
-        place: networkTable.at[column],
+        column: networkTable.at[column],
         files,
         factor: factor ?? 1,
         slow: slow ?? false,
@@ -296,7 +296,7 @@ export const network: SourceKind = {
         for (const adapter of adapters) {
           const row = frame.row();
           const at = row * frame.numberWidth;
-          let found = false;
+          let anyRead = false;
           for (const one of adapter.counters) {
             let sum = one.held;
             if (!one.slow || slowNow || Number.isNaN(sum)) {
@@ -305,11 +305,11 @@ export const network: SourceKind = {
               sum *= one.factor;
               one.held = sum;
             }
-            frame.numbers[at + one.place] = sum;
-            if (!one.slow && !Number.isNaN(sum)) found = true;
+            frame.numbers[at + one.column] = sum;
+            if (!one.slow && !Number.isNaN(sum)) anyRead = true;
           }
           // unplugged, or being reset
-          if (!found) {
+          if (!anyRead) {
             frame.drop();
             continue;
           }
@@ -327,7 +327,7 @@ export const network: SourceKind = {
           const columnIndex = row === undefined ? undefined : NETDEV_PLACES[index - (count - NETDEV_PLACES.length)];
           return columnIndex === undefined || columnIndex < 0
             ? undefined
-            : { place: row! * frame.numberWidth + columnIndex };
+            : { column: row! * frame.numberWidth + columnIndex };
         });
         return [{ fd: netdev!.fd, single: false, form }];
       },

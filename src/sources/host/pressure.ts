@@ -87,9 +87,9 @@ export const pressure: SourceKind = {
           const form = formOf(file.bytes.toString('latin1', 0, Math.max(0, end)), ({ line, index }) => {
             const [avg10, avg60, total] = line.startsWith('some') ? SOME : FULL;
             const at = row * frame.numberWidth;
-            if (index === 1 || index === 2) return { place: at + avg10, ...(index === 2 && { divisor: 100 }) };
-            if (index === 4 || index === 5) return { place: at + avg60, ...(index === 5 && { divisor: 100 }) };
-            return index === 9 ? { place: at + total } : undefined;
+            if (index === 1 || index === 2) return { column: at + avg10, ...(index === 2 && { divisor: 100 }) };
+            if (index === 4 || index === 5) return { column: at + avg60, ...(index === 5 && { divisor: 100 }) };
+            return index === 9 ? { column: at + total } : undefined;
           });
           return { fd: file.fd, single: true, form };
         });

@@ -94,12 +94,15 @@ export const daskGraphTable = defineTable({
   events: true,
   keys: [],
   columns: [
-    text('event', 'graph; client, client-gone; worker, worker-gone; job: `new-job`; start, stop: of recording.'),
+    text(
+      'event',
+      'graph; client, client-gone; worker, worker-gone; job: `new-job`; start, stop: of recording; way, missing, note: how it is recorded.',
+    ),
     text('client', 'The client that submitted the graph, came or left.'),
-    text('worker', 'The worker that came or left.'),
+    text('worker', 'The worker that came or left, or has something to note.'),
     text(
       'name',
-      'graph: the prefixes of the keys that the client wants, at most five; worker: its name; start: what is tracked.',
+      'graph: the prefixes of the keys that the client wants, at most five; worker: its name; start: what is tracked; way: the way in; missing: what is not recorded that way; note: what could not be measured, and why.',
     ),
     gauge('wanted', 'count', 'Keys that the client wants of the graph.'),
     gauge('tasks', 'count', 'Tasks of the graph.'),

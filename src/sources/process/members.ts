@@ -19,9 +19,9 @@ interface MemberListener {
   vanished(member: Member): void;
 }
 
-/** So long a process that is not the job's may still become it: a launcher changes its user and program after the fork. */
+/** How long a process of others may still become the job's: a launcher changes its user and program after the fork. */
 const YOUNG_MS = 5000;
-/** So long the script that starts Tacho may take, and a copy of a shell that is to become it. */
+/** How long the script that starts Tacho may take, and a copy of a shell that is to become it. */
 const SCRIPT_MS = 500;
 /** A copy that has used so many clock ticks does something itself. */
 const WORKED = 2;
@@ -39,7 +39,7 @@ interface Known extends Member {
   readonly since: number;
   belongs: boolean;
   excluded: boolean;
-  /** It was just born when it was seen first: it may still become the job's. */
+  /** It was just born when it was first seen: it may still become the job's. */
   readonly young: boolean;
   /** Not the job's itself, but what it starts is: a command of Tacho's in the job, Slurm's own process of a step. */
   passes: boolean;
@@ -47,7 +47,7 @@ interface Known extends Member {
   between: boolean;
   /** How often it was found without arguments and environment. */
   wordless: number;
-  seen: number;
+  round: number;
 }
 
 /**
@@ -62,7 +62,7 @@ export class MemberWatch {
   private readonly listener: MemberListener | undefined;
   private readonly byDescent: boolean;
   private readonly exclude: ReadonlySet<number>;
-  private readonly known = new Map<number, Known>();
+  private readonly watched = new Map<number, Known>();
   private readonly leaders = new Set<number>();
   /** Young members, which may turn out to be Tacho's own. */
   private readonly unsettled = new Set<Known>();
@@ -110,7 +110,7 @@ export class MemberWatch {
     this.between.clear();
     for (const { pid } of waited) this.visit(pid);
     if (!this.lister.list((pid) => this.visit(pid))) return;
-    for (const entry of this.known.values()) if (entry.seen !== this.round) this.drop(entry);
+    for (const entry of this.watched.values()) if (entry.round !== this.round) this.drop(entry);
   }
 
   /** The file with the newest process id: while it stays the same nobody comes. −1: that cannot be told. */
@@ -120,7 +120,7 @@ export class MemberWatch {
 
   /** It has become another program: whose? Tacho's own is no member any more. */
   judgeAgain(pid: number): 'job' | 'own' | 'between' {
-    const entry = this.known.get(pid);
+    const entry = this.watched.get(pid);
     // the kernel's own processes never have words
     if (entry === undefined || entry.wordless > 1) return 'job';
     // the command that is recorded is a copy of what starts it, which is Tacho's, until it has become itself
@@ -134,7 +134,7 @@ export class MemberWatch {
 
   /** This process has gone: whoever has its pid from now on is somebody else. */
   forget(pid: number): void {
-    const entry = this.known.get(pid);
+    const entry = this.watched.get(pid);
     if (entry !== undefined) this.drop(entry);
   }
 
@@ -144,12 +144,12 @@ export class MemberWatch {
   }
 
   private visit(pid: number): void {
-    const entry = this.known.get(pid);
+    const entry = this.watched.get(pid);
     if (entry === undefined) {
       this.examine(pid);
       return;
     }
-    entry.seen = this.round;
+    entry.round = this.round;
     if (this.counter.passed(pid) && !(this.look(pid) && this.stat.start === entry.start)) {
       this.drop(entry);
       this.examine(pid);
@@ -185,8 +185,8 @@ export class MemberWatch {
     if (origin === undefined) return undefined;
     const young = !(this.age(origin.start) >= YOUNG_MS);
     const undecided = { belongs: false, excluded: false, passes: false, between: false, wordless: 0 };
-    const entry: Known = { pid, ...origin, since: this.now, young, ...undecided, seen: this.round };
-    this.known.set(pid, entry);
+    const entry: Known = { pid, ...origin, since: this.now, young, ...undecided, round: this.round };
+    this.watched.set(pid, entry);
     // the pid of a leader that died may serve a stranger now
     this.leaders.delete(pid);
     this.decide(entry);
@@ -255,7 +255,7 @@ export class MemberWatch {
     for (let pid = parent; pid > 0; pid = this.stat.parent) {
       if (pid === this.root) return false;
       if (this.exclude.has(pid)) return true;
-      const ancestor = this.known.get(pid);
+      const ancestor = this.watched.get(pid);
       if (ancestor !== undefined) return ancestor.excluded;
       if (!this.look(pid)) return false;
     }
@@ -264,7 +264,7 @@ export class MemberWatch {
 
   /** A child of a member, or in a session or process group that a member leads, alive or not. */
   private inherits(entry: Known): boolean {
-    const parent = entry.parent > 0 ? (this.known.get(entry.parent) ?? this.examine(entry.parent)) : undefined;
+    const parent = entry.parent > 0 ? (this.watched.get(entry.parent) ?? this.examine(entry.parent)) : undefined;
     return (
       parent?.belongs === true ||
       (this.how.by === 'tree' && parent?.passes === true) ||
@@ -297,7 +297,7 @@ export class MemberWatch {
   }
 
   private drop(entry: Known): void {
-    this.known.delete(entry.pid);
+    this.watched.delete(entry.pid);
     this.unsettled.delete(entry);
     if (entry.pid === this.root) this.root = undefined;
     if (this.members.delete(entry.pid)) this.listener?.vanished(entry);

@@ -12,7 +12,7 @@ export interface Neighbour {
   cpu_seconds: number;
 }
 
-/** So many are named; less CPU time is not worth it. */
+/** Number of neighbours that are named, and the CPU time from which they are. */
 const MOST = 5;
 const LEAST_SECONDS = 0.1;
 /** Parents are followed so far up. */

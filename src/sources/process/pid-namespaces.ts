@@ -107,6 +107,6 @@ const FIRST_SPACE = 4_026_531_836;
  * nobody else's. Its id in that namespace is the rest of a division by 4194304.
  */
 export function insideId(id: number, space: number): number {
-  const place = space > FIRST_SPACE ? space - FIRST_SPACE : space;
-  return place * MOST_PIDS + id;
+  const offset = space > FIRST_SPACE ? space - FIRST_SPACE : space;
+  return offset * MOST_PIDS + id;
 }

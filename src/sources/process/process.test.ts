@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { type Frozen, frozen, sample } from '../../../test/frozen.ts';
-import { type FrozenProcess, nodeFiles, processFiles } from '../../../test/frozen-process.ts';
+import { type FrozenProcess, nodeFiles, processFiles, WORKING } from '../../../test/frozen-process.ts';
 import { Frame } from '../../table/frame.ts';
 import { Host } from '../host.ts';
 import type { Scope } from '../scope.ts';
@@ -37,18 +37,12 @@ function machine(t: TestContext, list: FrozenProcess[], files: Record<string, st
 }
 
 const WORK: FrozenProcess = {
+  ...WORKING,
   pid: 100,
-  parent: 7,
   start: 12345,
   name: 'python3',
   command: ['python3', 'train.py', '--lr', '0.1'],
-  state: 'R',
-  user: 250,
-  system: 30,
-  rssPages: 1000,
-  minorFaults: 4321,
   schedule: [2_800_000_000, 1_500_999_999, 40],
-  io: [1000, 2000, 4096, 8192],
 };
 
 test('every column of a process', (t) => {

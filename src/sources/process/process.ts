@@ -13,8 +13,8 @@ import { REST_SECONDS, type Rest, type SourceKind } from '../source.ts';
 import { DENIED, GONE, type ProcessFile, type ProcessFiles, processFiles } from './files.ts';
 import { type Member, MemberWatch } from './members.ts';
 import { type PidNamespaces, pidNamespaces } from './pid-namespaces.ts';
-import { PssRounds } from './pss-rounds.ts';
-import { DONE, FACT, IDLE, RAN, Schedules, UNKNOWN } from './schedules.ts';
+import { LARGE_BYTES, PssRounds } from './pss-rounds.ts';
+import { DONE, FACT, IDLE, LIMIT, RAN, Schedules, UNKNOWN } from './schedules.ts';
 import { ENDED, ProcessStat, readStat, TICK_MS } from './stat.ts';
 import { processTable } from './table.ts';
 
@@ -46,7 +46,7 @@ const STATUS_FIELDS = (
     ['voluntary_ctxt_switches:', at.voluntary_switches, 1],
     ['nonvoluntary_ctxt_switches:', at.involuntary_switches, 1],
   ] as const
-).map(([word, place, factor]) => ({ word: Buffer.from(word), place, factor }));
+).map(([word, column, factor]) => ({ word: Buffer.from(word), column, factor }));
 
 const IO_DENIED = {
   table: processTable.name,
@@ -73,9 +73,14 @@ const PLACES = [
   at.wait_ms,
   at.rss_peak_bytes,
   ...IO,
-  ...STATUS_FIELDS.map(({ place }) => place),
+  ...STATUS_FIELDS.map(({ column }) => column),
 ];
-const ROW_FORM = { places: Int32Array.from(PLACES), decimals: new Uint8Array(NUMBERS) };
+const limits = new Float64Array(Object.keys(LIMIT).length);
+limits[LIMIT.leapBytes] = LEAP_BYTES;
+limits[LIMIT.leapPart] = LEAP_PART;
+limits[LIMIT.largeBytes] = LARGE_BYTES;
+limits[LIMIT.statusUs] = STATUS_MICROSECONDS;
+const ROW_FORM = { positions: Int32Array.from(PLACES), decimals: new Uint8Array(NUMBERS), limits };
 
 /** A member and what was last seen of it. */
 class Watched {
@@ -242,9 +247,9 @@ class ProcessReader {
     this.members.close();
   }
 
-  private set(w: Watched, place: number, value: number): void {
-    if (w.numbers[place] === value || Number.isNaN(value)) return;
-    w.numbers[place] = value;
+  private set(w: Watched, column: number, value: number): void {
+    if (w.numbers[column] === value || Number.isNaN(value)) return;
+    w.numbers[column] = value;
     this.changed = true;
   }
 
@@ -293,7 +298,7 @@ class ProcessReader {
     // schedstat is of the main thread alone
     this.schedules.watch(w.schedule, stat.threads === 1 ? w.schedstat.fd : -1, w.ranNanoseconds, w.slices);
     // a process that has ended but was not collected yet has no memory, and its status says nothing about it
-    if (stat.virtualBytes === 0 && numbers[at.rss_anon_bytes]! > 0) for (const part of MEMORY) this.set(w, part, 0);
+    if (stat.virtualBytes === 0 && numbers[at.rss_anon_bytes]! > 0) for (const column of MEMORY) this.set(w, column, 0);
     if (!(numbers[at.rss_peak_bytes]! >= rss)) this.set(w, at.rss_peak_bytes, rss);
     this.allow(w);
     return true;
@@ -302,24 +307,24 @@ class ProcessReader {
   /** Lets C read it by itself while it does the same as now. */
   private allow(w: Watched): void {
     const { schedules } = this;
-    const { schedule: place, name, user } = w;
+    const { schedule: slot, name, user } = w;
     const isPlain =
       w.numbers[at.threads] === 1 && w.ioOfOthers === undefined && w.looks > 1 && w.isSettled && w.state !== ENDED;
     if (isPlain && (!w.isTold || w.nameTold !== name || w.userTold !== user)) {
-      const words = [w.pidText, w.startText, name, '', user, ''];
-      w.isTold = schedules.setText(place, Buffer.from(words.map((word) => `,${cell(word)}`).join('')));
+      const texts = [w.pidText, w.startText, name, '', user, ''];
+      w.isTold = schedules.setText(slot, Buffer.from(texts.map((word) => `,${cell(word)}`).join('')));
       w.nameTold = name;
       w.userTold = user;
     }
     const isAllowed = isPlain && w.isTold;
-    if (isAllowed) schedules.allow(place, w.stat.fd, w.io.fd, w.status.fd);
-    else schedules.allow(place, -1, -1, -1);
-    schedules.setFact(place, FACT.start, w.start);
-    schedules.setFact(place, FACT.name, w.nameHash);
-    schedules.setFact(place, FACT.statusDue, w.statusDue);
-    schedules.setFact(place, FACT.statusRss, w.rssAtStatus);
-    schedules.setFact(place, FACT.state, w.state);
-    schedules.setFact(place, FACT.allowed, w.allowedHash);
+    if (isAllowed) schedules.allow(slot, w.stat.fd, w.io.fd, w.status.fd);
+    else schedules.allow(slot, -1, -1, -1);
+    schedules.setFact(slot, FACT.start, w.start);
+    schedules.setFact(slot, FACT.name, w.nameHash);
+    schedules.setFact(slot, FACT.statusDue, w.statusDue);
+    schedules.setFact(slot, FACT.statusRss, w.rssAtStatus);
+    schedules.setFact(slot, FACT.state, w.state);
+    schedules.setFact(slot, FACT.allowed, w.allowedHash);
   }
 
   private takeStat(w: Watched, rss: number): void {
@@ -394,11 +399,11 @@ class ProcessReader {
     if (!this.readIo(end)) return true;
     const others = w.ioOfOthers;
     for (let i = 0; i < IO.length; i++) {
-      const place = IO[i]!;
-      const before = w.numbers[place]!;
+      const column = IO[i]!;
+      const before = w.numbers[column]!;
       // the first thread beside the main one: from here on the whole process counts, less what it had before
       if (others !== undefined && wasAlone && before >= 0) others[i] = Math.max(0, this.io[i]! - before);
-      this.set(w, place, this.io[i]! - (others === undefined ? 0 : others[i]!));
+      this.set(w, column, this.io[i]! - (others === undefined ? 0 : others[i]!));
     }
     return true;
   }
@@ -421,8 +426,8 @@ class ProcessReader {
       const field = statusField(bytes, from);
       if (field !== undefined) {
         const value = number(bytes, from + field.word.length, stop);
-        if (field.place === at.uid) this.setUser(w, value);
-        else this.set(w, field.place, value * field.factor);
+        if (field.column === at.uid) this.setUser(w, value);
+        else this.set(w, field.column, value * field.factor);
       } else if (spells(bytes, from, ALLOWED)) this.setAllowed(w, from + ALLOWED.length, stop);
       else if (w.looks === 1 && spells(bytes, from, NAMESPACE_IDS)) this.lookAtNamespace(w, from, stop);
       from = stop + 1;
@@ -474,7 +479,7 @@ class ProcessReader {
   private lookAtLimits(w: Watched): void {
     const limits = this.host.text(`/proc/${w.pid}/limits`);
     if (limits === undefined) return;
-    for (const [place, line] of LIMITS) this.set(w, place, Number(line.exec(limits)?.[1] ?? Number.NaN));
+    for (const [column, line] of LIMITS) this.set(w, column, Number(line.exec(limits)?.[1] ?? Number.NaN));
   }
 
   private write(frame: Frame, w: Watched, full: boolean): void {
@@ -554,7 +559,7 @@ const LIMITS = (
     [at.data_limit_bytes, 'data size'],
     [at.virtual_limit_bytes, 'address space'],
   ] as const
-).map(([place, name]) => [place, new RegExp(`^Max ${name} +(\\d+) `, 'm')] as const);
+).map(([column, name]) => [column, new RegExp(`^Max ${name} +(\\d+) `, 'm')] as const);
 
 const ALLOWED = Buffer.from('Cpus_allowed_list:');
 

@@ -4,7 +4,7 @@ import type { Host } from '../host.ts';
 import { processTable } from './table.ts';
 
 /** What smaller processes share matters little. */
-const LARGE_BYTES = 16 << 20;
+export const LARGE_BYTES = 16 << 20;
 /** Counting apart matters when the others have so much of the largest. */
 const OTHERS_PART = 0.1;
 /** All are read again after so long, or when they have so many times as much together. */

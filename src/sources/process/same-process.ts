@@ -21,7 +21,7 @@ export const LONGEST_RECORD_DELAY = 0.5e6;
 export const SAMPLE_CLOCK = 1.5e6;
 
 /** From exec to the first record of the new program, at most, where nothing but its pid tells that they are one process. */
-export const LONGEST_LOADING = 10e6;
+const LONGEST_LOADING = 10e6;
 
 /** Schedulers tell whole seconds, by a clock that is not the node's. */
 export const SCHEDULER_CLOCK = 2e6;

@@ -12,13 +12,15 @@ export const DONE = 3;
 /** As in native/node-sampling.processes.c: what C has to know of a process to read it by itself. */
 export const FACT = { start: 0, name: 1, statusDue: 2, statusRss: 3, state: 4, allowed: 5 } as const;
 const FACTS = 6;
+/** Limits that both go by. */
+export const LIMIT = { leapBytes: 0, leapPart: 1, largeBytes: 2, statusUs: 3 } as const;
 /** Files of a process that C reads: stat, io and status. */
 const READABLE = 3;
 /** Words of a row before its numbers. */
 const TEXT_BYTES = 192;
 
 /** How the rows of all processes look. */
-type RowForm = Pick<ProcessRows, 'places' | 'decimals'>;
+type RowForm = Pick<ProcessRows, 'positions' | 'decimals' | 'limits'>;
 
 /**
  * Looks at schedstat of all processes at once: most of them did not run since the last tick, and nothing else is read of them.
@@ -49,52 +51,52 @@ export class Schedules {
 
   /** A place for one more process. */
   take(): number {
-    const place = this.free.pop() ?? this.used++;
-    if (place === this.files.length) this.grow();
-    this.numbersOf(place).fill(Number.NaN);
-    return place;
+    const slot = this.free.pop() ?? this.used++;
+    if (slot === this.files.length) this.grow();
+    this.numbersOf(slot).fill(Number.NaN);
+    return slot;
   }
 
   /** The process that had this place has gone. */
-  leave(place: number): void {
-    this.watch(place, -1, 0, 0);
-    this.readable.fill(-1, READABLE * place, READABLE * (place + 1));
-    this.free.push(place);
+  leave(slot: number): void {
+    this.watch(slot, -1, 0, 0);
+    this.readable.fill(-1, READABLE * slot, READABLE * (slot + 1));
+    this.free.push(slot);
   }
 
-  numbersOf(place: number): Float64Array {
+  numbersOf(slot: number): Float64Array {
     const width = this.form.decimals.length;
-    return this.numbers.subarray(place * width, (place + 1) * width);
+    return this.numbers.subarray(slot * width, (slot + 1) * width);
   }
 
   /** From now on its schedstat is looked at; it has been found with these counts. −1: it is not. */
-  watch(place: number, file: number, ran: number, slices: number): void {
-    this.files[place] = file;
-    this.counts[3 * place] = ran;
-    this.counts[3 * place + 2] = slices;
-    if (file < 0) this.results[place] = UNKNOWN;
+  watch(slot: number, file: number, ran: number, slices: number): void {
+    this.files[slot] = file;
+    this.counts[3 * slot] = ran;
+    this.counts[3 * slot + 2] = slices;
+    if (file < 0) this.results[slot] = UNKNOWN;
   }
 
   /** C may read these files of it by itself; −1: it may not. */
-  allow(place: number, stat: number, io: number, status: number): void {
-    this.readable[READABLE * place] = stat;
-    this.readable[READABLE * place + 1] = io;
-    this.readable[READABLE * place + 2] = status;
+  allow(slot: number, stat: number, io: number, status: number): void {
+    this.readable[READABLE * slot] = stat;
+    this.readable[READABLE * slot + 1] = io;
+    this.readable[READABLE * slot + 2] = status;
   }
 
-  fact(place: number, which: number): number {
-    return this.facts[FACTS * place + which]!;
+  fact(slot: number, which: number): number {
+    return this.facts[FACTS * slot + which]!;
   }
 
-  setFact(place: number, which: number, value: number): void {
-    this.facts[FACTS * place + which] = value;
+  setFact(slot: number, which: number, value: number): void {
+    this.facts[FACTS * slot + which] = value;
   }
 
   /** What stands in its rows between the time and the letter of its state; false: there is no room for it. */
-  setText(place: number, text: Uint8Array): boolean {
+  setText(slot: number, text: Uint8Array): boolean {
     if (text.length >= TEXT_BYTES) return false;
-    this.texts.set(text, TEXT_BYTES * place);
-    this.texts[TEXT_BYTES * place + text.length] = 0;
+    this.texts.set(text, TEXT_BYTES * slot);
+    this.texts[TEXT_BYTES * slot + text.length] = 0;
     return true;
   }
 
@@ -108,7 +110,7 @@ export class Schedules {
   resting(processes: number, pids: number): RestingProcesses | undefined {
     const { files, counts, results, readable, facts, numbers, texts } = this;
     let watched = 0;
-    for (let place = 0; place < this.used; place++) if (files[place]! >= 0) watched++;
+    for (let slot = 0; slot < this.used; slot++) if (files[slot]! >= 0) watched++;
     if (watched !== processes || pids < 0) return undefined;
     if (this.given?.files !== files || this.given.pids !== pids) {
       const looked = (): void => {
@@ -122,26 +124,26 @@ export class Schedules {
 
   /** None of them ran. */
   get areIdle(): boolean {
-    return this.results.every((result, place) => result === IDLE || this.files[place]! < 0);
+    return this.results.every((result, slot) => result === IDLE || this.files[slot]! < 0);
   }
 
-  result(place: number): number {
-    return this.results[place]!;
+  result(slot: number): number {
+    return this.results[slot]!;
   }
 
   /** Nanoseconds that it ran. */
-  ran(place: number): number {
-    return this.counts[3 * place]!;
+  ran(slot: number): number {
+    return this.counts[3 * slot]!;
   }
 
   /** Nanoseconds that it waited for a CPU. */
-  waited(place: number): number {
-    return this.counts[3 * place + 1]!;
+  waited(slot: number): number {
+    return this.counts[3 * slot + 1]!;
   }
 
   /** How often it was given a CPU. */
-  slices(place: number): number {
-    return this.counts[3 * place + 2]!;
+  slices(slot: number): number {
+    return this.counts[3 * slot + 2]!;
   }
 
   private grow(): void {

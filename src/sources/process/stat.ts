@@ -77,9 +77,9 @@ export function readStat(bytes: Buffer, end: number, stat: ProcessStat): boolean
 }
 
 /** Passes over words: faster than making numbers of them, and some do not fit a number. */
-function skip(bytes: Buffer, end: number, words: number): void {
+function skip(bytes: Buffer, end: number, count: number): void {
   let at = scan.at;
-  for (let i = 0; i < words; i++) {
+  for (let i = 0; i < count; i++) {
     at++;
     while (at < end && bytes[at] !== 32) at++;
   }

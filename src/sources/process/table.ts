@@ -60,7 +60,11 @@ export const processTable = defineTable({
       'Bytes read by system calls, cached or not, also from pipes and sockets; children as in read_bytes.',
     ),
     counter('written_chars', 'bytes', 'Bytes written by system calls; children as in read_bytes.'),
-    counter('voluntary_switches', 'count', 'Times the main thread waited of its own accord; read as rss_anon_bytes.'),
+    counter(
+      'voluntary_switches',
+      'count',
+      'Voluntary context switches of the main thread, when it waited for something; read as rss_anon_bytes.',
+    ),
     counter('involuntary_switches', 'count', 'Times the main thread lost the CPU to others; read as rss_anon_bytes.'),
     counter('wait_ms', 'milliseconds', 'Time the main thread was ready to run but had no CPU.'),
     gauge('cpu', 'count', 'The CPU that the main thread ran on last.'),

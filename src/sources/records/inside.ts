@@ -15,9 +15,9 @@ export class InsideChildren {
   add(parent: string, name: string): void {
     const { children } = this;
     if (parent === '') return;
-    const known = children.get(parent)?.filter((child) => child.name !== name) ?? [];
+    const others = children.get(parent)?.filter((child) => child.name !== name) ?? [];
     children.delete(parent);
-    children.set(parent, [...known.slice(-MOST_OF_ONE), { name }]);
+    children.set(parent, [...others.slice(-MOST_OF_ONE), { name }]);
     if (children.size > MOST) children.delete(children.keys().next().value!);
   }
 

@@ -53,7 +53,7 @@ export class RecordLines {
   private readonly texts = new LongTexts();
   private readonly names: RecordNames;
   private readonly rows: RecordRows;
-  private readonly known: RecordedProcesses;
+  private readonly processes: RecordedProcesses;
   private readonly inside = new InsideChildren();
   private readonly lastTold: string[] = [];
   private readonly waiting = new WaitingLines((pid, lines, exitcode) => this.addRows(pid, lines, exitcode));
@@ -67,7 +67,7 @@ export class RecordLines {
       spaces,
     }: { redact?: boolean; delays?: boolean; resumed?: boolean; spaces?: PidNamespaces } = {},
   ) {
-    this.known = new RecordedProcesses(resumed);
+    this.processes = new RecordedProcesses(resumed);
     this.names = new RecordNames(spaces);
     this.rows = new RecordRows(tables, this.line, this.texts, this.names, { redact, delays });
     this.frames = this.rows.frames;
@@ -116,13 +116,13 @@ export class RecordLines {
   }
 
   /** Lines that have waited become rows after all. */
-  private addRows(pid: string, { fork, exec, told, exit }: HeldLines, exitcode?: number): void {
+  private addRows(pid: string, { fork, exec, told: reported, exit }: HeldLines, exitcode?: number): void {
     const { line, rows } = this;
-    const { ppid, wroteBefore } = this.known.living.get(pid) ?? {};
+    const { ppid, wroteBefore } = this.processes.living.get(pid) ?? {};
     // a child that was forked to execute something was never anything else
-    if (fork !== undefined && told === undefined) line.using(fork, () => rows.addStart());
+    if (fork !== undefined && reported === undefined) line.using(fork, () => rows.addStart());
     if (exec !== undefined) line.using(exec, () => rows.addEnd(ppid, wroteBefore));
-    if (told !== undefined) line.using(told, () => rows.addStart());
+    if (reported !== undefined) line.using(reported, () => rows.addStart());
     if (exit !== undefined) line.using(exit, () => rows.addEnd(ppid, wroteBefore, exitcode));
   }
 
@@ -138,7 +138,7 @@ export class RecordLines {
 
   /** The first process of a namespace cannot name its parent; one that says nothing itself may have made it. */
   private parentOutside(name: string): string {
-    const isSilent = (other: string): boolean => this.known.living.get(other)?.told === true;
+    const isSilent = (other: string): boolean => this.processes.living.get(other)?.isReportedByParent === true;
     return (
       this.names.parentOutside(name) ??
       this.lastTold.findLast((other) => isSilent(other) && spaceOf(other) !== spaceOf(name)) ??
@@ -170,9 +170,9 @@ export class RecordLines {
   }
 
   private dropTold(pid: string): void {
-    const told = this.waiting.get(pid, 'told');
-    if (told === undefined) return;
-    this.texts.forget(`${pid}:${this.startOf(told)}`);
+    const reportedStart = this.waiting.get(pid, 'told');
+    if (reportedStart === undefined) return;
+    this.texts.forget(`${pid}:${this.startOf(reportedStart)}`);
     this.waiting.drop(pid, 'told');
   }
 
@@ -180,18 +180,19 @@ export class RecordLines {
     const { line } = this;
     const pid = this.who();
     // every child of a copy tells of it
-    if (line.is(8, 'copy') && this.known.living.has(pid)) return;
-    if (line.is(8, 'told') || line.is(8, 'spawn')) this.told(pid, line.number(3));
+    if (line.is(8, 'copy') && this.processes.living.has(pid)) return;
+    if (line.is(8, 'told') || line.is(8, 'spawn')) this.reportedByParent(pid, line.number(3));
     else if (line.is(8, 'fork') || line.is(8, 'copy')) this.forked(pid, line.number(3));
     else this.executed(pid, line.number(3));
   }
 
-  private told(pid: string, start: number): void {
-    const { line, known, waiting } = this;
-    const before = known.living.get(pid);
+  private reportedByParent(pid: string, start: number): void {
+    const { line, processes, waiting } = this;
+    const before = processes.living.get(pid);
     // of a child that was spawned its parent tells only afterwards: it may have spoken, become another program or ended before
     const spoken = [pid, this.names.named(pid) ?? pid].some(
-      (name) => (known.living.get(name)?.start ?? Number.NEGATIVE_INFINITY) >= start || known.endedSince(name, start),
+      (name) =>
+        (processes.living.get(name)?.start ?? Number.NEGATIVE_INFINITY) >= start || processes.endedSince(name, start),
     );
     if (spoken) {
       this.texts.forget(`${pid}:${line.word(3)}`);
@@ -205,13 +206,13 @@ export class RecordLines {
     if (this.lastTold.push(pid) > MOST_SILENT) this.lastTold.shift();
     // a program that is executed goes on with the process; one that is spawned begins one
     const goesOn = line.is(8, 'told');
-    known.begin(pid, {
+    processes.begin(pid, {
       ...(goesOn ? keptOverExec(before) : {}),
       start,
       ...this.parentOf(pid),
       line: text,
-      told: true,
-      before: before?.told ? before.before : before,
+      isReportedByParent: true,
+      before: before?.isReportedByParent ? before.before : before,
       wrote: goesOn ? this.withTexts(before?.wrote) : (before?.wrote ?? NOTHING),
       wroteBefore: before?.wroteBefore ?? NOTHING,
     });
@@ -223,27 +224,34 @@ export class RecordLines {
     this.beginNew(pid, start);
     this.waiting.add(pid, 'fork', line);
     const wrote = this.withTexts();
-    this.known.begin(pid, { start, ...this.parentOf(pid), line, told: false, wrote, wroteBefore: NOTHING });
+    this.processes.begin(pid, {
+      start,
+      ...this.parentOf(pid),
+      line,
+      isReportedByParent: false,
+      wrote,
+      wroteBefore: NOTHING,
+    });
   }
 
   private executed(pid: string, start: number): void {
-    const { known, waiting } = this;
+    const { processes, waiting } = this;
     // a process that executes a program keeps the parent that it was started by, which may have ended since
-    const before = known.living.get(pid);
-    const same = before !== undefined && (before.told || waiting.has(pid)) ? before : undefined;
+    const before = processes.living.get(pid);
+    const same = before !== undefined && (before.isReportedByParent || waiting.has(pid)) ? before : undefined;
     if (same === undefined) this.beginNew(pid, start);
     const outside = same === undefined ? this.takeToldOutside(pid) : undefined;
     const { ppid, parent } = outside ?? (same === undefined || Number.isNaN(same.ppid) ? this.parentOf(pid) : same);
     this.dropTold(pid);
     waiting.drop(pid, 'fork');
     waiting.release(pid);
-    known.begin(pid, {
+    processes.begin(pid, {
       ...same,
       start,
       ppid,
       parent,
       line: this.line.line(),
-      told: false,
+      isReportedByParent: false,
       before: undefined,
       wrote: this.withTexts(same?.wrote),
       wroteBefore: same?.wrote ?? NOTHING,
@@ -254,26 +262,26 @@ export class RecordLines {
   /** Who spawned it from outside has told of it by the id that it has there: that is this one. */
   private takeToldOutside(name: string): RecordedProcess | undefined {
     const outside = this.names.id(name);
-    const outsideProcess = outside === name ? undefined : this.known.living.get(outside);
-    if (outsideProcess?.told !== true) return undefined;
+    const outsideProcess = outside === name ? undefined : this.processes.living.get(outside);
+    if (outsideProcess?.isReportedByParent !== true) return undefined;
     this.dropTold(outside);
     this.waiting.forget(outside);
-    this.known.leave(outside);
+    this.processes.leave(outside);
     return outsideProcess;
   }
 
   private ended(): void {
-    const { line, known, waiting } = this;
+    const { line, processes, waiting } = this;
     const pid = this.who();
     const start = line.number(3);
-    let live = known.living.get(pid);
+    let live = processes.living.get(pid);
     const exec = waiting.get(pid, 'exec');
     // that exec failed
     if (exec !== undefined && line.is(3, this.startOf(exec))) waiting.drop(pid, 'exec');
     if (live?.before !== undefined && live.before.start === start) {
       this.dropTold(pid);
       live = live.before;
-      known.begin(pid, live);
+      processes.begin(pid, live);
     }
     waiting.release(pid);
     if (line.is(16, 'exec')) {
@@ -284,60 +292,60 @@ export class RecordLines {
       return;
     }
     const { ppid, parent } = live?.start === start ? live : this.parentOf(pid);
-    known.end(pid, start);
+    processes.end(pid, start);
     // with what its own children used that it waited for
     const user = line.number(USER) + (line.number(OTHERS_USER) || 0);
     const system = line.number(SYSTEM) + (line.number(OTHERS_SYSTEM) || 0);
-    known.childUsed(parent, user, system);
+    processes.childUsed(parent, user, system);
     this.inside.end(parent, pid, user + system);
     if (!line.isEmpty(17) || !line.is(16, 'exit'))
       this.rows.addEnd(ppid, live?.start === start ? live.wroteBefore : NOTHING);
     else {
       const wroteBefore = live?.wroteBefore ?? NOTHING;
-      const nothing = { line: Buffer.alloc(0), told: false, wrote: NOTHING };
-      known.begin(pid, { ...nothing, start, ppid, parent, ended: true, wroteBefore });
+      const nothing = { line: Buffer.alloc(0), isReportedByParent: false, wrote: NOTHING };
+      processes.begin(pid, { ...nothing, start, ppid, parent, ended: true, wroteBefore });
       waiting.add(pid, 'exit', line.line());
     }
   }
 
   /** A parent says how a child ended: news only of one that has not said so itself. */
   private waited(): void {
-    const { line, known, names } = this;
-    const told = this.who();
-    const teller = names.parent(line.word(3), told);
+    const { line, processes, names } = this;
+    const child = this.who();
+    const teller = names.parent(line.word(3), child);
     const status = line.number(4);
-    const spoken = known.living.has(told) || known.isOver(told);
+    const spoken = processes.living.has(child) || processes.isOver(child);
     // in a namespace of its own it has another id than for who waits for it
     const other =
-      names.named(told) ?? (spoken ? undefined : this.inside.take(teller, status, line.number(5) + line.number(6)));
-    const pid = other !== undefined && (!spoken || known.living.has(other)) ? other : told;
-    const live = known.living.get(pid);
+      names.named(child) ?? (spoken ? undefined : this.inside.take(teller, status, line.number(5) + line.number(6)));
+    const pid = other !== undefined && (!spoken || processes.living.has(other)) ? other : child;
+    const live = processes.living.get(pid);
     if (live?.ended === true) this.waiting.release(pid, (status & 0x7f) === 0 ? (status >> 8) & 0xff : undefined);
     else {
       // a child that nobody has told of, made by a system call of its own, is a copy of its parent
-      const like = live ?? (known.done(pid) ? undefined : known.living.get(teller));
+      const like = live ?? (processes.done(pid) ? undefined : processes.living.get(teller));
       if (like === undefined) return;
       this.waiting.release(pid);
       this.rows.addWaited(pid, live, like, status);
-      known.childUsed(teller, line.number(5), line.number(6));
+      processes.childUsed(teller, line.number(5), line.number(6));
     }
-    known.end(pid, live?.start ?? 0);
+    processes.end(pid, live?.start ?? 0);
   }
 
   /** What was told last does not count: the program could not be executed, or is not to be recorded. */
   private takenBack(): void {
-    const { known, waiting } = this;
+    const { processes, waiting } = this;
     const pid = this.who();
     this.dropTold(pid);
     if (this.line.is(3, 'failed')) {
       waiting.drop(pid, 'exec');
-      const before = known.living.get(pid)?.before;
-      if (before !== undefined) known.begin(pid, before);
+      const before = processes.living.get(pid)?.before;
+      if (before !== undefined) processes.begin(pid, before);
       return;
     }
     // what it was before has ended with this; a copy that was made only for this was never anything
     if (waiting.get(pid, 'exec') !== undefined) waiting.release(pid);
     waiting.forget(pid);
-    known.leave(pid);
+    processes.leave(pid);
   }
 }

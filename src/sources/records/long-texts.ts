@@ -2,7 +2,7 @@ import { decode } from './fields.ts';
 import { NOTHING, type Written } from './recorded-processes.ts';
 
 interface Text {
-  readonly pieces: Buffer[];
+  readonly chunks: Buffer[];
   /** What they say together: a start and an end ask for it. */
   whole?: string;
 }
@@ -23,15 +23,15 @@ export class LongTexts {
   private kept = 0;
 
   /** Adds a piece, from a line of this length; a character may be divided between two. */
-  add(id: string, field: string, piece: Buffer, line: number): void {
+  add(id: string, field: string, chunk: Buffer, line: number): void {
     const { bytes, calls } = this.written(id);
     this.lines.set(id, { bytes: bytes + line, calls: calls + 1 });
     if (!this.texts.has(id)) this.kept += IMAGE;
     const own = this.texts.get(id) ?? new Map<string, Text>();
-    const pieces = own.get(field)?.pieces ?? [];
-    this.texts.set(id, own.set(field, { pieces }));
-    pieces.push(piece);
-    this.kept += piece.length + PIECE;
+    const chunks = own.get(field)?.chunks ?? [];
+    this.texts.set(id, own.set(field, { chunks }));
+    chunks.push(chunk);
+    this.kept += chunk.length + PIECE;
     for (const oldest of this.texts.keys()) {
       if (this.kept <= MOST_BYTES) break;
       this.forget(oldest);
@@ -41,7 +41,7 @@ export class LongTexts {
   get(id: string, field: string): string {
     const text = this.texts.get(id)?.get(field);
     if (text === undefined) return '';
-    text.whole ??= decode(field, Buffer.concat(text.pieces));
+    text.whole ??= decode(field, Buffer.concat(text.chunks));
     return text.whole;
   }
 
@@ -54,7 +54,7 @@ export class LongTexts {
     const own = this.texts.get(id);
     if (own === undefined) return;
     this.kept -= IMAGE;
-    for (const { pieces } of own.values()) for (const piece of pieces) this.kept -= piece.length + PIECE;
+    for (const { chunks } of own.values()) for (const chunk of chunks) this.kept -= chunk.length + PIECE;
     this.texts.delete(id);
     this.lines.delete(id);
   }

@@ -49,8 +49,8 @@ export class RecordNames {
   }
 
   private forget(name: string): void {
-    const known = this.ids.get(name);
-    if (known !== undefined) this.names.delete(known.id);
+    const namespaced = this.ids.get(name);
+    if (namespaced !== undefined) this.names.delete(namespaced.id);
     this.ids.delete(name);
   }
 

@@ -61,8 +61,8 @@ export function eventsNamed(names: readonly string[]): string[] {
 export function eventsNotCounted(names: readonly string[]): { name: string; why: string; hint: string }[] {
   const counted = new Set(eventsNamed(names));
   return names.flatMap((name) => {
-    const [known] = eventsNamed([name]);
-    if (known === undefined) {
+    const [event] = eventsNamed([name]);
+    if (event === undefined) {
       const near = suggest(
         name,
         [...PERF_EVENTS].flatMap(([kernel, { alias }]) => [alias, kernel]),
@@ -76,7 +76,7 @@ export function eventsNotCounted(names: readonly string[]): { name: string; why:
       ];
     }
     const hint = 'name fewer in TACHO_RECORD_EVENTS';
-    return counted.has(known) ? [] : [{ name, why: `no more than ${MOST} events are counted`, hint }];
+    return counted.has(event) ? [] : [{ name, why: `no more than ${MOST} events are counted`, hint }];
   });
 }
 

@@ -11,7 +11,7 @@ export interface RecordedProcess {
   /** The line of its start. */
   line: Buffer;
   /** Another process told of it; it has said nothing itself. */
-  told: boolean;
+  isReportedByParent: boolean;
   /** What it was before it was to execute a program: it still is, if that failed. */
   before?: RecordedProcess | undefined;
   /** It has told of its end, but not how. */
@@ -41,8 +41,8 @@ export const keptOverExec = ({ childrenUser, childrenSystem, peakBefore }: Parti
 const MOST = 8192;
 const MOST_BYTES = 8 << 20;
 
-const sizeOf = (known: RecordedProcess | undefined): number =>
-  known === undefined ? 0 : known.line.length + (known.before?.line.length ?? 0);
+const sizeOf = (process: RecordedProcess | undefined): number =>
+  process === undefined ? 0 : process.line.length + (process.before?.line.length ?? 0);
 
 /** Remembers processes, so that what others tell of them finds its place. */
 export class RecordedProcesses {
@@ -57,11 +57,11 @@ export class RecordedProcesses {
     this.forgetful = resumed;
   }
 
-  begin(pid: string, known: RecordedProcess): void {
+  begin(pid: string, process: RecordedProcess): void {
     this.forget(pid);
     this.over.delete(pid);
-    this.living.set(pid, known);
-    this.bytes += sizeOf(known);
+    this.living.set(pid, process);
+    this.bytes += sizeOf(process);
     if (this.living.size <= MOST && this.bytes <= MOST_BYTES) return;
     this.forgetful = true;
     forgetOldest(this.living, (oldest) => this.forget(oldest));
@@ -103,9 +103,9 @@ export class RecordedProcesses {
 
   /** A child has ended: with what it used and what its own children did. */
   childUsed(parent: string, user: number, system: number): void {
-    const known = this.living.get(parent);
-    if (known === undefined || Number.isNaN(user + system)) return;
-    known.childrenUser = (known.childrenUser ?? 0) + user;
-    known.childrenSystem = (known.childrenSystem ?? 0) + system;
+    const parentProcess = this.living.get(parent);
+    if (parentProcess === undefined || Number.isNaN(user + system)) return;
+    parentProcess.childrenUser = (parentProcess.childrenUser ?? 0) + user;
+    parentProcess.childrenSystem = (parentProcess.childrenSystem ?? 0) + system;
   }
 }

@@ -304,12 +304,12 @@ test('what waits for the next line waits for one read, not longer', () => {
 });
 
 test('texts that are too long for a line come in pieces', () => {
-  const piece = (text: string): string => ['A2', 10, 100, 'args', text, '.'].join('\t');
+  const argsChunk = (text: string): string => ['A2', 10, 100, 'args', text, '.'].join('\t');
   const euro = Buffer.from('€');
   const parser = new RecordLines(recordTables([]));
   const take = (bytes: Buffer): void => parser.take(bytes, 0, bytes.length);
   // a character that is divided between two lines
-  take(Buffer.concat([Buffer.from(piece('one ').slice(0, -2)), euro.subarray(0, 1), Buffer.from('\t.')]));
+  take(Buffer.concat([Buffer.from(argsChunk('one ').slice(0, -2)), euro.subarray(0, 1), Buffer.from('\t.')]));
   take(Buffer.concat([Buffer.from('A2\t10\t100\targs\t'), euro.subarray(1), Buffer.from(' two\t.')]));
   take(Buffer.from(startLine({ args: '\\c' })));
   take(Buffer.from(endLine({ args: '\\c' })));
@@ -403,9 +403,9 @@ test('programs whose path is no UTF-8 keep it, relative and removed ones too', (
   for (const line of starts) parser.take(line, 0, line.length);
   parser.release(true);
   const { start } = parser.frames;
-  const places = [0, 1, 2].map((row) => start.texts.slice(row * start.textWidth + 5, row * start.textWidth + 8));
+  const rowTexts = [0, 1, 2].map((row) => start.texts.slice(row * start.textWidth + 5, row * start.textWidth + 8));
   assert.deepEqual(
-    places.map(([program, , name]) => [program, name]),
+    rowTexts.map(([program, , name]) => [program, name]),
     [
       ["$'/opt/\\xff/p\\xfe'", "$'p\\xfe'"],
       ["$'/dir/p\\xfe'", "$'p\\xfe'"],

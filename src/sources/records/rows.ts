@@ -37,10 +37,10 @@ export interface LineTrouble {
 }
 
 const [METRICS, [FIRST]] = [PROCESS_METRICS.length, PROCESS_METRICS];
-/** So many names of events that nobody asked for are told, and so much of each. */
+/** Number of names of unexpected events that are reported, and characters of each. */
 const MOST_EVENTS = 20;
 const LONGEST_EVENT = 80;
-/** So much text, in characters, that went ahead of its line is in the rows of one read: many rows may ask for the same. */
+/** Characters sent ahead of their line that one read keeps: many rows may ask for the same. */
 const MOST_LONG_TEXT = 8 << 20;
 /** Where the lines of ends and threads have their metrics, which events follow; fields of them, the point included. */
 const END_LINE = 21;
@@ -247,18 +247,18 @@ export class RecordRows {
     return text;
   }
 
-  private metrics(frame: Frame, place: number, field: number): void {
+  private metrics(frame: Frame, at: number, field: number): void {
     const { line, trouble } = this;
-    for (let i = 0; i < METRICS; i++) frame.numbers[place + i] = line.number(field + i);
-    if (!this.delays) frame.numbers[place + BLOCK_DELAY] = Number.NaN;
+    for (let i = 0; i < METRICS; i++) frame.numbers[at + i] = line.number(field + i);
+    if (!this.delays) frame.numbers[at + BLOCK_DELAY] = Number.NaN;
     for (let i = field + METRICS; i < line.count - 1; i++) {
       const [name, value] = line.named(i) ?? [];
       const eventColumn = name === undefined ? undefined : this.eventPlaces.get(name);
       const limitColumn = name === undefined || field !== END_LINE ? undefined : LIMITS.get(name);
       if (name === undefined) this.bad = true;
-      else if (limitColumn !== undefined) frame.numbers[place - END_METRICS + limitColumn] = value!;
+      else if (limitColumn !== undefined) frame.numbers[at - END_METRICS + limitColumn] = value!;
       else if (eventColumn !== undefined) {
-        frame.numbers[place + eventColumn] = value!;
+        frame.numbers[at + eventColumn] = value!;
         trouble.counted.add(name);
       } else if (trouble.events.size < MOST_EVENTS) trouble.events.add(name.slice(0, LONGEST_EVENT));
     }

@@ -13,7 +13,7 @@ import { eventsNamed, eventsNotCounted, PERF_EVENTS } from './perf-events.ts';
 import type { LineTrouble, RecordFrames } from './rows.ts';
 import { processEndTable, type RecordTables } from './tables.ts';
 
-/** So much is read at a time, whatever has gathered: memory stays small, and nobody waits long for it. */
+/** Bytes that are read at a time, however much there is: memory stays small, and nobody waits long. */
 const PORTION = 64 << 10;
 /** No line is longer: without a newline in so much this is not our file. */
 const LONGEST_LINE = 64 << 10;
@@ -25,7 +25,7 @@ const LONGEST = 16 << 20;
  * not keep it busy; a user's own agent has nothing else to do.
  */
 const FARTHEST_BEHIND = { service: 32 << 20, own: 256 << 20 };
-/** So much of what is skipped is looked at, to tell how many lines it had. */
+/** Bytes of a skipped part that are read to count its lines. */
 const LOOKED_AT = 1 << 20;
 
 const tails = new WeakMap<Records, RecordTail>();

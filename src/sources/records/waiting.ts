@@ -7,7 +7,7 @@ type Kind = (typeof KINDS)[number];
  * another process, or the image before, told of it; most often it speaks for itself. exit: an end whose exit code only the
  * parent knows.
  */
-export type HeldLines = Partial<Record<Kind, Buffer>> & { seen: boolean };
+export type HeldLines = Partial<Record<Kind, Buffer>> & { isOld: boolean };
 
 /** Of lines that wait for others no more than this is kept, in bytes: then the oldest wait no longer. */
 const MOST = 4 << 20;
@@ -33,11 +33,11 @@ export class WaitingLines {
   }
 
   add(pid: string, kind: Kind, line: Buffer): void {
-    const lines = this.held.get(pid) ?? { seen: false };
+    const lines = this.held.get(pid) ?? { isOld: false };
     if (!this.held.has(pid)) this.bytes += ENTRY;
     this.bytes += line.length - (lines[kind]?.length ?? 0);
     lines[kind] = line;
-    lines.seen = false;
+    lines.isOld = false;
     this.held.set(pid, lines);
     if (this.bytes > MOST) this.releaseOldest(pid);
   }
@@ -75,8 +75,8 @@ export class WaitingLines {
   /** Those of a read before the last one, or everything. */
   releaseSeen(everything: boolean): void {
     for (const [pid, lines] of [...this.held]) {
-      if (everything || lines.seen) this.release(pid);
-      else lines.seen = true;
+      if (everything || lines.isOld) this.release(pid);
+      else lines.isOld = true;
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { EChartsOption } from 'echarts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import {
   type ChartBand,
@@ -10,7 +11,9 @@ import {
 } from '../../../src/charts/option.ts';
 import type { ChartData } from '../ask.ts';
 import { useTheme } from '../theme.ts';
-import { type Drawn, loadECharts } from './load.ts';
+import { type Drawn, type Init, loadECharts } from './load.ts';
+import { pictureOf, usePaper } from './paper.ts';
+import { namedPng } from './png.ts';
 import { type Range, rangeByKey } from './range-by-key.ts';
 
 export type { Range };
@@ -51,18 +54,6 @@ const NARROW = 600;
 /** Shorter drags are clicks. */
 const LEAST_DRAG = 5;
 
-export const pngOf = (chart: Drawn, { background }: ChartTheme): string =>
-  chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: background });
-
-/** The picture of a chart for paper, which is white: it has another width, and nothing is drawn again while a page is printed. */
-export function onPaper(chart: Drawn, theme: ChartTheme, drawIn: (colours: ChartTheme) => void): string {
-  if (theme === LIGHT) return pngOf(chart, LIGHT);
-  drawIn(LIGHT);
-  const picture = pngOf(chart, LIGHT);
-  drawIn(theme);
-  return picture;
-}
-
 /** One chart: zoom by drawing over it, the other charts follow. */
 export function Chart({
   data,
@@ -80,9 +71,8 @@ export function Chart({
   const box = useRef<HTMLDivElement>(null);
   const line = useRef<HTMLDivElement>(null);
   const drag = useRef<HTMLDivElement>(null);
-  const paper = useRef<HTMLImageElement>(null);
   const chart = useRef<Drawn>(undefined);
-  const [isReady, setReady] = useState(false);
+  const [init, setInit] = useState<Init>();
   const theme = useTheme();
   const isNarrow = innerWidth < NARROW;
   const { left, right, top, bottom } = marginsOf(data, isNarrow);
@@ -91,11 +81,11 @@ export function Chart({
   useEffect(() => {
     let isGone = false;
     const watch = new ResizeObserver(() => chart.current?.resize());
-    void loadECharts().then(({ init }) => {
+    void loadECharts().then((echarts) => {
       if (isGone) return;
-      chart.current = init(box.current!, null, { renderer: 'canvas' });
+      chart.current = echarts.init(box.current!, null, { renderer: 'canvas' });
       watch.observe(box.current!);
-      setReady(true);
+      setInit(() => echarts.init);
     });
     return () => {
       isGone = true;
@@ -104,29 +94,27 @@ export function Chart({
     };
   }, []);
 
+  const optionIn = (colours: ChartTheme, width: number, isSmall: boolean): EChartsOption =>
+    chartOption(data, {
+      theme: colours,
+      start,
+      isNarrow: isSmall,
+      width,
+      ...(extent === undefined ? {} : { extent }),
+      ...(bands === undefined ? {} : { bands }),
+      ...(threshold === undefined ? {} : { threshold }),
+      ...(across === undefined ? {} : { across }),
+    });
   useEffect(() => {
-    if (!isReady) return undefined;
-    const drawIn = (colours: ChartTheme): void => {
-      const look = {
-        theme: colours,
-        start,
-        isNarrow,
-        ...(extent === undefined ? {} : { extent }),
-        ...(bands === undefined ? {} : { bands }),
-        ...(threshold === undefined ? {} : { threshold }),
-        ...(across === undefined ? {} : { across }),
-      };
-      chart.current!.setOption(chartOption(data, look), true);
-    };
-    drawIn(theme);
+    if (init === undefined) return;
+    chart.current!.setOption(optionIn(theme, box.current!.clientWidth, isNarrow), true);
     performance.mark('chart drawn');
-    if (picture !== undefined) picture.current = () => pngOf(chart.current!, theme);
-    const print = (): void => {
-      paper.current!.src = onPaper(chart.current!, theme, drawIn);
-    };
-    addEventListener('beforeprint', print);
-    return () => removeEventListener('beforeprint', print);
-  }, [data, theme, bands, threshold, start, extent?.[0], extent?.[1], across, isNarrow, isReady]);
+    if (picture !== undefined) picture.current = () => namedPng(chart.current!, data, theme);
+  }, [data, theme, bands, threshold, start, extent?.[0], extent?.[1], across, isNarrow, init]);
+  const paper = usePaper(
+    (width) =>
+      init && pictureOf(init, { width, height }, (one) => one.setOption(optionIn(LIGHT, width, width < NARROW))),
+  );
 
   const at = (time: number): number => {
     const width = box.current!.clientWidth - left - right;

@@ -1,5 +1,6 @@
 type ECharts = typeof import('./echarts.ts');
-export type Drawn = ReturnType<ECharts['init']>;
+export type Init = ECharts['init'];
+export type Drawn = ReturnType<Init>;
 
 let loading: Promise<ECharts> | undefined;
 

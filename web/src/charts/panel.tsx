@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { chartFile } from '../../../src/charts/chart-file.ts';
 import { heatHeight } from '../../../src/charts/heat-height.ts';
+import { entriesOf } from '../../../src/charts/legend.ts';
 import {
   type ChartBand,
-  colourOf,
   heatColours,
   heatScale,
-  seriesName,
+  jobExtent,
   unlikeColour,
   unlikeRows,
 } from '../../../src/charts/option.ts';
@@ -70,8 +70,7 @@ export function Panel({ job, name, facts, start, end, range, bands, shown, again
   const picture = useRef<() => string>(undefined);
   const isSeen = useSeen(section);
   useEffect(() => {
-    if (shown === undefined) return;
-    section.current!.scrollIntoView({ block: 'center' });
+    return shown === undefined ? undefined : keepInView(section.current!);
   }, [shown]);
   const query = new URLSearchParams({ points: '400', empty: 'allowed' });
   if (way === 'heat') query.set('as', way);
@@ -84,9 +83,13 @@ export function Panel({ job, name, facts, start, end, range, bands, shown, again
   const path = `/api/jobs/${job}/charts/${encodeURIComponent(facts.id)}?${query}`;
   const asked = useAnswer<ChartData>(isSeen || shown !== undefined ? path : undefined, again);
   const data = latest(asked);
+  const drawnPath = useRef<string>(undefined);
+  if (asked.state === 'here') drawnPath.current = path;
+  // what was drawn stays while the server is away; of another time it would be wrong
+  const isStale = asked.state === 'failed' && drawnPath.current === path;
   const isHeat = data?.as === 'heat';
-  const [from, to] = [range?.from ?? start, range?.to ?? end];
-  const extent = to === undefined ? {} : { extent: [from, to] as const };
+  const drawn = jobExtent({ start, end, range }, data);
+  const extent = drawn === undefined ? {} : { extent: drawn };
   const height = data?.as === 'heat' ? heatHeight(data.count) : 150;
   const figures = data === undefined ? '' : summary(data, facts);
   const file = (kind: string): string =>
@@ -117,7 +120,7 @@ export function Panel({ job, name, facts, start, end, range, bands, shown, again
           file={(kind) => chartFile(name, facts.id, kind)}
         />
       </header>
-      {asked.state === 'failed' ? (
+      {asked.state === 'failed' && !isStale ? (
         <p class="missing">{asked.why}</p>
       ) : data?.count === 0 ? (
         <p class="missing">No values in this time.</p>
@@ -135,6 +138,25 @@ export function Panel({ job, name, facts, start, end, range, bands, shown, again
       )}
     </section>
   );
+}
+
+/** Charts above it may still grow as their values come; whoever moves the page decides. */
+const SETTLED_MS = 5000;
+const MOVES = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
+
+function keepInView(element: HTMLElement): () => void {
+  const show = (): void => element.scrollIntoView({ block: 'center' });
+  const watch = new ResizeObserver(show);
+  const stop = (): void => {
+    watch.disconnect();
+    clearTimeout(timer);
+    for (const move of MOVES) removeEventListener(move, stop);
+  };
+  const timer = setTimeout(stop, SETTLED_MS);
+  for (const move of MOVES) addEventListener(move, stop, { passive: true });
+  show();
+  watch.observe(document.body);
+  return stop;
 }
 
 /** Whether something is near what is seen; it stays so. */
@@ -177,22 +199,20 @@ export function HeatLegend({ data }: { data: ChartData }) {
 function Legend({ data }: { data: ChartData }) {
   const theme = useTheme();
   if (data.as === 'heat') return <HeatLegend data={data} />;
-  const lines = data.focus ?? (data.series.length > 1 ? data.series : []);
-  const first = data.focus === undefined ? 0 : 5;
-  if (lines.length === 0 && data.as !== 'band') return null;
+  // the only line of a chart is what its title says
+  if (data.as === 'lines' && data.focus === undefined && data.series.length < 2) return null;
   return (
     <p class="legend">
-      {data.as === 'band' && <Name colour={colourOf(theme, 0)} text={`minimum, mean and maximum of ${data.count}`} />}
-      {lines.map((one, i) => (
-        <Name key={seriesName(one)} colour={colourOf(theme, i + first)} text={seriesName(one)} />
+      {entriesOf(data, theme).map(({ name, colour, isDashed }) => (
+        <Name key={name} colour={colour} text={name} isDashed={isDashed === true} />
       ))}
     </p>
   );
 }
 
-const Name = ({ colour, text }: { colour: string; text: string }) => (
+const Name = ({ colour, text, isDashed = false }: { colour: string; text: string; isDashed?: boolean }) => (
   <span>
-    <i style={{ background: colour }} />
+    <i style={isDashed ? { borderTop: `3px dashed ${colour}`, height: 0 } : { background: colour }} />
     {text}
   </span>
 );
@@ -201,8 +221,8 @@ function summary({ band, unit, count, scope, limit }: ChartData, { adds, key }: 
   const maxima = (band?.max ?? []).filter((value) => value !== null);
   if (maxima.length === 0) return '';
   const most = Math.max(...maxima);
-  const what = key === undefined ? (count === 1 ? '' : `${count} nodes, `) : `${count} series, `;
-  const whose = scope === 'node' ? ' (all on the node)' : '';
+  const what = count === 1 ? '' : `${count} ${key === undefined ? 'nodes' : 'series'}, `;
+  const whose = scope === 'node' ? ' (whole node)' : '';
   const held = limit === undefined ? '' : `, limit ${withUnit(limit, unit)}${count > 1 ? ' each' : ''}`;
   // of those that were measured: a node that fell silent is no node that did nothing
   const means = (band?.mean ?? []).filter((value) => value !== null);

@@ -7,6 +7,7 @@ import { ask, type ChartData, type ChartFacts, type JobSpans, latest, useAnswer 
 import { Chart, Cursor } from '../charts/chart.tsx';
 import { SaveData } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
+import { ScrollTable } from '../parts/scroll-table.tsx';
 import { useTheme } from '../theme.ts';
 import { bytes, count, duration, moment, percent, withUnit } from '../value-text.ts';
 
@@ -50,57 +51,55 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
         <h1>Compare</h1>
         <CopyLink />
       </header>
-      <Jobs ids={ids} found={comparison} />
+      <Jobs ids={ids} comparison={comparison} />
       {comparison.notes.map((note) => (
         <p key={note} class="faint">
           {note}
         </p>
       ))}
-      <Parts found={comparison} />
-      <Prefixes found={comparison} />
-      <Overlays ids={ids} found={comparison} align={query.get('align') ?? 'start'} />
-      <Figures found={comparison} />
+      <Parts comparison={comparison} />
+      <Prefixes comparison={comparison} />
+      <Overlays ids={ids} comparison={comparison} align={query.get('align') ?? 'start'} />
+      <Figures comparison={comparison} />
     </article>
   );
 }
 
 const nameOf = ({ name, id }: Comparison['jobs'][number], i: number): string => `${i + 1}: ${name || id}`;
 
-function Jobs({ ids, found: { jobs, differences } }: { ids: readonly string[]; found: Comparison }) {
+function Jobs({ ids, comparison: { jobs, differences } }: { ids: readonly string[]; comparison: Comparison }) {
   const theme = useTheme();
   return (
     <section class="card" aria-label="Jobs">
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of jobs">
-        <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">Job</th>
-              <th scope="col">Id</th>
-              <th scope="col">State</th>
-              <th scope="col">Start</th>
-              <th scope="col" class="number">
-                Duration
+      <ScrollTable label="Table of jobs">
+        <thead>
+          <tr>
+            <th scope="col">Job</th>
+            <th scope="col">Id</th>
+            <th scope="col">State</th>
+            <th scope="col">Start</th>
+            <th scope="col" class="number">
+              Duration
+            </th>
+            <th scope="col">Against the first</th>
+          </tr>
+        </thead>
+        <tbody>
+          {jobs.map((job, i) => (
+            <tr key={ids[i]}>
+              <th scope="row">
+                <i class="swatch" style={{ background: colourOf(theme, i) }} />
+                <a {...link(`/job/${ids[i]}`)}>{nameOf(job, i)}</a>
               </th>
-              <th scope="col">Against the first</th>
+              <td>{job.id}</td>
+              <td class={`state ${job.state}`}>{job.state.replaceAll('_', ' ')}</td>
+              <td>{moment(job.start)}</td>
+              <td class="number">{duration(job.duration / 1e6)}</td>
+              <td>{i === 0 ? '' : signed(differences[i]!)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {jobs.map((job, i) => (
-              <tr key={ids[i]}>
-                <th scope="row">
-                  <i class="swatch" style={{ background: colourOf(theme, i) }} />
-                  <a {...link(`/job/${ids[i]}`)}>{nameOf(job, i)}</a>
-                </th>
-                <td>{job.id}</td>
-                <td>{job.state.replaceAll('_', ' ')}</td>
-                <td>{moment(job.start)}</td>
-                <td class="number">{duration(job.duration / 1e6)}</td>
-                <td>{i === 0 ? '' : signed(differences[i]!)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </ScrollTable>
     </section>
   );
 }
@@ -115,99 +114,122 @@ function explained(share: number | null | undefined): string {
 }
 
 /** What took longer or shorter, the greatest cause first. */
-function Parts({ found: { parts, by, jobs } }: { found: Comparison }) {
+function Parts({ comparison: { parts, by, jobs } }: { comparison: Comparison }) {
   if (parts.length === 0) return null;
   return (
     <section class="card" aria-label="Differences by cause">
       <h2>
         Differences by {by} <small>the greatest first</small>
       </h2>
-      <p class="faint">Each moment is divided among the processes that ran and did not wait for children.</p>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of differences">
-        <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">{by}</th>
-              <th scope="col" class="number">
-                Difference
-              </th>
-              <th scope="col" class="number">
-                Explains
-              </th>
-              {jobs.map((job, i) => (
-                <th key={job.recording} scope="col" class="number">
-                  {nameOf(job, i)}
-                </th>
+      <p class="faint">
+        Each moment is divided among the processes that ran and did not wait for children.
+        {jobs.length > 2 &&
+          " Each row has the greatest difference from the first job, and the part of that job's whole difference that it explains."}
+      </p>
+      <ScrollTable label="Table of differences">
+        <thead>
+          <tr>
+            <th scope="col">{by}</th>
+            <th scope="col" class="number">
+              Difference
+            </th>
+            <th scope="col" class="number">
+              Explains
+            </th>
+            <JobHeads jobs={jobs} />
+          </tr>
+        </thead>
+        <tbody>
+          {parts.slice(0, MOST_PARTS).map((partRow) => (
+            <tr key={partRow.name}>
+              <th scope="row">{partRow.name}</th>
+              <td class="number">{signed(partRow.difference)}</td>
+              <td class="number">{explained(partRow.explains)}</td>
+              {partRow.jobs.map((use, i) => (
+                <td key={jobs[i]!.recording} class="number">
+                  {use ? duration(use.time / 1e6) : ''}
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {parts.slice(0, MOST_PARTS).map((partRow) => (
-              <tr key={partRow.name}>
-                <th scope="row">{partRow.name}</th>
-                <td class="number">{signed(partRow.difference)}</td>
-                <td class="number">{explained(partRow.explains)}</td>
-                {partRow.jobs.map((use, i) => (
-                  <td key={jobs[i]!.recording} class="number">
-                    {use ? duration(use.time / 1e6) : ''}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </ScrollTable>
       {parts.length > MOST_PARTS && <p class="faint">{parts.length - MOST_PARTS} more are not listed.</p>}
     </section>
   );
 }
 
+/** A column for each job. */
+function JobHeads({ jobs }: { jobs: Comparison['jobs'] }) {
+  return jobs.map((job, i) => (
+    <th key={job.recording} scope="col" class="number">
+      {nameOf(job, i)}
+    </th>
+  ));
+}
+
 /** Tasks of Dask: how long those of each prefix took, together. */
-function Prefixes({ found: { prefixes, jobs } }: { found: Comparison }) {
+function Prefixes({ comparison: { prefixes, jobs } }: { comparison: Comparison }) {
   if (prefixes.length === 0) return null;
   return (
     <section class="card" aria-label="Dask tasks by prefix">
       <h2>
         Dask tasks by prefix <small>time of all tasks together, the greatest difference first</small>
       </h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of prefixes">
-        <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">Prefix</th>
-              <th scope="col" class="number">
-                Difference
-              </th>
-              {jobs.map((job, i) => (
-                <th key={job.recording} scope="col" class="number">
-                  {nameOf(job, i)}
-                </th>
+      <ScrollTable label="Table of prefixes">
+        <thead>
+          <tr>
+            <th scope="col">Prefix</th>
+            <th scope="col" class="number">
+              Difference
+            </th>
+            <JobHeads jobs={jobs} />
+          </tr>
+        </thead>
+        <tbody>
+          {prefixes.slice(0, MOST_PARTS).map(({ prefix, difference, jobs: uses }) => (
+            <tr key={prefix}>
+              <th scope="row">{prefix}</th>
+              <td class="number">{signed(difference)}</td>
+              {uses.map((use, i) => (
+                <td key={jobs[i]!.recording} class="number">
+                  {use ? `${duration(use.seconds)}, ${count(use.tasks, 'task')}` : ''}
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {prefixes.slice(0, MOST_PARTS).map(({ prefix, difference, jobs: uses }) => (
-              <tr key={prefix}>
-                <th scope="row">{prefix}</th>
-                <td class="number">{signed(difference)}</td>
-                {uses.map((use, i) => (
-                  <td key={jobs[i]!.recording} class="number">
-                    {use ? `${duration(use.seconds)}, ${count(use.tasks, 'task')}` : ''}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </ScrollTable>
       {prefixes.length > MOST_PARTS && <p class="faint">{prefixes.length - MOST_PARTS} more are not listed.</p>}
     </section>
   );
 }
 
-/** The charts that all of the jobs have, over each other. */
-function Overlays({ ids, found: { jobs }, align }: { ids: readonly string[]; found: Comparison; align: string }) {
-  const [charts, setCharts] = useState<readonly ChartFacts[]>([]);
+/** A chart, and which of the jobs have it. */
+interface Shared {
+  facts: ChartFacts;
+  has: readonly boolean[];
+}
+
+/** The charts that two of the jobs have, or more. */
+function sharedCharts(all: readonly (readonly ChartFacts[])[]): Shared[] {
+  const charts = new Map(all.flat().map((facts) => [facts.id, facts]));
+  return [...charts.values()]
+    .map((facts) => ({ facts, has: all.map((own) => own.some(({ id }) => id === facts.id)) }))
+    .filter(({ has }) => has.filter(Boolean).length > 1);
+}
+
+/** The charts of the jobs, over each other. */
+function Overlays({
+  ids,
+  comparison: { jobs },
+  align,
+}: {
+  ids: readonly string[];
+  comparison: Comparison;
+  align: string;
+}) {
+  const [charts, setCharts] = useState<readonly Shared[]>();
   const [spans, setSpans] = useState<readonly JobSpans[]>([]);
   const cursor = useMemo(() => new Cursor(), []);
   useEffect(() => {
@@ -216,7 +238,7 @@ function Overlays({ ids, found: { jobs }, align }: { ids: readonly string[]; fou
       Promise.all(ids.map((id) => ask<T>(`/api/jobs/${id}/${what}`, stop.signal)));
     void Promise.all([each<ChartFacts[]>('charts'), each<JobSpans>('spans')])
       .then(([all, own]) => {
-        setCharts(all[0]!.filter(({ id }) => all.every((some) => some.some((chart) => chart.id === id))));
+        setCharts(sharedCharts(all));
         setSpans(own);
       })
       .catch(() => {});
@@ -234,6 +256,8 @@ function Overlays({ ids, found: { jobs }, align }: { ids: readonly string[]; fou
     ({ start, duration: length }, i): Drawn =>
       isProgress ? { from: start, to: start + length } : { from: begins[i]!, to: begins[i]! + longest },
   );
+  if (charts?.length === 0)
+    return <p class="missing">There are no charts: no two of these jobs have samples of the same.</p>;
   return (
     <section aria-label="Over time">
       <p class="align">
@@ -251,24 +275,23 @@ function Overlays({ ids, found: { jobs }, align }: { ids: readonly string[]; fou
         </label>
       </p>
       <div class="panels">
-        {charts.map((facts) => (
-          <Overlay key={facts.id} {...{ ids, facts, drawn, cursor, isProgress }} names={jobs.map(nameOf)} />
+        {(charts ?? []).map((chart) => (
+          <Overlay key={chart.facts.id} {...{ ids, ...chart, drawn, cursor, isProgress }} names={jobs.map(nameOf)} />
         ))}
       </div>
     </section>
   );
 }
 
-interface OverlayProps {
+interface OverlayProps extends Shared {
   ids: readonly string[];
   names: readonly string[];
-  facts: ChartFacts;
   drawn: readonly Drawn[];
   cursor: Cursor;
   isProgress: boolean;
 }
 
-function Overlay({ ids, names, facts, drawn, cursor, isProgress }: OverlayProps) {
+function Overlay({ ids, names, facts, has, drawn, cursor, isProgress }: OverlayProps) {
   const [data, set] = useState<ChartData>();
   const picture = useRef<() => string>(undefined);
   const look = { start: 0, across: isProgress ? 'progress' : 'time' } as const;
@@ -280,16 +303,21 @@ function Overlay({ ids, names, facts, drawn, cursor, isProgress }: OverlayProps)
         `/api/jobs/${id}/charts/${facts.id}?as=band&empty=allowed&points=${POINTS}&from=${Math.round(from)}&to=${Math.round(to)}`,
         stop.signal,
       ).catch(() => undefined);
-    void Promise.all(ids.map((id, i) => one(id, drawn[i]!))).then((all) => {
+    void Promise.all(ids.map((id, i) => (has[i] ? one(id, drawn[i]!) : undefined))).then((all) => {
       if (!stop.signal.aborted) set(overlaid(facts, all, drawn, names, isProgress));
     });
     return () => stop.abort();
   }, [ids.join(), spans, isProgress]);
+  const without = ids.flatMap((_, i) => (has[i] ? [] : [i + 1]));
   return (
     <section class="panel" aria-label={facts.title} data-chart={facts.id}>
       <header>
         <h3 title={facts.help}>
-          {facts.title} <small>{facts.adds === true ? 'all nodes together' : 'mean of all series'}</small>
+          {facts.title}{' '}
+          <small>
+            {facts.adds === true ? 'all nodes together' : 'mean of all series'}
+            {without.length > 0 && `; not recorded of ${without.join(', ')}`}
+          </small>
         </h3>
         {data !== undefined && (
           <SaveData
@@ -339,46 +367,40 @@ function overlaid(
 }
 
 /** Every figure that can be compared, and the facts that are not the same. */
-function Figures({ found: { metrics, facts, jobs } }: { found: Comparison }) {
+function Figures({ comparison: { metrics, facts, jobs } }: { comparison: Comparison }) {
   return (
     <section class="card" aria-label="Figures">
       <h2>Figures</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of figures">
-        <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">Figure</th>
-              {jobs.map((job, i) => (
-                <th key={job.recording} scope="col" class="number">
-                  {nameOf(job, i)}
-                </th>
+      <ScrollTable label="Table of figures">
+        <thead>
+          <tr>
+            <th scope="col">Figure</th>
+            <JobHeads jobs={jobs} />
+          </tr>
+        </thead>
+        <tbody>
+          {facts.map(({ name, values }) => (
+            <tr key={`fact ${name}`}>
+              <th scope="row">{name}</th>
+              {jobs.map(({ recording }, i) => (
+                <td key={recording} class="fact">
+                  {name === 'state' ? values[i]?.replaceAll('_', ' ') : values[i]}
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {facts.map(({ name, values }) => (
-              <tr key={`fact ${name}`}>
-                <th scope="row">{name}</th>
-                {jobs.map(({ recording }, i) => (
-                  <td key={recording} class="number">
-                    {values[i] ?? ''}
-                  </td>
-                ))}
-              </tr>
-            ))}
-            {metrics.map(({ name, kind, values }) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                {jobs.map(({ recording }, i) => (
-                  <td key={recording} class="number">
-                    {figureText(values[i], kind)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+          {metrics.map(({ name, kind, values }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {jobs.map(({ recording }, i) => (
+                <td key={recording} class="number">
+                  {figureText(values[i], kind)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </ScrollTable>
     </section>
   );
 }

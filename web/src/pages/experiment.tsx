@@ -4,6 +4,7 @@ import type { ExperimentNames } from '../../../src/serve/api.ts';
 import { link, setQuery } from '../address.ts';
 import { latest, useAnswer } from '../ask.ts';
 import { CopyLink } from '../parts/copy-link.tsx';
+import { ScrollTable } from '../parts/scroll-table.tsx';
 import { bytes, count, duration, percent } from '../value-text.ts';
 
 const METRICS: Readonly<Record<string, string>> = {
@@ -78,7 +79,7 @@ export function ExperimentPage({ query }: { query: URLSearchParams }) {
           {asked.state === 'failed' ? asked.why : names.state === 'failed' ? names.why : ''}
         </p>
       )}
-      {exploration !== undefined && <Matrix found={exploration} />}
+      {exploration !== undefined && <Matrix exploration={exploration} />}
     </article>
   );
 }
@@ -87,9 +88,9 @@ export function ExperimentPage({ query }: { query: URLSearchParams }) {
 const segmentsOf = ({ segments, spacing }: Exploration): string[] =>
   spacing?.expected ?? segments.map(({ segment }) => segment);
 
-function Matrix({ found }: { found: Exploration }) {
-  const { components, metric, spacing, missing, unknown, sum } = found;
-  const segments = segmentsOf(found);
+function Matrix({ exploration }: { exploration: Exploration }) {
+  const { components, metric, spacing, missing, unknown, sum } = exploration;
+  const segments = segmentsOf(exploration);
   const gaps = components.reduce((all, one) => all + one.missing.length, 0);
   return (
     <section class="card" aria-label="Components and segments">
@@ -105,55 +106,53 @@ function Matrix({ found }: { found: Exploration }) {
           .filter(Boolean)
           .join(' · ')}
       </p>
-      <div class="scroll tall" tabIndex={0} role="region" aria-label="Table of components and segments">
-        <table class="figures matrix">
-          <thead>
-            <tr>
-              <th scope="col">Component</th>
-              <th scope="col" class="number">
-                Sum
+      <ScrollTable label="Table of components and segments" tall kind="figures matrix">
+        <thead>
+          <tr>
+            <th scope="col">Component</th>
+            <th scope="col" class="number">
+              Sum
+            </th>
+            <th scope="col" class="number">
+              Share
+            </th>
+            {segments.map((segment) => (
+              <th key={segment} scope="col" class="number">
+                {segment}
               </th>
-              <th scope="col" class="number">
-                Share
-              </th>
-              {segments.map((segment) => (
-                <th key={segment} scope="col" class="number">
-                  {segment}
-                </th>
-              ))}
-              {segments.length === 0 && <th scope="col">Jobs</th>}
-            </tr>
-          </thead>
-          <tbody>
-            {components.map((component) => (
-              <tr key={component.component}>
-                <th scope="row">{component.component || 'no component'}</th>
-                <td class="number">{valueText(component.sum, metric)}</td>
-                <td class="number">{percent(sum === 0 ? 0 : component.sum / sum)}</td>
-                {segments.map((segment) => (
-                  <SegmentCell key={segment} {...{ component, segment, metric }} />
-                ))}
-                {segments.length === 0 && (
-                  <td>
-                    <ul class="cells">
-                      {component.entries.map((entry) => (
-                        <li key={entry.recordings[0]} data-heat="amount" style={heatOf(component, entry.value)}>
-                          <a {...link(`/job/${entry.recordings[0]}`)} {...titled([entry])}>
-                            {entry.jobs[0]} <b>{valueText(entry.value, metric)}</b>
-                            {'★'.repeat(entry.stars)}
-                          </a>
-                        </li>
-                      ))}
-                    </ul>
-                  </td>
-                )}
-              </tr>
             ))}
-          </tbody>
-        </table>
-      </div>
+            {segments.length === 0 && <th scope="col">Jobs</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {components.map((component) => (
+            <tr key={component.component}>
+              <th scope="row">{component.component || 'no component'}</th>
+              <td class="number">{valueText(component.sum, metric)}</td>
+              <td class="number">{percent(sum === 0 ? 0 : component.sum / sum)}</td>
+              {segments.map((segment) => (
+                <SegmentCell key={segment} {...{ component, segment, metric }} />
+              ))}
+              {segments.length === 0 && (
+                <td>
+                  <ul class="cells">
+                    {component.entries.map((entry) => (
+                      <li key={entry.recordings[0]} data-heat="amount" style={heatOf(component, entry.value)}>
+                        <a {...link(`/job/${entry.recordings[0]}`)} {...titled([entry])}>
+                          {entry.jobs[0]} <b>{valueText(entry.value, metric)}</b>
+                          {'★'.repeat(entry.stars)}
+                        </a>
+                      </li>
+                    ))}
+                  </ul>
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </ScrollTable>
       <p class="faint">
-        A star is a method that says a value is out of line within its component. Colours compare the values of one
+        Each star is one method by which the value is an outlier in its component. Colours compare the values of one
         component.
       </p>
     </section>

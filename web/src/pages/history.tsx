@@ -1,13 +1,17 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { chartFile } from '../../../src/charts/chart-file.ts';
 import type { ListedJob } from '../../../src/serve/api.ts';
-import { link, setQuery } from '../address.ts';
+import { link } from '../address.ts';
 import { type ChartData, type JobList, latest, useAnswer } from '../ask.ts';
 import { Chart, Cursor } from '../charts/chart.tsx';
 import { HeatLegend } from '../charts/panel.tsx';
+import { rowHeat } from '../charts/row-heat.ts';
 import { SaveData } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { PeriodChoice } from '../parts/period-choice.tsx';
+import { Choice } from '../parts/query-fields.tsx';
+import { Reading } from '../parts/reading.tsx';
+import { ScrollTable } from '../parts/scroll-table.tsx';
 import { periodOf, stepOf } from '../periods.ts';
 import { count, moment, percent } from '../value-text.ts';
 
@@ -44,7 +48,9 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
   const asked = useAnswer<JobList>('/api/jobs');
   const list = latest(asked);
   const cursor = useMemo(() => new Cursor(), []);
-  const amount: Amount = AMOUNTS.find(([id]) => id === query.get('amount'))?.[0] ?? 'core_hours';
+  // where only the page of each job has its figures, jobs are counted
+  const amount: Amount =
+    AMOUNTS.find(([id]) => id === query.get('amount'))?.[0] ?? (list?.lacks === undefined ? 'core_hours' : 'jobs');
   const group: Group = GROUPS.find(([id]) => id === query.get('by'))?.[0] ?? 'user';
   const now = useMemo(() => Date.now() * 1000, [list]);
   const period = useMemo(
@@ -63,19 +69,12 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
   const data = useMemo(() => heatOf(ranking, amount, period), [ranking, amount, period]);
   const picture = useRef<() => string>(undefined);
   const height = Math.max(150, data.count * 20 + 80);
-  if (list === undefined)
-    return asked.state === 'failed' ? (
-      <p class="trouble">{asked.why}</p>
-    ) : (
-      <div class="empty" aria-busy="true">
-        Reading …
-      </div>
-    );
+  if (list === undefined) return <Reading asked={asked} />;
   if (list.jobs.length === 0)
     return (
       <div class="empty">
         <h1>No history here yet</h1>
-        <p>It is made of the jobs that are open here.</p>
+        <p>It is computed from the jobs that this page shows.</p>
       </div>
     );
   const [, title, unit] = AMOUNTS.find(([id]) => id === amount)!;
@@ -91,6 +90,7 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
         </h1>
         <CopyLink />
       </header>
+      {list.lacks !== undefined && <p class="faint">{list.lacks}</p>}
       {list.pending > 0 && <p role="status">{count(list.pending, 'recording')} are still being read.</p>}
       <p class="controls">
         <PeriodChoice period={period} />
@@ -131,26 +131,6 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
 
 const stepWords = (step: number): string =>
   step >= 24 * HOUR ? count(step / HOUR / 24, 'day') : step >= HOUR ? count(step / HOUR, 'hour') : `${step / 60e6} min`;
-
-interface ChoiceProps {
-  name: string;
-  label: string;
-  value: string;
-  all: readonly (readonly [string, string, ...unknown[]])[];
-}
-
-const Choice = ({ name, label, value, all }: ChoiceProps) => (
-  <label>
-    {label}{' '}
-    <select value={value} onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}>
-      {all.map(([id, text]) => (
-        <option key={id} value={id}>
-          {text}
-        </option>
-      ))}
-    </select>
-  </label>
-);
 
 /** The part of a job that lies in the period, and what it used in that. */
 interface Part {
@@ -211,25 +191,8 @@ function heatOf(ranking: readonly Ranked[], amount: Amount, { from, to }: { from
     for (const jobSpan of parts) spread(jobSpan, from, step, (i, used) => (mean[i] = (mean[i] ?? 0) + used));
     return { node: name, mean };
   });
-  const means = Array.from({ length: steps }, (_, i) => {
-    const known = series.flatMap(({ mean }) => mean[i] ?? []);
-    return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
-  });
   const [, title, unit] = AMOUNTS.find(([id]) => id === amount)!;
-  const band = { min: means, mean: means, max: means, sum: means };
-  return {
-    id: 'history',
-    title,
-    unit,
-    scope: 'job',
-    source: '',
-    from,
-    step,
-    as: 'heat',
-    count: series.length,
-    series,
-    band,
-  };
+  return rowHeat({ id: 'history', title, unit, scope: 'job', from, step }, series, steps);
 }
 
 /** What a part used, evenly over its time, in steps. */
@@ -244,8 +207,13 @@ function spread({ from, to, used }: Part, begin: number, step: number, add: (i: 
   }
 }
 
+/** The least that is shown: less is not nothing. */
+const LEAST = 0.005;
+
 const figure = (value: number): string =>
-  value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 });
+  value > 0 && value < LEAST
+    ? '< 0.01'
+    : value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 });
 
 interface RankingProps {
   ranking: readonly Ranked[];
@@ -260,58 +228,58 @@ function Ranking({ ranking, group, title, all }: RankingProps) {
   return (
     <section class="card" aria-label="Ranking">
       <h2>Ranking</h2>
-      <div class="scroll tall" tabIndex={0} role="region" aria-label="Table of the ranking">
-        <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">{name}</th>
+      <ScrollTable label="Table of the ranking" tall>
+        <thead>
+          <tr>
+            <th scope="col">{name}</th>
+            {title !== 'jobs' && (
               <th scope="col" class="number">
                 Jobs
               </th>
-              <th scope="col" class="number">
-                {title}
+            )}
+            <th scope="col" class="number">
+              {title}
+            </th>
+            <th scope="col" class="number">
+              Share
+            </th>
+            <th scope="col">
+              <span class="unseen">as a bar</span>
+            </th>
+            <th scope="col" class="number">
+              CPU use
+            </th>
+            <th scope="col" class="number">
+              GPU use
+            </th>
+            <th scope="col" class="number">
+              Did not complete
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {ranking.map(({ name: each, used, parts }) => (
+            <tr key={each}>
+              <th scope="row">
+                {each === 'not known' || each === 'none' ? (
+                  each
+                ) : (
+                  <a {...link(`/?${column}=${encodeURIComponent(each)}`)}>{each}</a>
+                )}
               </th>
-              <th scope="col" class="number">
-                Share
-              </th>
-              <th scope="col">
-                <span class="unseen">as a bar</span>
-              </th>
-              <th scope="col" class="number">
-                CPU use
-              </th>
-              <th scope="col" class="number">
-                GPU use
-              </th>
-              <th scope="col" class="number">
-                Did not complete
-              </th>
+              {title !== 'jobs' && <td class="number">{parts.length.toLocaleString('en-US')}</td>}
+              <td class="number">{figure(used)}</td>
+              <td class="number">{percent(all === 0 ? 0 : used / all)}</td>
+              <td class="graph" aria-hidden="true">
+                <span style={{ width: `${(used / most) * 100}%` }} />
+              </td>
+              <Use value={weighed(parts, 'cpu_use', 'core_hours')} />
+              <Use value={weighed(parts, 'gpu_use', 'gpu_hours')} />
+              <td class="number">{parts.filter(({ job }) => FAILED.has(job.state)).length}</td>
             </tr>
-          </thead>
-          <tbody>
-            {ranking.map(({ name: each, used, parts }) => (
-              <tr key={each}>
-                <th scope="row">
-                  {each === 'not known' || each === 'none' ? (
-                    each
-                  ) : (
-                    <a {...link(`/?${column}=${encodeURIComponent(each)}`)}>{each}</a>
-                  )}
-                </th>
-                <td class="number">{parts.length.toLocaleString('en-US')}</td>
-                <td class="number">{figure(used)}</td>
-                <td class="number">{percent(all === 0 ? 0 : used / all)}</td>
-                <td class="graph" aria-hidden="true">
-                  <span style={{ width: `${(used / most) * 100}%` }} />
-                </td>
-                <Use value={weighed(parts, 'cpu_use', 'core_hours')} />
-                <Use value={weighed(parts, 'gpu_use', 'gpu_hours')} />
-                <td class="number">{parts.filter(({ job }) => FAILED.has(job.state)).length}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </ScrollTable>
     </section>
   );
 }
@@ -362,42 +330,38 @@ function Week({ parts, unit, title }: { parts: readonly Part[]; unit: string; ti
       <h2>
         {title} by hour of the week <small>local time</small>
       </h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of the week">
-        <table class="week">
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="unseen">Day</span>
+      <ScrollTable label="Table of the week" kind="week">
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="unseen">Day</span>
+            </th>
+            {Array.from({ length: 24 }, (_, hour) => (
+              <th key={hour} scope="col">
+                {hour}
               </th>
-              {Array.from({ length: 24 }, (_, hour) => (
-                <th key={hour} scope="col">
-                  {hour}
-                </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {cells.map((day, i) => (
+            <tr key={DAYS[i]}>
+              <th scope="row">{DAYS[i]}</th>
+              {Array.from(day, (value, hour) => (
+                <td
+                  key={hour}
+                  data-heat="amount"
+                  style={{ '--heat': String(value / most) }}
+                  title={`${DAYS[i]} ${hour}:00: ${figure(value)} ${unit}`}
+                >
+                  <span class="unseen">{figure(value)}</span>
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {cells.map((day, i) => (
-              <tr key={DAYS[i]}>
-                <th scope="row">{DAYS[i]}</th>
-                {Array.from(day, (value, hour) => (
-                  <td
-                    key={hour}
-                    data-heat="amount"
-                    style={{ '--heat': String(value / most) }}
-                    title={`${DAYS[i]} ${hour}:00: ${figure(value)} ${unit}`}
-                  >
-                    <span class="unseen">{figure(value)}</span>
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <p class="faint">
-        The highest cell: {figure(most)} {unit}.
-      </p>
+          ))}
+        </tbody>
+      </ScrollTable>
+      <p class="faint">The highest cell: {unit === 'jobs' ? count(most, 'job') : `${figure(most)} ${unit}`}.</p>
     </section>
   );
 }

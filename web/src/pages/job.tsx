@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { commandLine } from '../../../src/base/quote.ts';
 import { verdict } from '../../../src/show/report/verdict.ts';
 import { here, link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobSpans, latest, type Report, type TableColumns, useAnswer } from '../ask.ts';
@@ -35,9 +36,8 @@ const TRY_AGAIN = 3000;
 /** No part of the time. */
 const WHOLE = { from: undefined, to: undefined };
 
-export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
-  // while the server makes its answers
-  useEffect(() => void loadECharts(), []);
+/** What the server says of a job; it is asked again while the job runs, and when it could not be read. */
+function useJob(id: string) {
   const [isLive, setLive] = useState(false);
   const [tries, setTries] = useState(0);
   const { again: samples, silent, isHeard } = useLive(id, isLive);
@@ -50,15 +50,25 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
     return () => clearTimeout(timer);
   }, [asked]);
   const report = latest(asked);
-  const charts = latest(useAnswer<ChartFacts[]>(`/api/jobs/${id}/charts`, again)) ?? [];
-  const spans = latest(useAnswer<JobSpans>(`/api/jobs/${id}/spans`, again));
-  const columns = latest(useAnswer<TableColumns[]>(`/api/jobs/${id}/columns`, tries)) ?? [];
-  const cursor = useMemo(() => new Cursor(), []);
   useEffect(() => {
     document.title = report === undefined ? 'Tacho' : `${titleOf(report)} · Tacho`;
     // a file stays as it is
     setLive(!isJobFile && report?.job.state === 'running');
   }, [report]);
+  return {
+    asked,
+    report,
+    again,
+    silent,
+    isHeard,
+    charts: latest(useAnswer<ChartFacts[]>(`/api/jobs/${id}/charts`, again)),
+    spans: latest(useAnswer<JobSpans>(`/api/jobs/${id}/spans`, again)),
+    columns: latest(useAnswer<TableColumns[]>(`/api/jobs/${id}/columns`, tries)) ?? [],
+  };
+}
+
+/** Escape shows the whole job again. */
+function useEscape(): void {
   useEffect(() => {
     const undo = (event: KeyboardEvent): void => {
       // in a field Escape empties it, in a menu it closes that
@@ -68,49 +78,29 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
     addEventListener('keydown', undo);
     return () => removeEventListener('keydown', undo);
   }, []);
+}
+
+const setRange = ({ from, to }: Range): void =>
+  setQuery({ from: String(Math.round(from)), to: String(Math.round(to)) }, true);
+
+export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
+  // while the server makes its answers
+  useEffect(() => void loadECharts(), []);
+  const { asked, report, again, silent, isHeard, charts: thereCharts, spans, columns } = useJob(id);
+  useEscape();
+  const charts = thereCharts ?? [];
+  const cursor = useMemo(() => new Cursor(), []);
   const shown = useMemo(() => shownIn(query), [query.get('show'), query.get('limit'), query.get('shown')]);
-  const own = query.getAll('column');
   const bands = useMemo(() => (spans?.spans ?? []).filter(({ kind }) => kind === 'phase'), [spans]);
 
-  if (report === undefined) {
-    const why = asked.state === 'here' ? undefined : asked.why;
-    if (why === undefined)
-      return (
-        <div class="empty" aria-busy="true">
-          Reading …
-        </div>
-      );
-    return (
-      <div class="empty">
-        <h1>This job cannot be shown</h1>
-        <p>{why}</p>
-        <p>The page shows it as soon as it can be read.</p>
-        <p>
-          <a {...link('/')}>All jobs</a>
-        </p>
-      </div>
-    );
-  }
+  if (report === undefined) return <Unreadable why={asked.state === 'here' ? undefined : asked.why} />;
   const { job } = report;
   const end = job.end ?? Math.max(job.start + 1e6, ...report.nodes.map(({ last_sample: last }) => last ?? 0));
   const range = rangeIn(query) ?? filedRange();
-  const zoom = ({ from, to }: Range): void =>
-    setQuery({ from: String(Math.round(from)), to: String(Math.round(to)) }, true);
   const drawn = new Set(columns.flatMap((t) => t.columns.filter((c) => c.drawn).map((c) => `${t.table}.${c.name}`)));
   const show = (evidence: Evidence): void => {
     const chart = chartFor(evidence, charts, drawn);
-    if (chart === undefined) return;
-    const isOwn = !charts.some((each) => each.id === chart);
-    setQuery({
-      show: [chart, evidence.node ?? '', evidence.gpu ?? ''].join('~'),
-      limit: thresholdOf(
-        evidence,
-        charts.find((each) => each.id === chart),
-      ),
-      // the same evidence may be asked for again after a look elsewhere
-      shown: String((Number(query.get('shown') ?? 0) + 1) % 1000),
-      ...(isOwn ? { column: chart } : {}),
-    });
+    if (chart !== undefined) showEvidence(evidence, chart, charts, query);
   };
   const panel = (facts: ChartFacts) => (
     <Panel
@@ -119,7 +109,7 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
       name={job.id}
       start={job.start}
       {...(job.end === undefined ? {} : { end: job.end })}
-      onRange={zoom}
+      onRange={setRange}
       shown={shown?.chart === facts.id ? shown : undefined}
       {...{ facts, range, bands, again, cursor }}
     />
@@ -127,18 +117,7 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
   return (
     <article class="job">
       <Head report={report} />
-      {(asked.state === 'failed' || !isHeard) && (
-        <p class="trouble" role="alert">
-          {isHeard && asked.state === 'failed'
-            ? asked.why
-            : 'The server does not answer. The page goes on when it does.'}
-        </p>
-      )}
-      {silent.length > 0 && (
-        <p class="silent" role="status">
-          {silent.map(({ node, since }) => `${node}: no samples since ${moment(since)}`).join('; ')}
-        </p>
-      )}
+      <Troubles why={asked.state === 'failed' ? asked.why : undefined} {...{ isHeard, silent, query }} />
       <div class="columns">
         <section class="asked" aria-label="Asked for and used">
           <h2>Asked for and used</h2>
@@ -151,34 +130,13 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
         />
       </div>
       <div class="where">
-        {spans !== undefined && <Spans spans={spans} start={job.start} end={end} range={range} onRange={zoom} />}
-        <Dask job={id} start={job.start} {...{ end, range, again, cursor }} onRange={zoom} />
-        {range !== undefined && (
-          <p class="zoomed" role="status">
-            {moment(range.from)} to {moment(range.to)} ({duration((range.to - range.from) / 1e6)})
-            {query.has('from') && (
-              <button type="button" title="Esc" onClick={() => setQuery(WHOLE, true)}>
-                {filedRange() === undefined ? 'Show the whole job' : 'Show all of this part'}
-              </button>
-            )}
-            {isJobFile && (
-              <span class="faint">
-                {' '}
-                This file has a value every {duration(filedStep())}: tacho serve shows them all.
-              </span>
-            )}
-          </p>
-        )}
+        {spans !== undefined && <Spans spans={spans} start={job.start} end={end} range={range} onRange={setRange} />}
+        <Dask job={id} start={job.start} {...{ end, range, again, cursor }} onRange={setRange} />
+        {range !== undefined && <Zoomed range={range} isChosen={query.has('from')} />}
       </div>
-      {own.length > 0 && (
-        <div class="group">
-          <h2>Chosen columns</h2>
-          <div class="panels">
-            {own.map((column) => (
-              <OwnColumn key={column} job={id} column={column} panel={panel} />
-            ))}
-          </div>
-        </div>
+      <OwnColumns job={id} columns={query.getAll('column')} panel={panel} />
+      {thereCharts?.length === 0 && job.end !== undefined && (
+        <p class="missing">There are no charts: no samples of this job are kept here.</p>
       )}
       {groups(charts).map(([group, all]) => (
         <div key={group} class="group">
@@ -190,13 +148,110 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
       <Nodes report={report} />
       <MemoryFigures report={report} />
       <Ranks report={report} />
-      <Processes job={id} start={job.start} end={end} range={range} onRange={zoom} again={again} query={query} />
+      <Processes job={id} start={job.start} end={end} range={range} onRange={setRange} again={again} query={query} />
       {!isJobFile && <Neighbours job={id} />}
       <Notes job={id} report={report} />
       {!isJobFile && <Share job={id} />}
       <RecordingFacts report={report} />
     </article>
   );
+}
+
+/** `why`: undefined while it is read. */
+function Unreadable({ why }: { why: string | undefined }) {
+  if (why === undefined)
+    return (
+      <div class="empty" aria-busy="true">
+        Reading …
+      </div>
+    );
+  return (
+    <div class="empty">
+      <h1>This job cannot be shown</h1>
+      <p>{why}</p>
+      <p>The page shows it as soon as it can be read.</p>
+      <p>
+        <a {...link('/')}>All jobs</a>
+      </p>
+    </div>
+  );
+}
+
+interface TroublesProps extends Pick<ReturnType<typeof useLive>, 'silent' | 'isHeard'> {
+  /** The server cannot read the job just now. */
+  why: string | undefined;
+  query: URLSearchParams;
+}
+
+function Troubles({ why, isHeard, silent, query }: TroublesProps) {
+  return (
+    <>
+      {(why !== undefined || !isHeard) && (
+        <p class="trouble" role="alert">
+          {isHeard ? why : 'The server does not answer. The page goes on when it does.'}
+        </p>
+      )}
+      {silent.length > 0 && (
+        <p class="silent" role="status">
+          {silent.map(({ node, since }) => `${node}: no samples since ${moment(since)}`).join('; ')}
+        </p>
+      )}
+      {query.has('from') && rangeIn(query) === undefined && (
+        <p class="trouble" role="status">
+          The time in the address is empty or cannot be read. The whole job is shown.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Which part of the job is shown. */
+function Zoomed({ range, isChosen }: { range: Range; isChosen: boolean }) {
+  return (
+    <p class="zoomed" role="status">
+      {moment(range.from)} to {moment(range.to)} ({duration((range.to - range.from) / 1e6)})
+      {isChosen && (
+        <button type="button" title="Esc" onClick={() => setQuery(WHOLE, true)}>
+          {filedRange() === undefined ? 'Show the whole job' : 'Show all of this part'}
+        </button>
+      )}
+      {isJobFile && (
+        <span class="faint"> This file has a value every {duration(filedStep())}: tacho serve shows them all.</span>
+      )}
+    </p>
+  );
+}
+
+interface OwnColumnsProps {
+  job: string;
+  columns: readonly string[];
+  panel: (facts: ChartFacts) => VNode;
+}
+
+function OwnColumns({ job, columns, panel }: OwnColumnsProps) {
+  if (columns.length === 0) return null;
+  return (
+    <div class="group">
+      <h2>Chosen columns</h2>
+      <div class="panels">
+        {columns.map((column) => (
+          <OwnColumn key={column} job={job} column={column} panel={panel} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Brings the chart of a finding's evidence into view. */
+function showEvidence(evidence: Evidence, chart: string, charts: readonly ChartFacts[], query: URLSearchParams): void {
+  const facts = charts.find((each) => each.id === chart);
+  setQuery({
+    show: [chart, evidence.node ?? '', evidence.gpu ?? ''].join('~'),
+    limit: thresholdOf(evidence, facts),
+    // the same evidence may be asked for again after a look elsewhere
+    shown: String((Number(query.get('shown') ?? 0) + 1) % 1000),
+    ...(facts === undefined ? { column: chart } : {}),
+  });
 }
 
 /** What a link asks to be shown on a chart. */
@@ -272,14 +327,14 @@ function ColumnChoice({ columns }: { columns: readonly TableColumns[] }) {
 
 function rangeIn(query: URLSearchParams): Range | undefined {
   const [from, to] = [Number(query.get('from') ?? Number.NaN), Number(query.get('to') ?? Number.NaN)];
-  return from < to ? { from, to } : undefined;
+  return from >= 0 && from < to && to <= Number.MAX_SAFE_INTEGER ? { from, to } : undefined;
 }
 
 const groups = (charts: readonly ChartFacts[]): [string, ChartFacts[]][] => [
   ...Map.groupBy(charts, ({ group }) => group),
 ];
 
-const titleOf = ({ job }: Report): string => job.name || job.command?.join(' ') || job.id;
+const titleOf = ({ job }: Report): string => job.name || (job.command && commandLine(job.command)) || job.id;
 
 function Head({ report }: { report: Report }) {
   const { job, summary } = report;
@@ -305,7 +360,7 @@ function Head({ report }: { report: Report }) {
       </span>
       {job.command && (
         <code class="command" tabIndex={0} role="region" aria-label="Command">
-          {job.command.join(' ')}
+          {commandLine(job.command)}
         </code>
       )}
       <p>
@@ -358,7 +413,7 @@ function Meters({ report }: { report: Report }) {
             text={
               s.gpu_memory_peak_bytes === undefined
                 ? 'not measured'
-                : `${bytes(s.gpu_memory_peak_bytes)} of ${bytes(s.gpu_memory_total_bytes ?? Number.NaN)} on the fullest card`
+                : `${bytes(s.gpu_memory_peak_bytes)}${s.gpu_memory_total_bytes === undefined ? '' : ` of ${bytes(s.gpu_memory_total_bytes)}`} on the fullest card`
             }
           />
         </>

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { line } from '../../../src/base/csv.ts';
 import { parseDuration } from '../../../src/base/duration.ts';
 import { parseBytes } from '../../../src/base/size.ts';
 import type { ListedJob } from '../../../src/serve/api.ts';
@@ -6,7 +7,11 @@ import { go, link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobList, latest, useAnswer } from '../ask.ts';
 import { Cursor, type Range } from '../charts/chart.tsx';
 import { Panel } from '../charts/panel.tsx';
+import { PAPER_WIDTH } from '../charts/paper.ts';
 import { CopyLink } from '../parts/copy-link.tsx';
+import { SearchField } from '../parts/query-fields.tsx';
+import { Reading } from '../parts/reading.tsx';
+import { usePrinting } from '../printing.ts';
 import { bytes, count, duration, moment } from '../value-text.ts';
 
 /** How often the list is asked for again. */
@@ -97,7 +102,7 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'duration',
     title: 'Duration',
-    width: 104,
+    width: 124,
     isNumber: true,
     value: ({ wall_seconds: s }) => s,
     text: ({ wall_seconds: s }) => (s === undefined ? '' : duration(s)),
@@ -139,7 +144,7 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'start',
     title: 'Start',
-    width: 152,
+    width: 142,
     isNumber: true,
     value: ({ start }) => start,
     text: ({ start }) => moment(start).slice(0, 16),
@@ -209,14 +214,7 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
   const chosen = chosenIn(query);
   const selected = jobs.find(({ id }) => id === query.get('job-id'));
 
-  if (list === undefined)
-    return asked.state === 'failed' ? (
-      <p class="trouble">{asked.why}</p>
-    ) : (
-      <div class="empty" aria-busy="true">
-        Reading …
-      </div>
-    );
+  if (list === undefined) return <Reading asked={asked} />;
   return (
     <section class="jobs" aria-label="Jobs">
       <header>
@@ -244,13 +242,7 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
         <button type="button" disabled={shown.length === 0} onClick={() => exportCsv(columns, shown)}>
           Export {count(shown.length, 'job')} (CSV)
         </button>
-        <input
-          type="search"
-          placeholder="Search"
-          aria-label="Search jobs"
-          value={query.get('q') ?? ''}
-          onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
-        />
+        <SearchField query={query} label="Search jobs" hint="Search" />
       </header>
       {asked.state === 'failed' && <p class="trouble">{asked.why}</p>}
       {list.troubles.map((trouble) => (
@@ -258,6 +250,15 @@ export function JobsPage({ query }: { query: URLSearchParams }) {
           {trouble}
         </p>
       ))}
+      {list.lacks !== undefined && jobs.length > 0 && <p class="faint">{list.lacks}</p>}
+      {jobs.length > 0 && shown.length === 0 && (
+        <p role="status">
+          No job matches. {unreadable(query).join(' ')}{' '}
+          <button type="button" onClick={() => setQuery(NO_FILTERS, true)}>
+            Remove the filters
+          </button>
+        </p>
+      )}
       {jobs.length === 0 && list.pending === 0 ? (
         <div class="empty">
           <h2>No jobs here yet</h2>
@@ -319,9 +320,28 @@ const allText = (job: ListedJob): string =>
     .join(' ')
     .toLowerCase();
 
-/** "< 20", "> 2 h", "20..50", in the unit of the cell; else a part of the text. */
+/** "< 20", "> 2 h", "20..50". */
+const BOUNDS = /^(?:([<>]=?)\s*(.+)|(.+?)\s*\.\.\s*(.+))$/;
+
+/** Filters that begin as a range does, and are none. */
+const unreadable = (query: URLSearchParams): string[] =>
+  COLUMNS.flatMap(({ name, title, isNumber, hint, against }) => {
+    const wanted = query.get(name)?.trim() ?? '';
+    const [, , limit, low, high] = BOUNDS.exec(wanted.toLowerCase()) ?? [];
+    const bounds = [limit, low, high].filter((bound) => bound !== undefined);
+    const isNone = (bound: string): boolean => Number.isNaN(against?.(NOBODY, bound)[1] ?? Number(bound));
+    return isNumber && bounds.some(isNone)
+      ? [`${title}: “${wanted}” cannot be read; write it as ${hint ?? '> 0'}.`]
+      : [];
+  });
+
+/** For questions about a bound alone. */
+const NOBODY = {} as ListedJob;
+const NO_FILTERS = Object.fromEntries(['q', ...COLUMNS.map(({ name }) => name)].map((name) => [name, undefined]));
+
+/** A range in the unit of the cell; else a part of the text. */
 function isWanted({ value, text, isNumber, against }: Column, job: ListedJob, wanted: string): boolean {
-  const [, sign, limit, low, high] = /^(?:([<>]=?)\s*(.+)|(.+?)\s*\.\.\s*(.+))$/.exec(wanted) ?? [];
+  const [, sign, limit, low, high] = BOUNDS.exec(wanted) ?? [];
   const asked = (bound: string): [number, number] => {
     const [own, edge] = against?.(job, bound) ?? [Number(value(job) ?? Number.NaN), Number(bound)];
     return [own ?? Number.NaN, edge];
@@ -372,12 +392,17 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
     return () => watch.disconnect();
   }, []);
   useEffect(() => void performance.mark('jobs drawn'), [jobs]);
-  const first = Math.max(0, Math.floor(top / ROW) - 8);
-  const visibleJobs = jobs.slice(first, first + Math.ceil(height / ROW) + 16);
+  const isPrinting = usePrinting();
+  const first = isPrinting ? 0 : Math.max(0, Math.floor(top / ROW) - 8);
+  const visibleJobs = jobs.slice(first, isPrinting ? MOST_PRINTED : first + Math.ceil(height / ROW) + 16);
   const longest = useMemo(() => jobs.reduce((most, { job }) => Math.max(most, job.length), 0), [jobs]);
-  const isNarrow = width < NARROW;
+  const isNarrow = width < NARROW && !isPrinting;
   const letters = isNarrow ? NARROW_LETTERS : MOST_LETTERS;
-  const placed = isNarrow ? columns.toSorted((a, b) => placeOf(a) - placeOf(b)) : columns;
+  const placed = isPrinting
+    ? columns.slice(0, columns.findIndex(({ name }) => name === LAST_PRINTED) + 1)
+    : isNarrow
+      ? columns.toSorted((a, b) => placeOf(a) - placeOf(b))
+      : columns;
   const sized = placed.map((each) => (each.name === 'job' ? { ...each, width: idWidth(longest, letters) } : each));
   const least = sized.reduce((sum, { width }) => sum + width, 0);
   const widths = sized
@@ -391,7 +416,7 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
       aria-label="Jobs"
       aria-rowcount={jobs.length}
       onScroll={look}
-      style={{ '--columns': widths, '--least': `${least}px` }}
+      style={{ '--columns': widths, '--least': `${least}px`, '--on-paper': String(Math.min(1, PAPER_WIDTH / least)) }}
     >
       <div class="row titles" role="row">
         {placed.map(({ name, title, isNumber, hint }) => {
@@ -435,15 +460,21 @@ function Table({ columns, jobs, query, sort, selected }: TableProps) {
           </div>
         ))}
       </div>
+      {isPrinting && jobs.length > MOST_PRINTED && (
+        <p class="faint">{count(jobs.length - MOST_PRINTED, 'more job')} not printed.</p>
+      )}
     </div>
   );
 }
 
-const MOST_LETTERS = 18;
+/** Jobs and columns that are printed. */
+const MOST_PRINTED = 2000;
+const LAST_PRINTED = 'start';
+const MOST_LETTERS = 17;
 /** Columns that a small screen has first, one narrower than this. */
 const NARROW = 600;
 const FIRST_COLUMNS = ['job', 'name', 'cpu', 'memory', 'findings', 'state', 'duration'];
-const NARROW_LETTERS = 8;
+const NARROW_LETTERS = 10;
 
 const placeOf = ({ name }: Column): number => {
   const columnIndex = FIRST_COLUMNS.indexOf(name);
@@ -517,14 +548,10 @@ function Cell({ column, job, chosen, letters }: CellProps) {
 
 /** What is shown, as a file; numbers are those that columns are sorted by. */
 function exportCsv(columns: readonly Column[], jobs: readonly ListedJob[]): void {
-  const cell = (value: number | string | undefined): string => {
-    const text = value === undefined ? '' : String(value);
-    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const exported = ({ name, value, text }: Column, job: ListedJob): number | string | undefined =>
-    name === 'findings' ? text(job) : value(job);
+  const exported = ({ name, value, text }: Column, job: ListedJob): string =>
+    String((name === 'findings' ? text(job) : value(job)) ?? '');
   const rows = [columns.map(({ name }) => name), ...jobs.map((job) => columns.map((column) => exported(column, job)))];
-  const file = new Blob([`${rows.map((row) => row.map(cell).join(',')).join('\n')}\n`], { type: 'text/csv' });
+  const file = new Blob(rows.map(line), { type: 'text/csv' });
   const download = document.createElement('a');
   download.href = URL.createObjectURL(file);
   download.download = 'jobs.csv';
@@ -533,13 +560,15 @@ function exportCsv(columns: readonly Column[], jobs: readonly ListedJob[]): void
 }
 
 /** The charts that a look at a job begins with. */
-const FIRST_CHARTS = ['cpu', 'memory', 'gpu', 'read', 'written', 'received'];
+const FIRST_CHARTS = ['cpu', 'gpu', 'read', 'written', 'received'];
 
 /** The job of the selected row in small charts. */
 function Strip({ job }: { job: ListedJob }) {
   const charts = latest(useAnswer<ChartFacts[]>(`/api/jobs/${job.id}/charts`)) ?? [];
   const cursor = useMemo(() => new Cursor(), []);
-  const few = charts.filter(({ id }) => FIRST_CHARTS.includes(id)).slice(0, 4);
+  // of a job whose own memory is not known that of its nodes is
+  const memory = charts.some(({ id }) => id === 'memory') ? 'memory' : 'memory-node';
+  const few = charts.filter(({ id }) => id === memory || FIRST_CHARTS.includes(id)).slice(0, 4);
   const zoom = ({ from, to }: Range): void => go(`/job/${job.id}?from=${Math.round(from)}&to=${Math.round(to)}`);
   return (
     <section class="strip" aria-label={`Charts of ${nameOf(job)}`}>

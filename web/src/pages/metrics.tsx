@@ -1,7 +1,8 @@
 import { useEffect } from 'preact/hooks';
 import type { MetricTable } from '../../../src/serve/api.ts';
-import { setQuery } from '../address.ts';
 import { latest, useAnswer } from '../ask.ts';
+import { SearchField } from '../parts/query-fields.tsx';
+import { ScrollTable } from '../parts/scroll-table.tsx';
 import { count } from '../value-text.ts';
 
 /** What every column means, its unit and where it comes from. */
@@ -31,13 +32,7 @@ export function MetricsPage({ query }: { query: URLSearchParams }) {
         <h1>
           Metrics <small>{count(columnCount, 'column')}</small>
         </h1>
-        <input
-          type="search"
-          placeholder="Search"
-          aria-label="Search metrics"
-          value={query.get('q') ?? ''}
-          onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
-        />
+        <SearchField query={query} label="Search metrics" hint="Search" />
       </header>
       {shown.map(({ table, help, scope, keys, columns }) => (
         <section key={table} class="card" aria-label={table}>
@@ -53,34 +48,32 @@ export function MetricsPage({ query }: { query: URLSearchParams }) {
               </span>
             ))}
           </p>
-          <div class="scroll" tabIndex={0} role="region" aria-label={`Columns of ${table}`}>
-            <table class="figures">
-              <thead>
-                <tr>
-                  {['Column', 'Meaning', 'Unit', 'Kind', 'Prometheus'].map((title) => (
-                    <th key={title} scope="col">
-                      {title}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {columns.map(({ name, unit, kind, prometheus, help: meaning }) => (
-                  <tr key={name}>
-                    <th scope="row">
-                      <code>{name}</code>
-                    </th>
-                    <td class="words">{withCode(meaning)}</td>
-                    <td>{unit}</td>
-                    <td>{kind}</td>
-                    <td>
-                      <code>{prometheus}</code>
-                    </td>
-                  </tr>
+          <ScrollTable label={`Columns of ${table}`}>
+            <thead>
+              <tr>
+                {['Column', 'Meaning', 'Unit', 'Kind', 'Prometheus'].map((title) => (
+                  <th key={title} scope="col">
+                    {title}
+                  </th>
                 ))}
-              </tbody>
-            </table>
-          </div>
+              </tr>
+            </thead>
+            <tbody>
+              {columns.map(({ name, unit, kind, prometheus, help: meaning }) => (
+                <tr key={name}>
+                  <th scope="row">
+                    <code>{name}</code>
+                  </th>
+                  <td class="words">{withCode(meaning)}</td>
+                  <td>{unit}</td>
+                  <td>{kind}</td>
+                  <td>
+                    <code>{prometheus}</code>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </ScrollTable>
         </section>
       ))}
     </article>

@@ -4,15 +4,21 @@ import { link, setQuery } from '../address.ts';
 import { type ChartData, latest, type NodeJob, type NodeList, useAnswer } from '../ask.ts';
 import { Chart, Cursor } from '../charts/chart.tsx';
 import { HeatLegend } from '../charts/panel.tsx';
+import { rowHeat } from '../charts/row-heat.ts';
 import { SaveData } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { PeriodChoice } from '../parts/period-choice.tsx';
+import { Choice, SearchField } from '../parts/query-fields.tsx';
+import { Reading } from '../parts/reading.tsx';
+import { ScrollTable } from '../parts/scroll-table.tsx';
 import { periodOf, stepOf } from '../periods.ts';
 import { bytes, count, duration, moment, percent } from '../value-text.ts';
 
 const AGAIN_MS = 5000;
 const STEPS = 170;
 const MOST_ROWS = 300;
+/** Seconds from which nobody asks for the minutes. */
+const LONG_S = 10 * 86_400;
 
 const SHOWN = [
   ['cpus', 'CPUs busy with jobs', 'CPUs'],
@@ -49,14 +55,7 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
   );
   const picture = useRef<() => string>(undefined);
   const height = Math.min(640, Math.max(150, (data?.count ?? 0) * ((data?.count ?? 0) > 24 ? 8 : 16) + 80));
-  if (list === undefined)
-    return asked.state === 'failed' ? (
-      <p class="trouble">{asked.why}</p>
-    ) : (
-      <div class="empty" aria-busy="true">
-        Reading …
-      </div>
-    );
+  if (list === undefined) return <Reading asked={asked} />;
   if (list.nodes.length === 0)
     return (
       <div class="empty">
@@ -79,16 +78,7 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
       {asked.state === 'failed' && <p class="trouble">{asked.why}</p>}
       <p class="controls">
         {period !== undefined && <PeriodChoice period={period} />}
-        <label>
-          Colours show{' '}
-          <select value={shown} onChange={({ currentTarget }) => setQuery({ shown: currentTarget.value })}>
-            {SHOWN.map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice name="shown" label="Colours show" value={shown} all={SHOWN} />
         <label>
           <input
             type="checkbox"
@@ -97,13 +87,7 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
           />{' '}
           only those without a running job
         </label>
-        <input
-          type="search"
-          placeholder="Filter by node, user, job"
-          aria-label="Filter nodes"
-          value={query.get('q') ?? ''}
-          onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
-        />
+        <SearchField query={query} label="Filter nodes" hint="Filter by node, user, job" />
       </p>
       {data !== undefined && period !== undefined && nodes.length > 0 && (
         <section class="card" aria-label="Nodes over time">
@@ -196,24 +180,7 @@ function heatOf(
     }
     return { node, mean };
   });
-  const means = Array.from({ length: steps }, (_, i) => {
-    const known = series.flatMap(({ mean }) => mean[i] ?? []);
-    return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
-  });
-  const band = { min: means, mean: means, max: means, sum: means };
-  return {
-    id: 'nodes',
-    title,
-    unit,
-    scope: 'node',
-    source: '',
-    from,
-    step,
-    as: 'heat',
-    count: series.length,
-    series,
-    band,
-  };
+  return rowHeat({ id: 'nodes', title, unit, scope: 'node', from, step }, series, steps);
 }
 
 function NodeTable({
@@ -226,67 +193,74 @@ function NodeTable({
   now: number;
 }) {
   const hasGpus = nodes.some((node) => node.now?.gpu_use !== undefined);
+  const areRunning = nodes.some((node) => node.running.length > 0 || node.now !== undefined);
   return (
     <section class="card" aria-label="Nodes now">
       <h2>Now</h2>
-      <div class="scroll tall" tabIndex={0} role="region" aria-label="Table of nodes">
-        <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">Node</th>
-              <th scope="col">State</th>
-              <th scope="col">Runs</th>
-              <th scope="col" class="number">
-                CPU
-              </th>
-              <th scope="col" class="number">
-                Memory
-              </th>
-              {hasGpus && (
+      <ScrollTable label="Table of nodes" tall>
+        <thead>
+          <tr>
+            <th scope="col">Node</th>
+            <th scope="col">State</th>
+            {areRunning && (
+              <>
+                <th scope="col">Runs</th>
                 <th scope="col" class="number">
-                  GPU
+                  CPU
                 </th>
-              )}
+                <th scope="col" class="number">
+                  Memory
+                </th>
+              </>
+            )}
+            {hasGpus && (
               <th scope="col" class="number">
-                In use in the period
+                GPU
               </th>
-              <th scope="col">Last job</th>
-            </tr>
-          </thead>
-          <tbody>
-            {nodes.slice(0, MOST_ROWS).map((node) => {
-              const used = usedShare(node, period, now);
-              const last = node.jobs.filter(({ to }) => to !== undefined).at(-1);
-              const isMute = node.now?.status === 'silent' || node.now?.status === 'stopped early';
-              return (
-                <tr key={node.node} class={isMute ? 'silent' : undefined}>
-                  <th scope="row">{node.node}</th>
-                  <td>{stateOf(node, now)}</td>
-                  <td>
-                    {node.running.map((job, i) => (
-                      <span key={job.id ?? i}>
-                        {i > 0 && ', '}
-                        <JobName job={job} />
-                      </span>
-                    ))}
-                  </td>
-                  <Share value={node.now?.cpu_use} />
-                  <td class="number">{node.now?.memory_bytes === undefined ? '' : bytes(node.now.memory_bytes)}</td>
-                  {hasGpus && <Share value={node.now?.gpu_use} />}
-                  <Share value={used} />
-                  <td>
-                    {last !== undefined && (
-                      <>
-                        <JobName job={last} /> <span class="faint">ended {moment(last.to).slice(0, 16)}</span>
-                      </>
-                    )}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+            )}
+            <th scope="col" class="number">
+              In use in the period
+            </th>
+            <th scope="col">Last job</th>
+          </tr>
+        </thead>
+        <tbody>
+          {nodes.slice(0, MOST_ROWS).map((node) => {
+            const used = usedShare(node, period, now);
+            const last = node.jobs.filter(({ to }) => to !== undefined).at(-1);
+            const isMute = node.now?.status === 'silent' || node.now?.status === 'stopped early';
+            return (
+              <tr key={node.node} class={isMute ? 'silent' : undefined}>
+                <th scope="row">{node.node}</th>
+                <td>{stateOf(node, now)}</td>
+                {areRunning && (
+                  <>
+                    <td>
+                      {node.running.map((job, i) => (
+                        <span key={job.id ?? i}>
+                          {i > 0 && ', '}
+                          <JobName job={job} />
+                        </span>
+                      ))}
+                    </td>
+                    <Share value={node.now?.cpu_use} />
+                    <td class="number">{node.now?.memory_bytes === undefined ? '' : bytes(node.now.memory_bytes)}</td>
+                  </>
+                )}
+                {hasGpus && <Share value={node.now?.gpu_use} />}
+                <Share value={used} />
+                <td>
+                  {last !== undefined && (
+                    <>
+                      <JobName job={last} /> <span class="faint">ended {moment(last.to).slice(0, 16)}</span>
+                    </>
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </ScrollTable>
       {nodes.length > MOST_ROWS && (
         <p class="faint">{nodes.length - MOST_ROWS} more nodes are not listed: filter them.</p>
       )}
@@ -321,7 +295,8 @@ function stateOf({ running, now: current, jobs }: NodeRow, now: number): string 
     return `${current.status}, no samples since ${moment(current.last).slice(0, 16)}`;
   if (running.length > 0) return `runs ${count(running.length, 'job')}`;
   const last = Math.max(...jobs.map(({ to }) => to ?? 0));
-  return `idle for ${duration((now - last) / 1e6)}`;
+  const seconds = (now - last) / 1e6;
+  return `idle for ${seconds < LONG_S ? duration(seconds) : `${Math.floor(seconds / 86_400).toLocaleString('en-US')}\u00a0d`}`;
 }
 
 /** The part of the period in which at least one job ran. */

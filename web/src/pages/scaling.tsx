@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { chartFile } from '../../../src/charts/chart-file.ts';
-import type { ChartTheme } from '../../../src/charts/option.ts';
+import { type ChartTheme, LIGHT } from '../../../src/charts/option.ts';
 import {
   type DrawnStudy,
   scalingLegend,
@@ -13,10 +13,12 @@ import { sizeText } from '../../../src/judge/scale/size-text.ts';
 import type { Study } from '../../../src/judge/scale/study.ts';
 import { link, setQuery } from '../address.ts';
 import { type JobList, latest, useAnswer } from '../ask.ts';
-import { onPaper, pngOf } from '../charts/chart.tsx';
-import { type Drawn, loadECharts } from '../charts/load.ts';
+import { type Drawn, type Init, loadECharts } from '../charts/load.ts';
+import { pictureOf, usePaper } from '../charts/paper.ts';
 import { SaveMenu } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
+import { Choice } from '../parts/query-fields.tsx';
+import { ScrollTable } from '../parts/scroll-table.tsx';
 import { useTheme } from '../theme.ts';
 import { count, digits, duration, percent } from '../value-text.ts';
 
@@ -47,8 +49,8 @@ export function ScalingPage({ query }: { query: URLSearchParams }) {
     if (stem !== undefined) asked.set('name', stem);
   }
   for (const name of ['by', 'efficiency']) if (query.get(name)) asked.set(name, query.get(name)!);
-  const answer = useAnswer<SentStudy>(ids === '' && program === undefined ? undefined : `/api/scaling?${asked}`);
-  const study = latest(answer);
+  const reply = useAnswer<SentStudy>(ids === '' && program === undefined ? undefined : `/api/scaling?${asked}`);
+  const study = latest(reply);
   return (
     <article class="scaling">
       <header class="page">
@@ -79,16 +81,7 @@ export function ScalingPage({ query }: { query: URLSearchParams }) {
             </select>
           </label>
         )}
-        <label>
-          Sizes counted in{' '}
-          <select value={query.get('by') ?? ''} onChange={({ currentTarget }) => setQuery({ by: currentTarget.value })}>
-            {BY.map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice name="by" label="Sizes counted in" value={query.get('by') ?? ''} all={BY} />
         <label>
           Efficiency to keep{' '}
           <select
@@ -103,10 +96,10 @@ export function ScalingPage({ query }: { query: URLSearchParams }) {
           </select>
         </label>
       </p>
-      {answer.state === 'failed' ? (
+      {reply.state === 'failed' ? (
         <div class="empty">
           <h2>There is no study to show</h2>
-          <p>{answer.why}</p>
+          <p>{reply.why}</p>
           <p>
             <code>tacho scale run --cores 1,2,4 -- COMMAND</code> makes one.
           </p>
@@ -115,10 +108,19 @@ export function ScalingPage({ query }: { query: URLSearchParams }) {
         <StudyView study={study} />
       ) : list !== undefined && program === undefined && ids === '' ? (
         <div class="empty">
-          <h2>No program was run at two sizes</h2>
-          <p>
-            <code>tacho scale run --cores 1,2,4 -- COMMAND</code> makes a study; its runs appear here by themselves.
-          </p>
+          {list.lacks !== undefined && list.jobs.length > 0 ? (
+            <>
+              <h2>Programs are not known here</h2>
+              <p>{list.lacks}</p>
+            </>
+          ) : (
+            <>
+              <h2>No program was run at two sizes</h2>
+              <p>
+                <code>tacho scale run --cores 1,2,4 -- COMMAND</code> makes a study; its runs appear here by themselves.
+              </p>
+            </>
+          )}
         </div>
       ) : (
         <div class="empty" aria-busy="true">
@@ -176,38 +178,36 @@ function StudyView({ study }: { study: SentStudy }) {
       </section>
       <section class="card" aria-label="Sizes">
         <h2>Sizes</h2>
-        <div class="scroll" tabIndex={0} role="region" aria-label="Table of sizes">
-          <table class="figures">
-            <thead>
-              <tr>
-                {[sizeTitle(study.by), 'Runs', 'Time', 'Speed-up', 'Efficiency', 'By the law', 'Core-hours'].map(
-                  (title) => (
-                    <th key={title} scope="col" class="number">
-                      {title}
-                    </th>
-                  ),
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              {study.sizes.map((row) => (
-                <tr key={row.size}>
-                  <th scope="row" class="number">
-                    {row.size}
+        <ScrollTable label="Table of sizes">
+          <thead>
+            <tr>
+              {[capital(sizeTitle(study.by)), 'Runs', 'Time', 'Speed-up', 'Efficiency', 'By the law', 'Core-hours'].map(
+                (title) => (
+                  <th key={title} scope="col" class="number">
+                    {title}
                   </th>
-                  <td class="number">{row.runs}</td>
-                  <td class="number">{duration(row.wall_seconds)}</td>
-                  <td class="number">{row.speedup.toFixed(2)}</td>
-                  <td class="number" data-heat="" style={{ '--heat': String(Math.min(1, row.efficiency)) }}>
-                    {percent(row.efficiency)}
-                  </td>
-                  <td class="number">{row.predicted_speedup?.toFixed(2) ?? ''}</td>
-                  <td class="number">{row.core_hours === undefined ? '' : digits(row.core_hours)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+                ),
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            {study.sizes.map((row) => (
+              <tr key={row.size}>
+                <th scope="row" class="number">
+                  {row.size}
+                </th>
+                <td class="number">{row.runs}</td>
+                <td class="number">{duration(row.wall_seconds)}</td>
+                <td class="number">{row.speedup.toFixed(2)}</td>
+                <td class="number" data-heat="" style={{ '--heat': String(Math.min(1, row.efficiency)) }}>
+                  {percent(row.efficiency)}
+                </td>
+                <td class="number">{row.predicted_speedup?.toFixed(2) ?? ''}</td>
+                <td class="number">{row.core_hours === undefined ? '' : digits(row.core_hours)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </ScrollTable>
         <h3>Runs</h3>
         <ul class="runs">
           {study.runs.map((run) => (
@@ -226,6 +226,8 @@ function StudyView({ study }: { study: SentStudy }) {
     </>
   );
 }
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** What the chart shows, by the names of `tacho scale --format csv`. */
 function sizesCsv({ by, sizes }: SentStudy): string {
@@ -250,43 +252,39 @@ const PNG_SIZE = { width: 900, height: 550 };
 
 async function pngOfStudy(study: SentStudy, theme: ChartTheme): Promise<string> {
   const { init } = await loadECharts();
-  const chart = init(document.createElement('div'), null, { renderer: 'canvas', ...PNG_SIZE });
-  chart.setOption(scalingPicture(study, theme));
-  const picture = pngOf(chart, theme);
-  chart.dispose();
-  return picture;
+  return pictureOf(init, PNG_SIZE, (chart) => chart.setOption(scalingPicture(study, theme)), theme);
 }
+
+const HEIGHT = 360;
 
 function StudyChart({ study }: { study: SentStudy }) {
   const box = useRef<HTMLDivElement>(null);
-  const paper = useRef<HTMLImageElement>(null);
   const chart = useRef<Drawn>(undefined);
+  const init = useRef<Init>(undefined);
   const theme = useTheme();
   useEffect(() => {
     let isGone = false;
-    const drawIn = (colours: ChartTheme): void => {
-      chart.current!.setOption(scalingOption(study, colours), true);
-    };
-    const print = (): void => {
-      if (chart.current !== undefined) paper.current!.src = onPaper(chart.current, theme, drawIn);
-    };
-    addEventListener('beforeprint', print);
     const watch = new ResizeObserver(() => chart.current?.resize());
-    void loadECharts().then(({ init }) => {
+    void loadECharts().then((echarts) => {
       if (isGone) return;
-      chart.current ??= init(box.current!, null, { renderer: 'canvas' });
-      drawIn(theme);
+      init.current = echarts.init;
+      chart.current ??= echarts.init(box.current!, null, { renderer: 'canvas' });
+      chart.current.setOption(scalingOption(study, theme), true);
       watch.observe(box.current!);
     });
     return () => {
       isGone = true;
       watch.disconnect();
-      removeEventListener('beforeprint', print);
     };
   }, [study, theme]);
+  const paper = usePaper(
+    (width) =>
+      init.current &&
+      pictureOf(init.current, { width, height: HEIGHT }, (one) => one.setOption(scalingOption(study, LIGHT))),
+  );
   useEffect(() => () => chart.current?.dispose(), []);
   return (
-    <div class="chart whole" style={{ height: '360px' }}>
+    <div class="chart whole" style={{ height: `${HEIGHT}px` }}>
       <div ref={box} class="canvas" />
       <img ref={paper} class="paper" alt="" />
     </div>

@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { colourOf, MARGINS } from '../../../src/charts/option.ts';
+import { type ChartTheme, colourOf, LIGHT, MARGINS } from '../../../src/charts/option.ts';
 import { timeTicks } from '../../../src/charts/ticks.ts';
 import { type DaskStreamData, latest, useAnswer } from '../ask.ts';
 import type { Cursor, Range } from '../charts/chart.tsx';
+import { usePaper } from '../charts/paper.ts';
 import { useTheme } from '../theme.ts';
-import { count, duration, sinceStart } from '../value-text.ts';
+import { count, duration, tickText } from '../value-text.ts';
 
 interface Props {
   job: string;
@@ -19,8 +20,11 @@ interface Props {
 type Stream = NonNullable<DaskStreamData['stream']>;
 type Task = Stream['tasks'][number];
 
+/** Of a lane; of many lanes each is lower. */
 const LANE = 12;
-const MOST_LANES = 64;
+const LOWEST_LANE = 3;
+const LANES_HEIGHT = 768;
+const MOST_LANES = 256;
 /** Of the times below the lanes. */
 const AXIS = 16;
 /** Times closer to an end would be cut. */
@@ -42,8 +46,8 @@ export function Dask({ job, start, end, range, again, cursor, onRange }: Props) 
           {count(
             prefixes.reduce((sum, each) => sum + each.tasks, 0),
             'task',
-          )}{' '}
-          in {count(graph_count, 'graph')}
+          )}
+          {graph_count > 0 && ` in ${count(graph_count, 'graph')}`}
           {failed > 0 && `, ${failed.toLocaleString('en-US')} failed or lost`}
         </small>
       </h2>
@@ -93,7 +97,8 @@ function Lanes({
   const theme = useTheme();
   const lanes = stream.lanes.slice(0, MOST_LANES);
   const { left, right } = MARGINS.lines;
-  const height = Math.max(1, lanes.length) * LANE;
+  const lane = laneHeight(stream);
+  const height = Math.max(1, lanes.length) * lane;
   const [width, setWidth] = useState(0);
 
   useEffect(() => {
@@ -104,26 +109,13 @@ function Lanes({
 
   useEffect(() => {
     const element = canvas.current!;
-    const scale = devicePixelRatio;
-    element.width = element.clientWidth * scale;
-    element.height = (height + AXIS) * scale;
-    const pen = element.getContext('2d')!;
-    pen.scale(scale, scale);
-    const wide = element.clientWidth;
-    pen.font = '11px sans-serif';
-    pen.fillStyle = theme.faint;
-    for (const time of timeTicks(from, to, start, wide < 500 ? 3 : 6)) {
-      const x = ((time - from) / (to - from)) * wide;
-      pen.textAlign = x < EDGE ? 'left' : x > wide - EDGE ? 'right' : 'center';
-      pen.fillText(sinceStart(time - start), x, height + AXIS - 4);
-    }
-    for (const { from: begin, to: stop, lane, prefix, outcome } of stream.tasks) {
-      if (lane >= MOST_LANES) continue;
-      const x = ((begin - from) / (to - from)) * element.clientWidth;
-      pen.fillStyle = outcome === 'ok' ? colourOf(theme, prefix) : theme.text;
-      pen.fillRect(x, lane * LANE + 1, Math.max(1, ((stop - begin) / (to - from)) * element.clientWidth), LANE - 2);
-    }
-  }, [stream, start, from, to, width, theme]);
+    drawLanes(element, element.clientWidth, devicePixelRatio, { stream, start, from, to, theme });
+  }, [stream, start, from, to, width, theme, lane, height]);
+  const paper = usePaper((wide) => {
+    const sheet = document.createElement('canvas');
+    drawLanes(sheet, wide - left - right, PAPER_RATIO, { stream, start, from, to, theme: LIGHT });
+    return sheet.toDataURL();
+  });
 
   useEffect(
     () =>
@@ -142,23 +134,21 @@ function Lanes({
     return from + Math.min(1, Math.max(0, (event.clientX - edge) / wide)) * (to - from);
   };
   const taskAt = (event: PointerEvent): Task | undefined => {
-    const lane = Math.floor((event.clientY - canvas.current!.getBoundingClientRect().top) / LANE);
+    const at = Math.floor((event.clientY - canvas.current!.getBoundingClientRect().top) / lane);
     const time = timeAt(event);
     const near = ((to - from) / Math.max(1, width)) * 2;
-    return stream.tasks.find((task) => task.lane === lane && task.from - near <= time && task.to + near >= time);
+    return stream.tasks.find((task) => task.lane === at && task.from - near <= time && task.to + near >= time);
   };
   return (
     <div class="lanes" style={{ paddingLeft: `${left}px`, paddingRight: `${right}px` }}>
-      {lanes.map(({ worker, name }, i) =>
-        lanes[i - 1]?.worker === worker ? null : (
-          <span key={worker} class="worker" title={worker} style={{ top: `${i * LANE}px`, width: `${left - 6}px` }}>
-            {workerLabel(name, worker)}
-          </span>
-        ),
-      )}
+      {labelled(lanes, lane).map(({ worker, name, at }) => (
+        <span key={worker} class="worker" title={worker} style={{ top: `${at * lane}px`, width: `${left - 6}px` }}>
+          {workerLabel(name, worker)}
+        </span>
+      ))}
       <canvas
         ref={canvas}
-        style={{ width: '100%', height: `${height + AXIS}px` }}
+        style={{ display: 'block', width: '100%', height: `${height + AXIS}px` }}
         role="img"
         aria-label={`${count(
           stream.tasks.reduce((sum, each) => sum + each.count, 0),
@@ -177,8 +167,9 @@ function Lanes({
           if (task !== undefined && task.to > task.from) onRange({ from: task.from, to: task.to });
         }}
       />
-      <div ref={line} class="cursor" style={{ top: 0, bottom: 0, position: 'absolute' }} hidden />
-      <p class="faint" role="status">
+      <img ref={paper} class="paper" alt="" />
+      <div ref={line} class="cursor" style={{ top: 0, height: `${height}px` }} hidden />
+      <p class="under" role="status">
         {over === undefined
           ? `${count(stream.lanes.length, 'thread')} of workers${stream.lanes.length > MOST_LANES ? `, the first ${MOST_LANES} are drawn` : ''}`
           : `${taskName(stream, over)}: ${duration((over.to - over.from) / 1e6)} on ${laneName(stream, over)}${over.outcome === 'ok' ? '' : ` (${over.outcome})`}`}
@@ -186,6 +177,58 @@ function Lanes({
     </div>
   );
 }
+
+/** The first lane of each worker, as far as there is room for their names. */
+function labelled(lanes: Stream['lanes'], height: number): (Stream['lanes'][number] & { at: number })[] {
+  let free = 0;
+  return lanes.flatMap((lane, at) => {
+    if (lanes[at - 1]?.worker === lane.worker || at * height < free) return [];
+    free = at * height + LANE;
+    return [{ ...lane, at }];
+  });
+}
+
+interface Drawing {
+  stream: Stream;
+  start: number;
+  from: number;
+  to: number;
+  theme: ChartTheme;
+}
+
+/** Pixels of paper for one of the page. */
+const PAPER_RATIO = 2;
+
+function drawLanes(
+  element: HTMLCanvasElement,
+  width: number,
+  ratio: number,
+  { stream, start, from, to, theme }: Drawing,
+): void {
+  const lane = laneHeight(stream);
+  const height = Math.max(1, Math.min(stream.lanes.length, MOST_LANES)) * lane;
+  const apart = lane > LOWEST_LANE + 2 ? 2 : 1;
+  element.width = width * ratio;
+  element.height = (height + AXIS) * ratio;
+  const pen = element.getContext('2d')!;
+  pen.scale(ratio, ratio);
+  const at = (time: number): number => ((time - from) / (to - from)) * width;
+  pen.font = '11px sans-serif';
+  pen.fillStyle = theme.faint;
+  for (const time of timeTicks(from, to, start, width < 500 ? 3 : 6)) {
+    const x = at(time);
+    pen.textAlign = x < EDGE ? 'left' : x > width - EDGE ? 'right' : 'center';
+    pen.fillText(tickText(time - start), x, height + AXIS - 4);
+  }
+  for (const { from: begin, to: stop, lane: row, prefix, outcome } of stream.tasks) {
+    if (row >= MOST_LANES) continue;
+    pen.fillStyle = outcome === 'ok' ? colourOf(theme, prefix) : theme.text;
+    pen.fillRect(at(begin), row * lane + apart / 2, Math.max(1, at(stop) - at(begin)), lane - apart);
+  }
+}
+
+const laneHeight = ({ lanes }: Stream): number =>
+  Math.max(LOWEST_LANE, Math.min(LANE, Math.floor(LANES_HEIGHT / Math.max(1, Math.min(lanes.length, MOST_LANES)))));
 
 function taskName({ prefixes }: Stream, { key, prefix, count: tasks }: Task): string {
   return tasks === 1 ? key : `${count(tasks, 'task')}, most of them ${prefixes[prefix]!.prefix}`;
@@ -209,7 +252,7 @@ function Graphs({ stream: { graphs, graph_count } }: { stream: Stream }) {
         <thead>
           <tr>
             {['Job', 'Graph', 'Name', 'Tasks', 'Done', 'Duration'].map((title) => (
-              <th key={title} scope="col">
+              <th key={title} scope="col" class={title === 'Tasks' || title === 'Duration' ? 'number' : undefined}>
                 {title}
               </th>
             ))}
@@ -221,12 +264,12 @@ function Graphs({ stream: { graphs, graph_count } }: { stream: Stream }) {
               <td>{job}</td>
               <td>{dag}</td>
               <td>{name}</td>
-              <td>{tasks.toLocaleString('en-US')}</td>
+              <td class="number">{tasks.toLocaleString('en-US')}</td>
               <td>
                 {tasks === 0 ? '' : `${Math.floor((100 * done) / tasks)} %`}
                 {failed > 0 && `, ${failed.toLocaleString('en-US')} failed`}
               </td>
-              <td>{end === null ? 'not finished' : duration((end - time) / 1e6)}</td>
+              <td class="number">{end === null ? 'not finished' : duration((end - time) / 1e6)}</td>
             </tr>
           ))}
         </tbody>

@@ -1,5 +1,6 @@
 import type { Report } from '../ask.ts';
 import { bytes, count, duration, moment, percent } from '../value-text.ts';
+import { ScrollTable } from './scroll-table.tsx';
 
 type Node = Report['nodes'][number];
 const MOST = 200;
@@ -63,44 +64,42 @@ export function Nodes({ report: { nodes } }: { report: Report }) {
   return (
     <section class="card" aria-label="Nodes">
       <h2>Nodes</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of nodes">
-        <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">Node</th>
-              <th scope="col">State</th>
-              {columns.map(({ title }) => (
-                <th key={title} scope="col" class="number">
-                  {title}
-                </th>
-              ))}
-              <th scope="col">Remarks</th>
-            </tr>
-          </thead>
-          <tbody>
-            {nodes.slice(0, MOST).map((node) => (
-              <tr key={node.node} class={isMute(node) ? 'silent' : undefined}>
-                <th scope="row">{node.node}</th>
-                <td class={isMute(node) ? 'words' : undefined}>{stateOf(node)}</td>
-                {columns.map(({ title, text, heat }) => {
-                  const value = heat?.(node);
-                  return (
-                    <td
-                      key={title}
-                      class="number"
-                      data-heat={value === undefined ? undefined : ''}
-                      style={value === undefined ? undefined : { '--heat': String(Math.min(1, value)) }}
-                    >
-                      {text(node)}
-                    </td>
-                  );
-                })}
-                <td>{remarksOf(node).join('; ')}</td>
-              </tr>
+      <ScrollTable label="Table of nodes">
+        <thead>
+          <tr>
+            <th scope="col">Node</th>
+            <th scope="col">State</th>
+            {columns.map(({ title }) => (
+              <th key={title} scope="col" class="number">
+                {title}
+              </th>
             ))}
-          </tbody>
-        </table>
-      </div>
+            <th scope="col">Remarks</th>
+          </tr>
+        </thead>
+        <tbody>
+          {nodes.slice(0, MOST).map((node) => (
+            <tr key={node.node} class={isMute(node) ? 'silent' : undefined}>
+              <th scope="row">{node.node}</th>
+              <td class={isMute(node) ? 'words' : undefined}>{stateOf(node)}</td>
+              {columns.map(({ title, text, heat }) => {
+                const value = heat?.(node);
+                return (
+                  <td
+                    key={title}
+                    class="number"
+                    data-heat={value === undefined ? undefined : ''}
+                    style={value === undefined ? undefined : { '--heat': String(Math.min(1, value)) }}
+                  >
+                    {text(node)}
+                  </td>
+                );
+              })}
+              <td>{remarksOf(node).join('; ')}</td>
+            </tr>
+          ))}
+        </tbody>
+      </ScrollTable>
       {nodes.length > MOST && <p class="faint">{nodes.length - MOST} more nodes are not listed.</p>}
     </section>
   );

@@ -90,7 +90,7 @@ function NoteForm({ onSave }: { onSave(body: object): Promise<void> }) {
       <input
         aria-label="Text"
         class="text"
-        placeholder="What is to be said of this job"
+        placeholder="Text of the note or tag"
         value={text}
         maxLength={1000}
         onInput={({ currentTarget }) => setText(currentTarget.value)}

@@ -1,11 +1,13 @@
+import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { COLOURS, heatColours } from '../../../src/charts/option.ts';
+import { type ChartTheme, COLOURS, heatColours, LIGHT } from '../../../src/charts/option.ts';
 import { timeTicks } from '../../../src/charts/ticks.ts';
 import { setQuery } from '../address.ts';
 import { latest, type ProcessData, useAnswer } from '../ask.ts';
 import type { Range } from '../charts/chart.tsx';
+import { usePaper } from '../charts/paper.ts';
 import { useTheme } from '../theme.ts';
-import { bytes, count, duration, percent, sinceStart } from '../value-text.ts';
+import { bytes, count, duration, percent, tickText } from '../value-text.ts';
 import { Threads } from './threads.tsx';
 
 interface Props {
@@ -20,7 +22,10 @@ interface Props {
 
 const ROW = 18;
 const SEEN_ROWS = 24;
-const NARROW = 700;
+/** Room for the times below the bars, or for the titles above figures. */
+const HEAD = 20;
+/** Phones. */
+const NARROW = 600;
 /** Times nearer to an edge than this do not stand around their place: they would be cut. */
 const EDGE = 24;
 
@@ -225,89 +230,49 @@ interface GanttProps extends Omit<Props, 'job' | 'again' | 'query'> {
 const heatOf = (scale: readonly string[], share: number): string =>
   scale[Math.min(scale.length - 1, Math.floor(share * scale.length))]!;
 
-function Gantt({ data, rows, start, end, range, colouring, view, onRange, onToggle, onThreads }: GanttProps) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const box = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
+function useWidth(box: RefObject<HTMLDivElement | null>): number {
   const [width, setWidth] = useState(800);
-  const [over, setOver] = useState<number>();
-  const colours = useMemo(() => operationColours(data), [data]);
-  const isNarrow = width < NARROW;
-  const figures = isNarrow ? FIGURES.slice(0, 2) : FIGURES;
-  const left = view === 'tree' ? width - figures.length * FIGURE_WIDTH - 8 : isNarrow ? 150 : 300;
-  const theme = useTheme();
-  const scale = heatColours(theme);
-  const [from, to] = range === undefined ? [start, end] : [range.from, range.to];
-  const height = Math.min(rows.length, SEEN_ROWS) * ROW + 20;
-
   useEffect(() => {
     const watch = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 800));
     watch.observe(box.current!);
     return () => watch.disconnect();
   }, []);
+  return width;
+}
 
+function CpuLegend() {
+  const theme = useTheme();
+  return (
+    <p class="legend">
+      no CPU
+      <span class="scale" style={{ background: `linear-gradient(90deg, ${heatColours(theme).join(',')})` }} />
+      one CPU or more
+      <Failed colour={failedColour('cpu', theme)} />
+    </p>
+  );
+}
+
+function Gantt({ data, rows, start, end, range, colouring, view, onRange, onToggle, onThreads }: GanttProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const width = useWidth(box);
+  const [over, setOver] = useState<number>();
+  const colours = useMemo(() => operationColours(data), [data]);
+  const theme = useTheme();
+  const [from, to] = range === undefined ? [start, end] : [range.from, range.to];
+  const height = Math.min(rows.length, SEEN_ROWS) * ROW + HEAD;
+
+  const drawing = { data, rows, start, from, to, height, top, colouring, colours, view };
   useEffect(() => {
-    const [element, ratio] = [canvas.current!, devicePixelRatio];
-    element.width = width * ratio;
-    element.height = height * ratio;
-    const pen = element.getContext('2d')!;
-    pen.scale(ratio, ratio);
-    pen.clearRect(0, 0, width, height);
-    pen.font = '11px system-ui, sans-serif';
-    pen.textBaseline = 'middle';
-    const across = width - left - 8;
-    const at = (time: number): number => left + (Math.min(Math.max(time, from), to) - from) * (across / (to - from));
-    pen.fillStyle = theme.faint;
-    for (const time of view === 'time' ? timeTicks(from, to, start, isNarrow ? 3 : 6) : []) {
-      const x = at(time);
-      pen.textAlign = x < left + EDGE ? 'left' : x > width - EDGE ? 'right' : 'center';
-      pen.fillText(sinceStart(time - start), x, height - 8);
-    }
-    if (view === 'tree') {
-      pen.textAlign = 'right';
-      for (const [i, { title }] of figures.entries()) pen.fillText(title, left + (i + 1) * FIGURE_WIDTH, height - 8);
-    }
-    pen.textAlign = 'left';
-    const first = Math.floor(top / ROW);
-    for (const [i, { row, depth, branch }] of rows.slice(first, first + SEEN_ROWS + 1).entries()) {
-      const y = i * ROW - (top % ROW);
-      if (y + ROW > height - 16) break;
-      if (first + i === over) {
-        pen.fillStyle = theme.line;
-        pen.fillRect(0, y, width, ROW);
-      }
-      const [begun, ended] = [data.start[row] ?? from, data.end[row] ?? to];
-      const [x, right] = [at(begun), at(ended)];
-      const life = Math.max(1e-3, (ended - begun) / 1e6);
-      const busy = (data.cpu[row] ?? 0) / life;
-      const colour = colouring === 'cpu' ? heatOf(scale, busy) : colours.get(data.operation[row]!)!.colour;
-      if (view === 'time') {
-        pen.fillStyle = colour;
-        pen.fillRect(x, y + 3, Math.max(1, right - x), ROW - 6);
-        if ((data.exit[row] ?? 0) !== 0) {
-          pen.fillStyle = '#D55E00';
-          pen.fillRect(Math.max(x, right - 4), y + 1, 4, ROW - 2);
-        }
-      } else {
-        pen.textAlign = 'right';
-        pen.fillStyle = theme.text;
-        for (const [k, { text }] of figures.entries())
-          pen.fillText(text(data, rows[first + i]!), left + (k + 1) * FIGURE_WIDTH, y + ROW / 2);
-        pen.textAlign = 'left';
-        pen.fillStyle = colour;
-        pen.fillRect(0, y + 3, 3, ROW - 6);
-      }
-      pen.save();
-      pen.beginPath();
-      pen.rect(0, y, left - 6, ROW);
-      pen.clip();
-      pen.fillStyle = theme.text;
-      const sign = branch === 'none' ? '  ' : branch === 'open' ? '▾ ' : '▸ ';
-      pen.fillText(sign + data.names[data.name[row]!]!, 6 + Math.min(depth, DEEPEST) * 10, y + ROW / 2);
-      pen.restore();
-    }
+    drawGantt(canvas.current!, { ...drawing, width, theme, over }, devicePixelRatio);
     performance.mark('processes drawn');
   }, [data, rows, top, width, height, from, to, theme, over, colouring, view]);
+  const paper = usePaper((wide) => {
+    const sheet = document.createElement('canvas');
+    drawGantt(sheet, { ...drawing, width: wide, theme: LIGHT, over: undefined }, PAPER_RATIO);
+    return sheet.toDataURL();
+  });
 
   const pointed = over === undefined ? undefined : rows[over];
   const hovered = pointed?.row;
@@ -317,7 +282,7 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
     const element = box.current!;
     const y = next * ROW;
     if (y < element.scrollTop) element.scrollTop = y;
-    else if (y + ROW > element.scrollTop + height - 20) element.scrollTop = y + ROW - height + 20;
+    else if (y + ROW > element.scrollTop + height - HEAD) element.scrollTop = y + ROW - height + HEAD;
   };
   return (
     <div class="gantt">
@@ -331,8 +296,9 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
         onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
         onPointerMove={(event) => {
           const { top: edge } = box.current!.getBoundingClientRect();
-          const row = Math.floor((event.clientY - edge + top) / ROW);
-          setOver(row < rows.length ? row : undefined);
+          const down = event.clientY - edge - firstRowAt(view);
+          const row = Math.floor((down + top) / ROW);
+          setOver(down >= 0 && row < rows.length ? row : undefined);
         }}
         onPointerLeave={() => setOver(undefined)}
         onClick={(event) => {
@@ -361,20 +327,11 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
           ref={canvas}
           style={{ width: `${width}px`, height: `${height}px`, position: 'sticky', top: '0', display: 'block' }}
         />
-        <div style={{ height: `${Math.max(0, rows.length * ROW + 20 - height)}px` }} />
+        <div style={{ height: `${Math.max(0, rows.length * ROW + HEAD - height)}px` }} />
       </div>
-      {colouring === 'cpu' && (
-        <p class="legend">
-          no CPU
-          <span class="scale" style={{ background: `linear-gradient(90deg, ${scale.join(',')})` }} />
-          one CPU or more
-          <span>
-            <i style={{ background: '#D55E00' }} />
-            ended with an error
-          </span>
-        </p>
-      )}
-      {colouring === 'operation' && <Operations {...{ data, colours }} />}
+      <img ref={paper} class="paper" alt="" />
+      {colouring === 'cpu' && <CpuLegend />}
+      {colouring === 'operation' && <Operations {...{ data, colours }} failed={failedColour(colouring, theme)} />}
       <p class="under" aria-live="polite">
         {hovered === undefined
           ? 'Point at a process (or use the arrow keys) for its figures. A click (or T) shows its threads, one on ▾ (or Enter) closes its branch, a double click shows its time.'
@@ -382,6 +339,104 @@ function Gantt({ data, rows, start, end, range, colouring, view, onRange, onTogg
       </p>
     </div>
   );
+}
+
+interface Drawing extends Pick<GanttProps, 'data' | 'rows' | 'start' | 'colouring' | 'view'> {
+  from: number;
+  to: number;
+  width: number;
+  height: number;
+  /** Pixels of rows above those that are seen. */
+  top: number;
+  /** The row that is pointed at. */
+  over: number | undefined;
+  colours: ReturnType<typeof operationColours>;
+  theme: ChartTheme;
+}
+
+/** Titles stand above figures, times below bars. */
+const firstRowAt = (view: View): number => (view === 'tree' ? HEAD : 0);
+
+/** Room for the names beside figures. */
+const LEAST_NAMES = 200;
+/** Pixels of paper for one of the page. */
+const PAPER_RATIO = 2;
+
+function drawGantt(element: HTMLCanvasElement, drawing: Drawing, ratio: number): void {
+  const { data, rows, start, from, to, width, height, top, over, colouring, colours, view, theme } = drawing;
+  const isNarrow = width < NARROW;
+  const figures = FIGURES.slice(0, Math.max(2, Math.floor((width - LEAST_NAMES) / FIGURE_WIDTH)));
+  const left =
+    view === 'tree' ? width - figures.length * FIGURE_WIDTH - 8 : isNarrow ? 150 : Math.min(300, 0.35 * width);
+  const scale = heatColours(theme);
+  element.width = width * ratio;
+  element.height = height * ratio;
+  const pen = element.getContext('2d')!;
+  pen.scale(ratio, ratio);
+  pen.clearRect(0, 0, width, height);
+  pen.font = '11px system-ui, sans-serif';
+  pen.textBaseline = 'middle';
+  const across = width - left - 8;
+  const at = (time: number): number => left + (Math.min(Math.max(time, from), to) - from) * (across / (to - from));
+  pen.fillStyle = theme.faint;
+  for (const time of view === 'time' ? timeTicks(from, to, start, isNarrow ? 3 : 6) : []) {
+    const x = at(time);
+    pen.textAlign = x < left + EDGE ? 'left' : x > width - EDGE ? 'right' : 'center';
+    pen.fillText(tickText(time - start), x, height - 8);
+  }
+  if (view === 'tree') {
+    pen.textAlign = 'right';
+    for (const [i, { title }] of figures.entries()) pen.fillText(title, left + (i + 1) * FIGURE_WIDTH, HEAD / 2);
+  }
+  pen.textAlign = 'left';
+  const first = Math.floor(top / ROW);
+  const above = firstRowAt(view);
+  pen.beginPath();
+  pen.rect(0, above, width, height - HEAD);
+  pen.clip();
+  for (const [i, { row, depth, branch }] of rows.slice(first, first + SEEN_ROWS + 1).entries()) {
+    const y = above + i * ROW - (top % ROW);
+    if (first + i === over) {
+      pen.fillStyle = theme.line;
+      pen.fillRect(0, y, width, ROW);
+    }
+    const [begun, ended] = [data.start[row] ?? from, data.end[row] ?? to];
+    const [x, right] = [at(begun), at(ended)];
+    const life = Math.max(1e-3, (ended - begun) / 1e6);
+    const busy = (data.cpu[row] ?? 0) / life;
+    const colour = colouring === 'cpu' ? heatOf(scale, busy) : colours.get(data.operation[row]!)!.colour;
+    if (view === 'time') {
+      pen.fillStyle = colour;
+      pen.fillRect(x, y + 3, Math.max(1, right - x), ROW - 6);
+      if ((data.exit[row] ?? 0) !== 0) {
+        pen.fillStyle = failedColour(colouring, theme);
+        pen.fillRect(Math.max(x, right - 4), y + 1, 4, ROW - 2);
+      }
+    } else {
+      pen.textAlign = 'right';
+      pen.fillStyle = theme.text;
+      for (const [k, { text }] of figures.entries())
+        pen.fillText(text(data, rows[first + i]!), left + (k + 1) * FIGURE_WIDTH, y + ROW / 2);
+      pen.textAlign = 'left';
+      pen.fillStyle = colour;
+      pen.fillRect(0, y + 3, 3, ROW - 6);
+    }
+    pen.fillStyle = theme.text;
+    const sign = branch === 'none' ? '  ' : branch === 'open' ? '▾ ' : '▸ ';
+    const x0 = 6 + Math.min(depth, DEEPEST) * 10;
+    pen.fillText(fitting(pen, sign + data.names[data.name[row]!]!, left - 8 - x0), x0, y + ROW / 2);
+  }
+}
+
+/** As much of a text as there is room for. */
+function fitting(pen: CanvasRenderingContext2D, text: string, room: number): string {
+  // a command may have a million characters
+  const all = text.slice(0, 200);
+  const width = pen.measureText(all).width;
+  if (width <= room && all === text) return text;
+  let length = Math.floor((all.length * room) / Math.max(width, room));
+  while (length > 0 && pen.measureText(`${all.slice(0, length)}…`).width > room) length--;
+  return `${all.slice(0, length)}…`;
 }
 
 /** Deeper branches are not moved further to the right. */
@@ -428,8 +483,25 @@ function operationColours({ operation, names }: ProcessData): Map<number, { colo
 
 const MOST_NAMED = 10;
 
+/** The end of a process that failed, in a colour that no bar has. */
+const failedColour = (colouring: GanttProps['colouring'], theme: ChartTheme): string =>
+  colouring === 'cpu' ? '#D55E00' : theme.text;
+
+const Failed = ({ colour }: { colour: string }) => (
+  <span>
+    <i style={{ background: colour }} />
+    ended with an error
+  </span>
+);
+
+interface OperationsProps {
+  data: ProcessData;
+  colours: ReturnType<typeof operationColours>;
+  failed: string;
+}
+
 /** Which colour is which operation, the largest first. */
-function Operations({ data, colours }: { data: ProcessData; colours: ReturnType<typeof operationColours> }) {
+function Operations({ data, colours, failed }: OperationsProps) {
   const counts = [...colours];
   return (
     <p class="legend">
@@ -440,6 +512,7 @@ function Operations({ data, colours }: { data: ProcessData; colours: ReturnType<
         </span>
       ))}
       {counts.length > MOST_NAMED && <span>and {counts.length - MOST_NAMED} more</span>}
+      {data.exit.some((code) => (code ?? 0) !== 0) && <Failed colour={failed} />}
     </p>
   );
 }

@@ -1,5 +1,6 @@
 import type { Report } from '../ask.ts';
 import { bytes, count, duration } from '../value-text.ts';
+import { ScrollTable } from './scroll-table.tsx';
 
 type World = NonNullable<Report['ranks']>['largest'][number];
 
@@ -21,9 +22,29 @@ export function Ranks({ report: { ranks } }: { report: Report }) {
   );
 }
 
+const TITLES: readonly { title: string; isNumber?: true }[] = [
+  { title: 'Rank' },
+  { title: 'Node' },
+  { title: 'CPUs' },
+  { title: 'CPU time', isNumber: true },
+  { title: '' },
+  { title: 'Waited for a CPU', isNumber: true },
+  { title: 'Memory peak', isNumber: true },
+  { title: 'Read', isNumber: true },
+  { title: 'Written', isNumber: true },
+  { title: 'Ended' },
+];
+
+/** How a rank failed; empty: it did not. */
+function endOf({ signal, exit_code: exit }: World['ranks'][number]): string {
+  if (signal !== undefined) return `signal ${signal}`;
+  return exit ? `exit code ${exit}` : '';
+}
+
 function WorldTable({ world }: { world: World }) {
   const { cpu_seconds: cpu, slowest } = world;
   const most = cpu?.max ?? 0;
+  const hasFailed = world.ranks.some((rank) => endOf(rank) !== '');
   const imbalance = cpu === undefined || cpu.max === 0 ? undefined : 1 - cpu.mean / cpu.max;
   return (
     <>
@@ -40,54 +61,35 @@ function WorldTable({ world }: { world: World }) {
           .filter(Boolean)
           .join(' · ')}
       </p>
-      <div class="scroll" tabIndex={0} role="region" aria-label={`Ranks of start ${world.world}`}>
-        <table class="figures">
-          <thead>
-            <tr>
-              {[
-                'Rank',
-                'Node',
-                'CPUs',
-                'CPU time',
-                '',
-                'Waited for a CPU',
-                'Memory peak',
-                'Read',
-                'Written',
-                'Ended',
-              ].map((title) => (
-                <th key={title} scope="col">
-                  {title || <span class="unseen">CPU time as a bar</span>}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {world.ranks.map((rank) => (
-              <tr key={`${rank.rank} ${rank.pid}`}>
-                <th scope="row">{rank.rank}</th>
-                <td>{rank.node}</td>
-                <td>{rank.allowed_cpus}</td>
-                <td class="number">{rank.cpu_seconds === undefined ? '' : duration(rank.cpu_seconds)}</td>
-                <td class="graph" aria-hidden="true">
-                  <span style={{ width: `${most === 0 ? 0 : ((rank.cpu_seconds ?? 0) / most) * 100}%` }} />
-                </td>
-                <td class="number">{rank.wait_seconds === undefined ? '' : duration(rank.wait_seconds)}</td>
-                <td class="number">{rank.memory_peak_bytes === undefined ? '' : bytes(rank.memory_peak_bytes)}</td>
-                <td class="number">{rank.read_chars === undefined ? '' : bytes(rank.read_chars)}</td>
-                <td class="number">{rank.written_chars === undefined ? '' : bytes(rank.written_chars)}</td>
-                <td>
-                  {rank.signal !== undefined
-                    ? `signal ${rank.signal}`
-                    : rank.exit_code
-                      ? `exit code ${rank.exit_code}`
-                      : ''}
-                </td>
-              </tr>
+      <ScrollTable label={`Ranks of start ${world.world}`}>
+        <thead>
+          <tr>
+            {TITLES.filter(({ title }) => title !== 'Ended' || hasFailed).map(({ title, isNumber }) => (
+              <th key={title} scope="col" class={isNumber ? 'number' : undefined}>
+                {title || <span class="unseen">CPU time as a bar</span>}
+              </th>
             ))}
-          </tbody>
-        </table>
-      </div>
+          </tr>
+        </thead>
+        <tbody>
+          {world.ranks.map((rank) => (
+            <tr key={`${rank.rank} ${rank.pid}`}>
+              <th scope="row">{rank.rank}</th>
+              <td>{rank.node}</td>
+              <td class="exact">{rank.allowed_cpus}</td>
+              <td class="number">{rank.cpu_seconds === undefined ? '' : duration(rank.cpu_seconds)}</td>
+              <td class="graph" aria-hidden="true">
+                <span style={{ width: `${most === 0 ? 0 : ((rank.cpu_seconds ?? 0) / most) * 100}%` }} />
+              </td>
+              <td class="number">{rank.wait_seconds === undefined ? '' : duration(rank.wait_seconds)}</td>
+              <td class="number">{rank.memory_peak_bytes === undefined ? '' : bytes(rank.memory_peak_bytes)}</td>
+              <td class="number">{rank.read_chars === undefined ? '' : bytes(rank.read_chars)}</td>
+              <td class="number">{rank.written_chars === undefined ? '' : bytes(rank.written_chars)}</td>
+              {hasFailed && <td>{endOf(rank)}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </ScrollTable>
       {world.ranks.length < world.size && (
         <p class="faint">
           Of {count(world.size, 'rank')}, those that failed and those with the least or the most are listed.

@@ -1,3 +1,4 @@
+import { listed } from '../../../src/base/readable.ts';
 import type { Report } from '../ask.ts';
 import { bytes, count, duration, moment, percent } from '../value-text.ts';
 
@@ -14,13 +15,19 @@ const ticksText = ({
 
 const GRADES = 'A: at least 99 % of the expected ticks of all nodes were sampled; B: 95 %; C: 80 %; D: less';
 
+/** The program file of Node is in memory once, however many run it. */
+function memoryText(resident: number, own: number | undefined): string {
+  const shared = own === undefined ? '' : ` (${bytes(resident)} with shared files)`;
+  return `${bytes(own ?? resident)} of memory at most${shared}`;
+}
+
 /** How good the recording is, and what it cost. */
 export function RecordingFacts({ report: { quality, cost, unmeasured, recording, job, nodes } }: { report: Report }) {
   const end = job.end ?? Math.max(...nodes.map(({ last_sample: last }) => last ?? job.start));
   const gaps = quality.agents_away ?? [];
   const troubles = [
     ...quality.reasons,
-    ...quality.damage,
+    ...sameDamage(quality.damage, recording),
     ...quality.clock_jumps.map(
       ({ node, time, seconds }) => `clock of ${node} jumped by ${duration(Math.abs(seconds))} at ${moment(time)}`,
     ),
@@ -55,7 +62,7 @@ export function RecordingFacts({ report: { quality, cost, unmeasured, recording,
           cost.cpu_seconds !== undefined && `${duration(cost.cpu_seconds)} of CPU time`,
           cost.core_share !== undefined && `${percent(cost.core_share)} of a core on each node`,
           cost.allocation_share !== undefined && `${percent(cost.allocation_share)} of the job's CPUs`,
-          cost.max_rss_bytes !== undefined && `${bytes(cost.max_rss_bytes)} of memory at most`,
+          cost.max_rss_bytes !== undefined && memoryText(cost.max_rss_bytes, cost.max_own_bytes),
           cost.bytes_written !== undefined && `${bytes(cost.bytes_written)} written`,
         ]
           .filter(Boolean)
@@ -79,6 +86,16 @@ export function RecordingFacts({ report: { quality, cost, unmeasured, recording,
       <p class="faint">{recording}</p>
     </section>
   );
+}
+
+/** Damage as it is reported, file by file: what is the same of several files is one line. */
+function sameDamage(damage: readonly string[], recording: string): string[] {
+  const files = new Map<string, string[]>();
+  for (const text of damage) {
+    const [, file = '', what = text] = /^([^:]+): (.+)$/s.exec(text) ?? [];
+    files.set(what, [...(files.get(what) ?? []), file.replace(`${recording}/`, '')]);
+  }
+  return [...files].map(([what, all]) => (all[0] === '' ? what : `${listed(all)}: ${what}`));
 }
 
 interface CoverageProps {

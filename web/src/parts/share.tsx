@@ -58,7 +58,7 @@ export function Share({ job }: { job: string }) {
       </form>
       {made !== undefined && (
         <p class="made" role="status">
-          Copy it now, it is not shown again:
+          Copy the link now: it is shown only once.
           <input
             aria-label="The link"
             readOnly

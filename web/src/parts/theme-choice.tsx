@@ -5,7 +5,7 @@ export function ThemeChoice() {
   const [now, set] = useState(wanted());
   return (
     <label class="theme">
-      <span>Colours</span>
+      <span>Theme</span>
       <select
         value={now}
         onChange={({ currentTarget: { value } }) => {
@@ -13,7 +13,7 @@ export function ThemeChoice() {
           set(value as Wanted);
         }}
       >
-        <option value="system">as the system</option>
+        <option value="system">system</option>
         <option value="light">light</option>
         <option value="dark">dark</option>
       </select>

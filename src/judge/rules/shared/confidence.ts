@@ -3,7 +3,7 @@ import type { Confidence, Facts, Finding } from '../../report-schema.ts';
 import { isShort } from '../../use/partly-recorded.ts';
 import type { Sureness } from './rule.ts';
 
-/** So many samples of a series make its mean trustworthy; below, confidence is capped. */
+/** Number of samples from which the mean of a series is trustworthy; below, confidence is capped. */
 const FEW_SAMPLES = 30;
 
 /** How sure a verdict from samples can be by their number; gaps lower it later (`surenessCap`). */

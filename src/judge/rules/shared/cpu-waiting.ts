@@ -9,26 +9,27 @@ import { named } from './rule.ts';
 
 /** Limits of rules that look at waiting: they are among the thresholds of each. */
 export const HELD_UP = {
-  /** Nearly all CPUs busy: only then can there be too many threads. */
+  /** Share of busy CPUs from which they count as fully used. */
   full: 0.9,
-  /** Some task waited for a CPU in this share of the time. */
+  /** Share of the time in which threads were ready to run but had no CPU. */
   pressure: 0.25,
-  /** Threads that waited for less than so many CPUs on average held nothing up. */
+  /** CPUs that threads waited for on average (or the share that others used), below which nothing was delayed. */
   waited_cpus: 0.1,
-  /** From this share of its CPUs on, had and waited for, a job wanted them: below, it did something else most of the time. */
+  /** Share of its CPUs that the job used or waited for, from which it needed them. */
   wanted: 0.5,
-  /** Who had less than so many CPUs wanted none: what waits in its cgroup may be Tacho itself. */
+  /** CPUs used on average, below which the job needed none: what waits in its cgroup may be Tacho. */
   had: 0.02,
 };
 
 export const WAITING = {
   ...HELD_UP,
-  /** The quota of the cgroup ran out in more than this share of the periods. */
+  /** Share of the periods in which the CPU quota of the cgroup ran out. */
   throttled: 0.05,
-  /** Threads that are bound to CPUs wanted so many times as many, and used this share of them. */
+  /** CPUs that bound threads used or waited for, as a multiple of the CPUs that they are bound to. */
   beyond_bound: 1.1,
+  /** Share of the CPUs that they are bound to that these threads used. */
   bound_used: 0.5,
-  /** Its own threads wanted so many times as many CPUs beyond those that it has as others took of these. */
+  /** Its own threads are the reason when they lacked this multiple of the CPUs that others used. */
   own_crowd: 2,
 };
 
@@ -166,20 +167,19 @@ export const neighbourEvidence = ({ node, shared_with = [], neighbours = [] }: N
       ]),
 ];
 
-export const neighbourName = ({ user, program }: { user: string; program: string }): string => `${program} of ${user}`;
+export const neighbourName = ({ user, program }: { user: string; program: string }): string => `${program} (${user})`;
 
 export const SERIAL = {
-  /** One CPU busy, within this of exactly one: the mark of a program without threads. */
+  /** CPUs used or waited for on average from which a program may be serial. */
   from: 0.85,
+  /** CPUs busy on average up to which a program may be serial. */
   to: 1.05,
-  /** What it waited for counts towards `from` where others left it this much of the CPU. */
+  /** CPUs busy on average from which a program that also waited for its CPU may be serial. */
   least_busy: 0.7,
-  /** With what they waited for, its threads wanted less than so many CPUs: two threads that share one want two. */
+  /** CPUs used or waited for on average below which a program may be serial. */
   serial_wanted: 1.5,
-  /** What others on the node may have taken. */
   full: HELD_UP.full,
   waited_cpus: HELD_UP.waited_cpus,
-  /** Threads that are bound to too few CPUs are said apart. */
   pressure: HELD_UP.pressure,
   beyond_bound: WAITING.beyond_bound,
   bound_used: WAITING.bound_used,

@@ -5,7 +5,7 @@ import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
 import { weightedMean } from '../../use/recorded-time.ts';
 import { named } from './rule.ts';
 
-/** So many nodes, cards or processes are shown of a finding. */
+/** Number of nodes, cards or processes that a finding shows. */
 const MOST = 8;
 
 export const shown = <T>(all: readonly T[], most = MOST): T[] => all.slice(0, most);
@@ -45,5 +45,5 @@ export function idleHours({ nodes, summary }: Facts, cpus: number): Evidence {
   const windowSeconds = weightedMean(nodes.map((n) => [n.cpu_window_seconds, n.cpus])) ?? 0;
   const note = windowSeconds < SEEN * summary.wall_seconds ? ' in the time that was recorded' : '';
   const hours = (cpus * windowSeconds * (1 - summary.cpu_utilization!)) / 3600;
-  return { text: `${figure(hours)} core hours idle${note}`, from: 'job.json' };
+  return { text: `${figure(hours)} core-hours idle${note}`, from: 'job.json' };
 }

@@ -2,12 +2,13 @@ import type { NodeReport } from '../../report-schema.ts';
 
 /** Limits of rules that look at waiting for files: among the thresholds of each. */
 export const FILE_WORK = {
-  /** Some task waited for I/O in this share of the time: enough to hold up a data loader. */
+  /** Share of the time in which tasks waited for I/O. */
   pressure_io: 0.2,
-  /** Programs read so much to start, and so much a second in passing: less is no work with files. */
+  /** Bytes that any program reads and writes to start: they are no file work. */
   little_io_bytes: 4 * 2 ** 20,
+  /** Bytes read and written per second of the job that are no file work either. */
   little_io_rate: 16 * 2 ** 10,
-  /** Page faults a second that waited for a disk. */
+  /** Major page faults per second up to which a job did no file work. */
   little_faults: 10,
 };
 

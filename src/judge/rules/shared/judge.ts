@@ -23,13 +23,13 @@ export function findingsOf(
   const cap = surenessCap(facts);
   const checks = rules.map((rule): CheckResult => {
     const { id, title, isExact } = rule;
-    const found = verdict(rule);
-    if (Array.isArray(found)) {
-      append(findings, cap === undefined || isExact ? found : found.map((finding) => capped(finding, cap)));
-      return { id, title, outcome: found.length > 0 ? 'found' : 'fine' };
+    const outcome = verdict(rule);
+    if (Array.isArray(outcome)) {
+      append(findings, cap === undefined || isExact ? outcome : outcome.map((finding) => capped(finding, cap)));
+      return { id, title, outcome: outcome.length > 0 ? 'found' : 'fine' };
     }
-    if ('skipped' in found) return { id, title, outcome: 'skipped', why: found.skipped };
-    const { unmeasurable: why, ...hint } = found;
+    if ('skipped' in outcome) return { id, title, outcome: 'skipped', why: outcome.skipped };
+    const { unmeasurable: why, ...hint } = outcome;
     return { id, title, outcome: 'unmeasurable', why, ...hint };
   });
   findings.sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));

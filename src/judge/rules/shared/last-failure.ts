@@ -8,7 +8,7 @@ import type { RuleContext } from './rule.ts';
 
 /** Limits of the rules that look at it: they are among the thresholds of each. */
 export const LAST_FAILURE = {
-  /** A job that ends within so many seconds after a process, and in the same way, ends with its failure. */
+  /** Seconds after the failure of a process in which the job ended in the same way, because of it. */
   passed_on_seconds: 1,
 };
 

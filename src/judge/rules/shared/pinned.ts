@@ -1,10 +1,10 @@
 import { formatDuration } from '../../../base/duration.ts';
-import { processTable } from '../../../sources/tables.ts';
+import { processEndTable, processTable } from '../../../sources/tables.ts';
 import type { Evidence } from '../../report-schema.ts';
 import { commandName, isLastImage } from './processes.ts';
 import { named, type RuleContext } from './rule.ts';
 
-/** So many processes are shown of a node. */
+/** Number of processes that are shown per node. */
 const MOST = 3;
 
 /** The processes of a node that used most CPU time, with the CPUs that each may run on and how long it waited for them. */
@@ -20,7 +20,7 @@ export function boundEvidence(facts: RuleContext, node: string, most = MOST): Ev
     const list = lists.find((one) => one.node === node)?.text;
     if (list === undefined) return [];
     const threads = set.threads[i]! > 1 ? `, ${set.threads[i]} threads` : '';
-    const waited = (set.metrics.get('time_waiting')?.[i] ?? Number.NaN) / 1e9;
+    const waited = (set.metrics.get(processEndTable.col.time_waiting.name)?.[i] ?? Number.NaN) / 1e9;
     const time = Number.isNaN(waited) ? '' : `, waited ${formatDuration(waited)} for a CPU`;
     return [
       {

@@ -33,7 +33,7 @@ export const allProcesses: Fact = {
   has: (facts) => (facts.allProcesses()?.length ?? 0) > 0,
   otherwise: ({ confined }) =>
     confined === undefined
-      ? { skipped: 'no processes of the job were seen' }
+      ? { skipped: 'no processes of the job were sampled' }
       : { skipped: 'only a part of the job is looked at' },
 };
 

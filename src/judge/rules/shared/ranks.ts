@@ -56,11 +56,11 @@ export interface CrowdedRanks {
 
 /** Limits by which ranks on a node are too many for its CPUs: they are among the thresholds of each rule. */
 export const CROWDED = {
-  /** So many times the CPUs that there are must be wanted: one that others use, too, is wanted once. */
+  /** CPUs that ranks used or waited for, as a multiple of the CPUs that they may use. */
   wanted: 1.25,
-  /** Their threads waited in this share of the time in which they were ready to run. */
+  /** Share of the time in which their threads were ready to run but had no CPU. */
   waited: 0.25,
-  /** Shorter lives say nothing. */
+  /** Ranks that ran for fewer seconds are not judged. */
   seconds: 3,
 };
 

@@ -16,14 +16,15 @@ export interface UseOverTime {
 
 /** Limits of rules about the start and the end of a job: among the thresholds of each. */
 export const EDGE = {
-  /** Below this share of what is usual later there was little use. */
+  /** Share of the usual use, below which there was little use. */
   little: 0.2,
-  /** It took this share of the job’s duration, and so many seconds. */
+  /** Share of the job’s duration with little use. */
   duration: 0.15,
+  /** Seconds with little use. */
   seconds: 8,
-  /** In the rest it used at least this share of what is usual, on average. */
+  /** Mean use in the rest of the time, as a share of the usual use. */
   rest: 0.5,
-  /** What is usual is so many CPUs or GPUs, or more: a job that never works has no start. */
+  /** CPUs or GPUs usually in use, below which a job is not judged: it never worked. */
   usual: 0.4,
 };
 

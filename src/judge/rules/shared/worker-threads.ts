@@ -18,11 +18,13 @@ export interface WorkerThreads {
 
 /** Limits of rules that look at threads: among the thresholds of each. */
 export const THREADS = {
-  /** Its process used this share of the job’s CPU time, and lived for this share of its duration and so many seconds. */
+  /** Share of the job’s CPU time that the process of the threads used. */
   process_cpu: 0.3,
+  /** Share of the job’s duration that the process ran. */
   duration: 0.25,
+  /** Seconds that the process ran. */
   seconds: 3,
-  /** A thread works that used this share of the busiest one’s CPU time: others serve it. */
+  /** Share of the busiest thread’s CPU time, from which a thread counts as working. */
   working: 0.2,
 };
 

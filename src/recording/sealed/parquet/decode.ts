@@ -125,7 +125,7 @@ export class DeltaBlocks {
 }
 
 /** Each of into[from, to) is `least` and `width` bits more than the one before it. */
-function addDeltas(
+type AddDeltas = (
   bytes: Buffer,
   start: number,
   width: number,
@@ -133,7 +133,9 @@ function addDeltas(
   into: Float64Array,
   from: number,
   to: number,
-): void {
+) => void;
+
+const addDeltas: AddDeltas = (bytes, start, width, least, into, from, to) => {
   if (width === 0) addEqual(least, into, from, to);
   else if (width === 8) addBytes(bytes, start, least, into, from, to);
   else if (width === 16) addPairs(bytes, start, least, into, from, to);
@@ -141,7 +143,7 @@ function addDeltas(
   else if (width <= 24) addFewBits(bytes, start, width, least, into, from, to);
   else if (width < 32) addManyBits(bytes, start, width, least, into, from, to);
   else addWideDeltas(bytes, start, width, least, into, from, to);
-}
+};
 
 function addEqual(least: number, into: Float64Array, from: number, to: number): void {
   let value = into[from - 1]!;
@@ -168,33 +170,17 @@ function addPairs(bytes: Buffer, start: number, least: number, into: Float64Arra
 }
 
 /** Three to eight bytes. */
-function addWholeBytes(
-  bytes: Buffer,
-  start: number,
-  width: number,
-  least: number,
-  into: Float64Array,
-  from: number,
-  to: number,
-): void {
+const addWholeBytes: AddDeltas = (bytes, start, width, least, into, from, to) => {
   for (let i = from, at = start; i < to; i++, at += width) {
     let high = 0;
     for (let b = width - 1; b >= 3; b--) high = high * 256 + bytes[at + b]!;
     const low = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16);
     into[i] = into[i - 1]! + (least + (high * 16777216 + low));
   }
-}
+};
 
 /** 1…24 bits. */
-function addFewBits(
-  bytes: Buffer,
-  start: number,
-  width: number,
-  least: number,
-  into: Float64Array,
-  from: number,
-  to: number,
-): void {
+const addFewBits: AddDeltas = (bytes, start, width, least, into, from, to) => {
   const mask = (1 << width) - 1;
   let value = into[from - 1]!;
   let pending = 0;
@@ -209,18 +195,10 @@ function addFewBits(
     bits -= width;
     into[i] = value;
   }
-}
+};
 
 /** 25…31 bits: they begin in the first of five bytes. */
-function addManyBits(
-  bytes: Buffer,
-  start: number,
-  width: number,
-  least: number,
-  into: Float64Array,
-  from: number,
-  to: number,
-): void {
+const addManyBits: AddDeltas = (bytes, start, width, least, into, from, to) => {
   const mask = 2 ** width - 1;
   let value = into[from - 1]!;
   for (let i = from, bit = 0; i < to; i++, bit += width) {
@@ -231,21 +209,13 @@ function addManyBits(
     value += least + (all & mask);
     into[i] = value;
   }
-}
+};
 
 /** 32…64 bits. */
-function addWideDeltas(
-  bytes: Buffer,
-  start: number,
-  width: number,
-  least: number,
-  into: Float64Array,
-  from: number,
-  to: number,
-): void {
+const addWideDeltas: AddDeltas = (bytes, start, width, least, into, from, to) => {
   for (let i = from, bit = 0; i < to; i++, bit += width)
     into[i] = into[i - 1]! + (least + bitsAt(bytes, start, bit, width));
-}
+};
 
 /** `width` (32…64) bits at bit `bit` behind `base`. */
 function bitsAt(bytes: Buffer, base: number, bit: number, width: number): number {

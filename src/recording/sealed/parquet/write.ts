@@ -8,7 +8,7 @@ import { type Chunk, numberChunk, textChunk } from './chunk.ts';
 import { Codec, Converted, MAGIC, PACKED_TABLE_KEY, type ParquetType, Repetition, TABLE_KEY, Type } from './format.ts';
 import { encodeStruct, i32, i64, type Struct, struct } from './thrift.ts';
 
-export const ROWS_PER_GROUP = 1 << 20;
+const ROWS_PER_GROUP = 1 << 20;
 const WRITE_BYTES = 1 << 18;
 
 export interface ParquetColumn {

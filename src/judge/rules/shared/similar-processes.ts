@@ -2,8 +2,8 @@ import { median } from '../../../query/material.ts';
 import type { ProcessSet } from '../../../query/processes/set.ts';
 import { isLastImage, isShell, programOf } from './processes.ts';
 
-/** Like processes: those of one program that one parent started to work side by side. */
-export interface LikeProcesses {
+/** Similar processes: those of one program that one parent started to work side by side. */
+export interface SimilarProcesses {
   set: ProcessSet;
   /** Places in the set, the one that ended last first. */
   members: number[];
@@ -11,14 +11,15 @@ export interface LikeProcesses {
   seconds: number;
 }
 
-/** Limits of rules that compare like processes: among the thresholds of each. */
-export const LIKE = {
-  /** So many like processes make a group. */
+/** Limits of rules that compare similar processes: among the thresholds of each. */
+export const SIMILAR = {
+  /** The smallest number of similar processes that are compared. */
   group: 3,
-  /** They ran for this share of the job’s duration, and so many seconds. */
+  /** Share of the job’s duration that they ran. */
   duration: 0.25,
+  /** Seconds that they ran. */
   seconds: 3,
-  /** What is over sooner works beside nobody. */
+  /** Processes that ran for fewer seconds are left out. */
   shortest_seconds: 0.2,
 };
 
@@ -32,7 +33,7 @@ const kindOf = (set: ProcessSet, i: number): string =>
   `${set.node[i]} ${set.parent[set.process[i]!]} ${programOf(set, i)} ${set.args[i]!.replaceAll(/\d+(\.\d+)?/g, '#')}`;
 
 /** Groups of processes that were started to work side by side: each began before any of them ended. */
-export function likeProcesses(set: ProcessSet, wall: number, limits: typeof LIKE): LikeProcesses[] {
+export function similarProcesses(set: ProcessSet, wall: number, limits: typeof SIMILAR): SimilarProcesses[] {
   const siblings = new Uint32Array(set.length);
   const candidates: number[] = [];
   for (let i = 0; i < set.length; i++) {
@@ -52,7 +53,7 @@ export function likeProcesses(set: ProcessSet, wall: number, limits: typeof LIKE
     if (same === undefined) kinds.set(kind, [i]);
     else same.push(i);
   }
-  return [...kinds.values()].flatMap((all): LikeProcesses[] => {
+  return [...kinds.values()].flatMap((all): SimilarProcesses[] => {
     if (all.length < limits.group) return [];
     const firstEnd = Math.min(...all.map((i) => set.end[i]!));
     const starts = all.map((i) => set.start[i]!);
@@ -67,8 +68,8 @@ export function likeProcesses(set: ProcessSet, wall: number, limits: typeof LIKE
 export const lifeOf = (set: ProcessSet, i: number): number => (set.end[i]! - set.start[i]!) / 1e6;
 export const cpuOf = (set: ProcessSet, i: number): number => set.cpu_time[i]! / 1e6;
 
-/** The CPU time of like processes; undefined where that of one is not known. */
-export function cpuTimes({ set, members }: LikeProcesses): number[] | undefined {
+/** The CPU time of similar processes; undefined where that of one is not known. */
+export function cpuTimes({ set, members }: SimilarProcesses): number[] | undefined {
   const all = members.map((i) => cpuOf(set, i));
   return all.some(Number.isNaN) ? undefined : all;
 }

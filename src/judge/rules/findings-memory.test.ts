@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { report } from '../../src/judge/report.ts';
-import type { Material } from '../../src/query/material.ts';
-import { finding, ids, outcome, single } from '../made/findings.ts';
-import { type Told, testJob, testSet } from '../made/processes.ts';
-import { agent, cgroup, job, material, node, START, span, usage } from '../made/report-jobs.ts';
-import { count, level, line, series, table } from '../made/report-statistics.ts';
+import { finding, ids, outcome, single } from '../../../test/made/findings.ts';
+import { type Told, testJob, testSet } from '../../../test/made/processes.ts';
+import { agent, cgroup, job, material, node, START, span, usage } from '../../../test/made/report-jobs.ts';
+import { count, level, line, series, table } from '../../../test/made/report-statistics.ts';
+import type { Material } from '../../query/material.ts';
+import { report } from '../report.ts';
 
 process.env.TZ = 'UTC';
 
@@ -120,17 +120,17 @@ test('memory-figures: resident sets that count shared memory several times', () 
 
 test('memory-growing: a short job is told when it would soon reach its limit', () => {
   const minutes = (wall: number, to: number, limit = 2 * GIB): Material => {
-    const seen = span(wall);
+    const sampledSpan = span(wall);
     const rows = table('process', [
       series(
-        seen,
+        sampledSpan,
         { pid: '9', start: String(START / 1000) },
-        { rss_bytes: line(seen, 50 * MIB, to), rss_peak_bytes: line(seen, 50 * MIB, to) },
+        { rss_bytes: line(sampledSpan, 50 * MIB, to), rss_peak_bytes: line(sampledSpan, 50 * MIB, to) },
         { name: 'leak', command: './leak' },
       ),
     ]);
     const facts = job(wall, { asked: { nodes: 1, memory_bytes: limit }, scheduler: 'none' });
-    return material(facts, [node('c1', agent('c1', seen), [cgroup(seen, 1, to), rows])]);
+    return material(facts, [node('c1', agent('c1', sampledSpan), [cgroup(sampledSpan, 1, to), rows])]);
   };
   const { text, severity, evidence } = finding(minutes(120, 1.4 * GIB), 'memory-growing');
   assert.match(
@@ -152,7 +152,7 @@ test('out-of-memory: the process that was killed, and how large it was', () => {
 });
 
 test('out-of-memory: signal 9 with the limit reached, after the agent gave way', () => {
-  const seen = span(5);
+  const sampledSpan = span(5);
   const facts = job(5, {
     scheduler: 'none',
     state: 'failed',
@@ -160,12 +160,12 @@ test('out-of-memory: signal 9 with the limit reached, after the agent gave way',
     usage: usage(5, 2, 699 * MIB),
     not_recorded: { c1: 'less than 48 MiB of the job’s memory limit were left' },
   });
-  const record = agent('c1', seen, { scope: { members: 'tree' } });
+  const record = agent('c1', sampledSpan, { scope: { members: 'tree' } });
   delete record.end;
   delete record.end_reason;
   record.facts.memory_limit_bytes = 700 * MIB;
   const jobMaterial = material(facts, [
-    node('c1', record, [table('vmstat', [series(seen, {}, { oom_kill: count(seen, 0) })])]),
+    node('c1', record, [table('vmstat', [series(sampledSpan, {}, { oom_kill: count(sampledSpan, 0) })])]),
   ]);
   const { text, confidence } = finding(jobMaterial, 'out-of-memory');
   assert.equal(text, 'Memory ran out: the job was killed with 699 MiB of 700 MiB in use on c1');

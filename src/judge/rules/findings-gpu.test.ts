@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Material } from '../../src/query/material.ts';
-import type { ColumnSeries } from '../../src/query/series/series.ts';
-import type { Statistics } from '../../src/recording/sealed/statistics.ts';
-import { finding, ids, outcome, single } from '../made/findings.ts';
-import { START, span } from '../made/report-jobs.ts';
-import { count, level } from '../made/report-statistics.ts';
+import { finding, ids, outcome, single } from '../../../test/made/findings.ts';
+import { START, span } from '../../../test/made/report-jobs.ts';
+import { count, level } from '../../../test/made/report-statistics.ts';
+import type { Material } from '../../query/material.ts';
+import type { ColumnSeries } from '../../query/series/series.ts';
+import type { Statistics } from '../../recording/sealed/statistics.ts';
 
 process.env.TZ = 'UTC';
 
@@ -112,7 +112,7 @@ test('gpu-idle-after-use: cards that did nothing in the end', () => {
   assert.equal(severity, 'advice');
   assert.deepEqual(
     evidence.map((e) => e.text),
-    ['c1 GPU 0: in use for 45 min 00 s, then idle for 15 min 00 s (25 % of the time)', '0.25 GPU hours unused'],
+    ['c1 GPU 0: in use for 45 min 00 s, then idle for 15 min 00 s (25 % of the time)', '0.25 GPU-hours unused'],
   );
   jobMaterial.series = () => busyFor(180);
   assert.equal(outcome(jobMaterial, 'gpu-idle-after-use')?.outcome, 'fine', 'a tenth of the time is no waste');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Material } from '../../src/query/material.ts';
-import type { Job } from '../../src/recording/folder/job.ts';
-import { finding, outcome } from '../made/findings.ts';
-import { type Told, testJob, testSet } from '../made/processes.ts';
-import { agent, cgroup, job, material, node, span } from '../made/report-jobs.ts';
+import { finding, outcome } from '../../../test/made/findings.ts';
+import { type Told, testJob, testSet } from '../../../test/made/processes.ts';
+import { agent, cgroup, job, material, node, span } from '../../../test/made/report-jobs.ts';
+import type { Material } from '../../query/material.ts';
+import type { Job } from '../../recording/folder/job.ts';
 
 process.env.TZ = 'UTC';
 
@@ -17,9 +17,9 @@ interface GivenRank extends Partial<Told> {
 
 /** A hundred seconds on nodes with four CPUs each, with ranks that mpirun started on the first one, and so on. */
 function ranks(given: readonly GivenRank[], changes: Partial<Job> = {}, more: Partial<Told> = {}): Material {
-  const lived = span(100);
+  const sampledSpan = span(100);
   const names = [...new Set(given.map(({ node: name = 'c1' }) => name))];
-  const told = given.map(({ wait = 0, memory = 100, ...one }, i): Told => {
+  const recordedProcesses = given.map(({ wait = 0, memory = 100, ...one }, i): Told => {
     const cpu = one.cpu ?? 90;
     return {
       ...{ pid: 10 + i, ppid: 2, from: 1, to: 99, cpu, exename: 'solver', exitcode: 0 },
@@ -32,8 +32,8 @@ function ranks(given: readonly GivenRank[], changes: Partial<Job> = {}, more: Pa
   const launcher: Told = { pid: 2, ppid: 1, from: 0, to: 100, cpu: 0.1, exename: 'mpirun', exitcode: 0 };
   return material(
     job(100, { nodes: names, asked: { nodes: names.length, cpus: 4 * names.length }, ...changes }),
-    names.map((name) => node(name, agent(name, lived), [cgroup(lived, 3, 2 ** 30)])),
-    { processes: testSet([launcher, ...told], [testJob({ nodes: names })]) },
+    names.map((name) => node(name, agent(name, sampledSpan), [cgroup(sampledSpan, 3, 2 ** 30)])),
+    { processes: testSet([launcher, ...recordedProcesses], [testJob({ nodes: names })]) },
   );
 }
 
@@ -86,10 +86,10 @@ test('ranks without work are named as such, and one that has most of the memory'
   );
   const large = finding(ranks(many(4, (i) => ({ memory: i === 0 ? 4000 : 500 }))), 'rank-imbalance');
   assert.equal(large.severity, 'info');
-  assert.equal(large.text, 'Of the 4 ranks of solver rank 0 on c1 needed 8 times the median memory');
+  assert.equal(large.text, 'Of the 4 ranks of solver, rank 0 on c1 needed 8 times the median memory');
   assert.equal(large.evidence[0]!.text, 'rank 0 (solver) on c1: 3.9 GiB, the median rank 500 MiB');
   const two = finding(ranks(many(2, (i) => ({ memory: i === 0 ? 1300 : 65 }))), 'rank-imbalance');
-  assert.equal(two.text, 'Of the 2 ranks of solver rank 0 on c1 needed 20 times the median memory');
+  assert.equal(two.text, 'Of the 2 ranks of solver, rank 0 on c1 needed 20 times the median memory');
   fine(ranks(many(4, (i) => ({ memory: i === 0 ? 400 : 50 }))), 'rank-imbalance');
 });
 
@@ -143,7 +143,7 @@ test('the rank that died first is named, not those that its launcher ended', () 
   assert.deepEqual([severity, confidence], ['critical', 'high']);
   assert.equal(
     text,
-    'Of the 4 ranks of solver rank 2 on c2 was ended by SIGSEGV after 40.0 s; then 3 other ranks ended, too',
+    'Of the 4 ranks of solver, rank 2 on c2 was ended by SIGSEGV after 40.0 s; then 3 other ranks ended, too',
   );
   assert.equal(evidence[0]!.text, 'rank 2 (solver) on c2, pid 12: was ended by SIGSEGV at 2026-11-15 20:49:53 UTC');
   assert.equal(evidence[0]!.value, 11);

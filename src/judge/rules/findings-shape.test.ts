@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Material } from '../../src/query/material.ts';
-import type { Marker } from '../../src/recording/read/markers.ts';
-import { finding, outcome, single } from '../made/findings.ts';
-import { testJob, testSet } from '../made/processes.ts';
-import { agent, cgroup, job, material, node, START, span } from '../made/report-jobs.ts';
-import { count, series, table } from '../made/report-statistics.ts';
+import { finding, outcome, single } from '../../../test/made/findings.ts';
+import { testJob, testSet } from '../../../test/made/processes.ts';
+import { agent, cgroup, job, material, node, START, span } from '../../../test/made/report-jobs.ts';
+import { count, series, table } from '../../../test/made/report-statistics.ts';
+import type { Material } from '../../query/material.ts';
+import type { Marker } from '../../recording/read/markers.ts';
 
 process.env.TZ = 'UTC';
 
@@ -58,11 +58,11 @@ test('phases that take longer and longer, by their numbers or by one name', () =
 
 test('nodes: work that fits on fewer of them', () => {
   const spread = (n: number, busy: number, memory: number, gpus = 0): Material => {
-    const lived = span(3600);
+    const sampledSpan = span(3600);
     const names = Array.from({ length: n }, (_, i) => `c${i + 1}`);
     return material(
       job(3600, { nodes: names, asked: { nodes: n, cpus: 4 * n, ...(gpus > 0 ? { gpus } : {}) } }),
-      names.map((name) => node(name, agent(name, lived), [cgroup(lived, busy, memory * 2 ** 30)])),
+      names.map((name) => node(name, agent(name, sampledSpan), [cgroup(sampledSpan, busy, memory * 2 ** 30)])),
     );
   };
   // nodes of 64 CPUs and 512 GiB
@@ -77,57 +77,67 @@ test('nodes: work that fits on fewer of them', () => {
 });
 
 test('CPUs that a hypervisor gave to others, and CPUs that heat slowed down', () => {
-  const told = (stolen: number, heat: number, busy?: number): Material => {
-    const lived = span(3600);
-    const own = busy === undefined ? [] : [cgroup(lived, busy, 2 ** 30)];
-    const all = { busy_ms: count(lived, 3000e3), idle_ms: count(lived, 600e3), iowait_ms: count(lived, 0) };
-    const cpu = series(lived, { cpu: 'all' }, { ...all, steal_ms: count(lived, stolen * 1000) });
-    const interrupts = series(lived, { interrupt: 'TRM' }, { count: count(lived, heat) });
+  const reported = (stolen: number, heat: number, busy?: number): Material => {
+    const sampledSpan = span(3600);
+    const own = busy === undefined ? [] : [cgroup(sampledSpan, busy, 2 ** 30)];
+    const all = {
+      busy_ms: count(sampledSpan, 3000e3),
+      idle_ms: count(sampledSpan, 600e3),
+      iowait_ms: count(sampledSpan, 0),
+    };
+    const cpu = series(sampledSpan, { cpu: 'all' }, { ...all, steal_ms: count(sampledSpan, stolen * 1000) });
+    const interrupts = series(sampledSpan, { interrupt: 'TRM' }, { count: count(sampledSpan, heat) });
     return material(job(3600), [
-      node('c1', agent('c1', lived), [...own, table('cpu', [cpu]), table('interrupts', [interrupts])]),
+      node('c1', agent('c1', sampledSpan), [...own, table('cpu', [cpu]), table('interrupts', [interrupts])]),
     ]);
   };
-  const stolen = finding(told(600, 0), 'cpu-steal');
+  const stolen = finding(reported(600, 0), 'cpu-steal');
   assert.equal(stolen.severity, 'warning');
   assert.equal(stolen.text, 'The hypervisor gave 20 % of the CPU time of c1 to other machines');
   assert.equal(stolen.evidence[0]!.text, 'c1: 10 min 00 s stolen, 20 % of the time in which its CPUs had work');
-  assert.equal(outcome(told(60, 0), 'cpu-steal')?.outcome, 'fine');
+  assert.equal(outcome(reported(60, 0), 'cpu-steal')?.outcome, 'fine');
   // a job that only waits has lost nothing
-  assert.equal(outcome(told(600, 0, 0.01), 'cpu-steal')?.outcome, 'fine');
-  assert.equal(outcome(told(600, 0, 60), 'cpu-steal')?.outcome, 'found');
-  assert.equal(finding(told(0, 11), 'cpu-thermal').text, 'Heat slowed down the CPUs of c1');
-  assert.equal(outcome(told(0, 10), 'cpu-thermal')?.outcome, 'fine');
+  assert.equal(outcome(reported(600, 0, 0.01), 'cpu-steal')?.outcome, 'fine');
+  assert.equal(outcome(reported(600, 0, 60), 'cpu-steal')?.outcome, 'found');
+  assert.equal(finding(reported(0, 11), 'cpu-thermal').text, 'Heat slowed down the CPUs of c1');
+  assert.equal(outcome(reported(0, 10), 'cpu-thermal')?.outcome, 'fine');
   assert.equal(outcome(single(), 'cpu-steal')?.outcome, 'skipped');
 });
 
 test('single CPUs of the job on which nothing ran', () => {
-  const told = (shares: readonly number[], allowed = '0-3'): Material => {
-    const lived = span(3600);
+  const materialOf = (shares: readonly number[], allowed = '0-3'): Material => {
+    const sampledSpan = span(3600);
     const cpus = shares.map((share, cpu) =>
-      series(lived, { cpu: String(cpu) }, { busy_ms: count(lived, share * 3600e3) }),
+      series(sampledSpan, { cpu: String(cpu) }, { busy_ms: count(sampledSpan, share * 3600e3) }),
     );
     const start = String(START / 1000);
-    const process = series(lived, { pid: '5', start }, {}, { name: 'solve', allowed_cpus: allowed });
+    const process = series(sampledSpan, { pid: '5', start }, {}, { name: 'solve', allowed_cpus: allowed });
     return material(job(3600, { asked: { nodes: 1, cpus: 4 } }), [
-      node('c1', agent('c1', lived), [cgroup(lived, 1.9, 2 ** 30), table('cpu', cpus), table('process', [process])]),
+      node('c1', agent('c1', sampledSpan), [
+        cgroup(sampledSpan, 1.9, 2 ** 30),
+        table('cpu', cpus),
+        table('process', [process]),
+      ]),
     ]);
   };
-  const { severity, text, evidence } = finding(told([0.95, 0.01, 0.95, 0]), 'core-idle');
+  const { severity, text, evidence } = finding(materialOf([0.95, 0.01, 0.95, 0]), 'core-idle');
   assert.equal(severity, 'info');
   assert.equal(text, 'Nothing ran on 2 CPUs of the job: 1 and 3 on c1');
   assert.equal(evidence[0]!.text, 'c1: 2 of 4 CPUs idle (less than 2 % of the time), the busiest 95 % busy');
-  assert.equal(outcome(told([0.5, 0.5, 0.5, 0.4]), 'core-idle')?.outcome, 'fine');
-  assert.equal(outcome(told([0.95, 0.01, 0.95, 0], '0-7'), 'core-idle')?.outcome, 'skipped');
+  assert.equal(outcome(materialOf([0.5, 0.5, 0.5, 0.4]), 'core-idle')?.outcome, 'fine');
+  assert.equal(outcome(materialOf([0.95, 0.01, 0.95, 0], '0-7'), 'core-idle')?.outcome, 'skipped');
 });
 
 test('CPUs of the job that are barred to all processes that worked, whoever else uses them', () => {
-  const told = (allowed: string, threads: number, cpu = 3500): Material => {
-    const lived = span(3600);
-    const cpus = [0, 1, 2, 3].map((i) => series(lived, { cpu: String(i) }, { busy_ms: count(lived, 3400e3) }));
+  const materialOf = (allowed: string, threads: number, cpu = 3500): Material => {
+    const sampledSpan = span(3600);
+    const cpus = [0, 1, 2, 3].map((i) =>
+      series(sampledSpan, { cpu: String(i) }, { busy_ms: count(sampledSpan, 3400e3) }),
+    );
     const start = String(START / 1000);
     const sampled = [
-      series(lived, { pid: '5', start }, {}, { name: 'bash', allowed_cpus: '0-3' }),
-      series(lived, { pid: '6', start }, {}, { name: 'solve', allowed_cpus: allowed }),
+      series(sampledSpan, { pid: '5', start }, {}, { name: 'bash', allowed_cpus: '0-3' }),
+      series(sampledSpan, { pid: '6', start }, {}, { name: 'solve', allowed_cpus: allowed }),
     ];
     const processes = testSet(
       [
@@ -138,15 +148,21 @@ test('CPUs of the job that are barred to all processes that worked, whoever else
     );
     return material(
       job(3600, { asked: { nodes: 1, cpus: 4 } }),
-      [node('c1', agent('c1', lived), [cgroup(lived, 1.9, 2 ** 30), table('cpu', cpus), table('process', sampled)])],
+      [
+        node('c1', agent('c1', sampledSpan), [
+          cgroup(sampledSpan, 1.9, 2 ** 30),
+          table('cpu', cpus),
+          table('process', sampled),
+        ]),
+      ],
       { processes },
     );
   };
-  const { text, evidence, confidence } = finding(told('0,2', 1), 'core-idle');
+  const { text, evidence, confidence } = finding(materialOf('0,2', 1), 'core-idle');
   assert.equal(text, 'The job did not use 2 CPUs of its own: 1 and 3 on c1');
   assert.equal(evidence[0]!.text, 'c1: 2 of 4 CPUs barred to all processes that worked, the busiest 94 % busy');
   assert.equal(confidence, 'high');
-  assert.equal(outcome(told('0-3', 1), 'core-idle')?.outcome, 'fine');
+  assert.equal(outcome(materialOf('0-3', 1), 'core-idle')?.outcome, 'fine');
   // of several threads only the first one's CPUs are known: OMP_PROC_BIND gives each its own
-  assert.equal(outcome(told('0', 4, 14000), 'core-idle')?.outcome, 'fine');
+  assert.equal(outcome(materialOf('0', 4, 14000), 'core-idle')?.outcome, 'fine');
 });

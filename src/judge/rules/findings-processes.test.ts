@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Material } from '../../src/query/material.ts';
-import type { Job } from '../../src/recording/folder/job.ts';
-import { finding, outcome } from '../made/findings.ts';
-import { type Told, testJob, testSet } from '../made/processes.ts';
-import { agent, cgroup, job, material, node, START, span } from '../made/report-jobs.ts';
-import { count, level, series, table } from '../made/report-statistics.ts';
+import { finding, outcome } from '../../../test/made/findings.ts';
+import { type Told, testJob, testSet } from '../../../test/made/processes.ts';
+import { agent, cgroup, job, material, node, START, span } from '../../../test/made/report-jobs.ts';
+import { count, level, series, table } from '../../../test/made/report-statistics.ts';
+import type { Material } from '../../query/material.ts';
+import type { Job } from '../../recording/folder/job.ts';
 
 process.env.TZ = 'UTC';
 
 /** A hundred seconds on one node with four CPUs, with these processes below a script. */
-function processes(told: readonly Told[], busy = 3, ended: Partial<Job> = {}): Material {
-  const lived = span(100);
+function processes(recordedProcesses: readonly Told[], busy = 3, ended: Partial<Job> = {}): Material {
+  const sampledSpan = span(100);
   const script: Told = { pid: 1, ppid: 0, from: 0, to: 100, cpu: 0.1, exename: 'bash', args: 'job.sh', exitcode: 0 };
-  const all = told.map((one): Told => ({ ppid: 1, exitcode: 0, ...one }));
+  const all = recordedProcesses.map((one): Told => ({ ppid: 1, exitcode: 0, ...one }));
   return material(
     job(100, { asked: { nodes: 1, cpus: 4 }, ...ended }),
-    [node('c1', agent('c1', lived), [cgroup(lived, busy, 2 ** 30)])],
+    [node('c1', agent('c1', sampledSpan), [cgroup(sampledSpan, busy, 2 ** 30)])],
     {
       processes: testSet([script, ...all], [testJob()]),
     },
@@ -149,20 +149,21 @@ const worker = (i: number, life: number, cpu: number, more: Partial<Told> = {}):
   ...more,
 });
 
-test('like processes with unlike work: the busiest and the others are named', () => {
+test('similar processes with unequal work: the busiest and the others are named', () => {
   const uneven = processes(many(4, (i) => worker(i, i === 2 ? 80 : 30, i === 2 ? 78 : 26)));
   const { severity, text, evidence } = finding(uneven, 'process-imbalance');
   assert.equal(severity, 'advice');
   assert.equal(
     text,
-    '4 like processes (worker) had unequal work: 1 min 18 s of CPU time in the busiest, 26.0 s in the median',
+    '4 similar processes (worker) had unequal work: 1 min 18 s of CPU time in the busiest, 26.0 s in the median',
   );
   assert.match(
     evidence[0]!.text,
     /^on average they had 50 % of the busiest one’s CPU time; together they ran for 1 min 20 s/,
   );
   assert.equal(evidence[1]!.text, 'worker --id 2 (pid 12 on c1): 1 min 18 s of CPU time in 1 min 20 s');
-  const fine = (told: Told[]) => assert.equal(outcome(processes(told), 'process-imbalance')?.outcome, 'fine');
+  const fine = (recordedProcesses: Told[]) =>
+    assert.equal(outcome(processes(recordedProcesses), 'process-imbalance')?.outcome, 'fine');
   // a pool whose workers live equally long tells by CPU time
   assert.equal(
     outcome(processes(many(4, (i) => worker(i, 80, i === 2 ? 78 : 20))), 'process-imbalance')?.outcome,
@@ -188,7 +189,10 @@ test('one slow process of many like ones, with as much work, and what held it up
     );
   const slept = finding(lame({ metrics: { time_waiting: 1e9 } }), 'slow-worker');
   assert.equal(slept.severity, 'advice');
-  assert.equal(slept.text, 'worker --id 3 (pid 13 on c1) took 1 min 00 s, 4 like processes 22.1 s for as much work');
+  assert.equal(
+    slept.text,
+    'worker --id 3 (pid 13 on c1) took 1 min 00 s; 4 similar processes took 22.1 s for as much work',
+  );
   assert.match(slept.advice, /^It slept/);
   const waited = finding(lame({ metrics: { time_waiting: 38e9 } }), 'slow-worker');
   assert.match(waited.evidence.at(-1)!.text, /^it waited for a CPU 37\.0 s longer than the others, of 37\.9 s/);
@@ -206,11 +210,11 @@ function threaded(
   more: (k: number) => Record<string, number> = () => ({}),
   life = 80,
 ): Material {
-  const told = processes(
+  const jobMaterial = processes(
     [{ pid: 7, exename: 'solve', from: 1, to: 1 + life, cpu: cpu.reduce((a, b) => a + b), threads: cpu.length }],
     1,
   );
-  const row = [...told.processes!.pid].indexOf(7);
+  const row = [...jobMaterial.processes!.pid].indexOf(7);
   const metrics = new Map<string, Float64Array>();
   for (const name of Object.keys(more(0)))
     metrics.set(
@@ -226,7 +230,7 @@ function threaded(
     process: Uint32Array.from(cpu, () => row),
     metrics,
   };
-  return { ...told, threads: () => threads };
+  return { ...jobMaterial, threads: () => threads };
 }
 
 test('threads of a process with unlike work: the busiest is named; threads that only serve do not count', () => {
@@ -284,9 +288,9 @@ test('threads that wait for each other: blocked, often, and without reading or w
 
 test('processes that ended and stayed, because their parent does not wait', () => {
   const dead = (n: number, state: 'Z' | 'X', seconds: number): Material => {
-    const lived = span(100);
-    const told = processes(many(n, (i) => ({ exename: 'part', args: String(i), from: 10, to: 20, cpu: 0 })));
-    const until = { start: lived.start + 10e6, end: START + (20 + seconds) * 1e6, samples: 10 };
+    const sampledSpan = span(100);
+    const jobMaterial = processes(many(n, (i) => ({ exename: 'part', args: String(i), from: 10, to: 20, cpu: 0 })));
+    const until = { start: sampledSpan.start + 10e6, end: START + (20 + seconds) * 1e6, samples: 10 };
     const rows = Array.from({ length: n }, (_, i) =>
       series(
         until,
@@ -295,8 +299,8 @@ test('processes that ended and stayed, because their parent does not wait', () =
         { name: 'part', state },
       ),
     );
-    (told.nodes[0]!.tables as Map<string, unknown>).set(...table('process', rows));
-    return told;
+    (jobMaterial.nodes[0]!.tables as Map<string, unknown>).set(...table('process', rows));
+    return jobMaterial;
   };
   const { severity, text, evidence } = finding(dead(12, 'X', 30), 'zombies');
   assert.equal(severity, 'advice');
@@ -324,21 +328,21 @@ test('processes that go on after their parent has failed; those of a parent that
 });
 
 test('threads bound to too few CPUs: the processes, their CPUs and how long each waited; and who shared the node', () => {
-  const lived = span(100);
-  const told = processes(
+  const sampledSpan = span(100);
+  const jobMaterial = processes(
     many(2, (i) => ({ exename: 'rank', args: String(i), from: 1, to: 99, cpu: 48, metrics: { time_waiting: 48e9 } })),
     1,
   );
   const rows = [10, 11].map((pid) =>
     series(
-      lived,
+      sampledSpan,
       { pid: String(pid), start: String(START / 1000 + 1000) },
-      { user_ms: count(lived, 48e3), system_ms: count(lived, 0), wait_ms: count(lived, 48e3) },
+      { user_ms: count(sampledSpan, 48e3), system_ms: count(sampledSpan, 0), wait_ms: count(sampledSpan, 48e3) },
       { name: 'rank', allowed_cpus: '2' },
     ),
   );
-  (told.nodes[0]!.tables as Map<string, unknown>).set(...table('process', rows));
-  const long = { ...told, job: { ...told.job, end: START + 100e6 } };
+  (jobMaterial.nodes[0]!.tables as Map<string, unknown>).set(...table('process', rows));
+  const long = { ...jobMaterial, job: { ...jobMaterial.job, end: START + 100e6 } };
   assert.equal(
     finding(long, 'cpu-binding').evidence[2]!.text,
     'c1: rank 0 (pid 10) may run on CPU 2, ran for 48.0 s, waited 48.0 s for a CPU',

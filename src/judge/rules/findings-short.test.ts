@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { report } from '../../src/judge/report.ts';
-import { finding, ids, outcome, single } from '../made/findings.ts';
-import { span } from '../made/report-jobs.ts';
-import { count } from '../made/report-statistics.ts';
+import { finding, ids, outcome, single } from '../../../test/made/findings.ts';
+import { span } from '../../../test/made/report-jobs.ts';
+import { count } from '../../../test/made/report-statistics.ts';
+import { report } from '../report.ts';
 
 /** What is said of short jobs. */
 
 test('a tick that is missing is a large part of a short recording, and no gap', () => {
   const short = (rows: number) => {
-    const told = single({ wall: 20 });
-    told.nodes[0]!.tables.get('loadavg')!.rows = rows;
-    return told;
+    const jobMaterial = single({ wall: 20 });
+    jobMaterial.nodes[0]!.tables.get('loadavg')!.rows = rows;
+    return jobMaterial;
   };
   const { expected_ticks: all } = report(short(20)).quality;
   assert.equal(outcome(short(all - 2), 'recording-gaps')?.outcome, 'fine');
   assert.match(finding(short(all - 3), 'recording-gaps').text, /% of the ticks were sampled$/);
   // at five samples a second it takes a second of them
   const often = (missing: number) => {
-    const told = single({ wall: 10 });
-    told.job.interval_seconds = 0.2;
-    told.nodes[0]!.agent!.interval_seconds = 0.2;
-    told.nodes[0]!.tables.get('loadavg')!.rows = report(told).quality.expected_ticks - missing;
-    return told;
+    const jobMaterial = single({ wall: 10 });
+    jobMaterial.job.interval_seconds = 0.2;
+    jobMaterial.nodes[0]!.agent!.interval_seconds = 0.2;
+    jobMaterial.nodes[0]!.tables.get('loadavg')!.rows = report(jobMaterial).quality.expected_ticks - missing;
+    return jobMaterial;
   };
   assert.equal(outcome(often(4), 'recording-gaps')?.outcome, 'fine');
   assert.equal(finding(often(5), 'recording-gaps').text, '90 % of the ticks were sampled');
@@ -37,11 +37,11 @@ test('nobody changes a program for two seconds of waiting for files', () => {
 });
 
 test('a GPU that its library calls lost is lost, however soon the job ends', () => {
-  const told = single({ wall: 10, gpus: [{ busy: 90 }, { busy: 90 }] });
-  assert.deepEqual(ids(told), []);
+  const jobMaterial = single({ wall: 10, gpus: [{ busy: 90 }, { busy: 90 }] });
+  assert.deepEqual(ids(jobMaterial), []);
   const why = 'lost at 2026-11-15T20:49:20.000Z: GPU is lost';
-  told.nodes[0]!.agent!.unmeasured = [{ table: 'gpu', what: 'GPU 1', why }];
-  assert.equal(finding(told, 'gpu-lost').text, '1 GPU failed while the job ran: c1 GPU 1');
+  jobMaterial.nodes[0]!.agent!.unmeasured = [{ table: 'gpu', what: 'GPU 1', why }];
+  assert.equal(finding(jobMaterial, 'gpu-lost').text, '1 GPU failed while the job ran: c1 GPU 1');
 });
 
 test('from which length on waste is judged is for the configuration to say', () => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { report } from '../../src/judge/report.ts';
-import type { Material } from '../../src/query/material.ts';
-import type { ColumnSeries } from '../../src/query/series/series.ts';
-import type { TableColumn } from '../../src/table/table.ts';
-import { finding, ids, outcome, single } from '../made/findings.ts';
-import { testJob, testSet } from '../made/processes.ts';
-import { agent, job, material, node, START, span } from '../made/report-jobs.ts';
-import { count, level, series, table } from '../made/report-statistics.ts';
+import { finding, ids, outcome, single } from '../../../test/made/findings.ts';
+import { testJob, testSet } from '../../../test/made/processes.ts';
+import { agent, job, material, node, START, span } from '../../../test/made/report-jobs.ts';
+import { count, level, series, table } from '../../../test/made/report-statistics.ts';
+import type { Material } from '../../query/material.ts';
+import type { ColumnSeries } from '../../query/series/series.ts';
+import type { TableColumn } from '../../table/table.ts';
+import { report } from '../report.ts';
 
 process.env.TZ = 'UTC';
 
