@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../src/base/fault.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { sealRecording } from '../src/recording/sealed/seal.ts';
-import { type HubFigures, measureHub, startHubProcess } from './fleet/hub.ts';
+import { type HubFigures, type HubLoad, measureHub, startHubProcess } from './fleet/hub.ts';
 import { measureShortJob } from './fleet/short-job.ts';
 import { measureKafka, measureVictoria, type StoreFigures } from './fleet/stores.ts';
 import { type Recorded, startRecorder, VALUES } from './fleet/ticks.ts';
@@ -15,6 +15,8 @@ import type { Row } from './row.ts';
 const NODES = Number(process.env.FLEET_NODES ?? 1000);
 const SECONDS = Number(process.env.FLEET_SECONDS ?? 20);
 const STORE_NODES = 100;
+/** What a hub with a store costs when it has run for a while. */
+const STORE_WARM_SECONDS = 60;
 const JOB_SECONDS = 30;
 /** What the simulated agents replay. */
 const RECORD_SECONDS = 15;
@@ -64,8 +66,11 @@ export async function bench(): Promise<Row[]> {
     } finally {
       await hub.stop();
     }
-    rows.push(...storeRows('VictoriaMetrics', await measureVictoria(folder, STORE_NODES, SECONDS, recorded)));
-    rows.push(...storeRows('Kafka', await measureKafka(folder, STORE_NODES, SECONDS, recorded)));
+    const stores = { nodes: STORE_NODES, seconds: SECONDS, warmSeconds: STORE_WARM_SECONDS };
+    const { cpu, ticks } = await measureOne(folder, stores, recorded);
+    const alone = cpu / ticks;
+    rows.push(...storeRows('VictoriaMetrics', await measureVictoria(folder, stores, recorded), alone, 200));
+    rows.push(...storeRows('Kafka', await measureKafka(folder, stores, recorded), alone, 300));
     const seconds = (Date.now() - begun) / 1000;
     rows.push(...sealedRows(await recorder.stop(), seconds, recorded));
     return rows;
@@ -79,22 +84,21 @@ function row(what: string, must: string, measured: number, unit: string, peer: s
   return { what, must, measured, unit, peer, ratio: measured / peers };
 }
 
-interface Load {
+interface Load extends Partial<HubLoad> {
   nodes: number;
-  seconds?: number;
   /** What the hub is told about batches. */
   args?: string[];
 }
 
 async function measureOne(
   folder: string,
-  { nodes, seconds = SECONDS, args = [] }: Load,
+  { nodes, seconds = SECONDS, warmSeconds = 0, args = [] }: Load,
   recorded: Recorded,
 ): Promise<HubFigures> {
   needFiles(nodes);
   const hub = await startHubProcess(folder, args);
   try {
-    return await measureHub(hub, nodes, seconds, recorded);
+    return await measureHub(hub, { nodes, seconds, warmSeconds }, recorded);
   } finally {
     await hub.stop();
     // what it started to seal with may still be ending
@@ -136,7 +140,8 @@ async function held(folder: string, recorded: Recorded): Promise<Row> {
   return row('hub: nodes held at once, simulated on the same machine', '', most, '', '', Number.NaN);
 }
 
-function storeRows(name: string, figures: StoreFigures | string): Row[] {
+/** `alone`: CPU seconds of a hub without a store, per node and second. */
+function storeRows(name: string, figures: StoreFigures | string, alone: number, must: number): Row[] {
   if (typeof figures === 'string') {
     process.stderr.write(`  left out: ${name}: ${figures}\n`);
     return [];
@@ -144,7 +149,14 @@ function storeRows(name: string, figures: StoreFigures | string): Row[] {
   const { cpu, hubCpu, missing } = figures;
   return [
     row(`${name}: CPU a node and second (${STORE_NODES} nodes)`, '', cpu * 1e6, 'µs', '', Number.NaN),
-    row('  the hub that sends to it', '', hubCpu * 1e6, 'µs', '', Number.NaN),
+    row(
+      '  the hub that sends to it, more than',
+      `≤ ${must}`,
+      (hubCpu - alone) * 1e6,
+      'µs',
+      `alone ${(alone * 1e6).toFixed(0)} µs`,
+      hubCpu / alone,
+    ),
     row('  rows missing', '≤ 0', missing, '', '', Number.NaN),
   ];
 }

@@ -16,6 +16,8 @@ export interface FleetOptions {
   nodes: number;
   /** How long, after all have opened their recordings. */
   seconds: number;
+  /** So long they send before that; what is sent then counts for nothing. */
+  warmSeconds?: number;
   interval?: number;
   /** One job a node, or one of all nodes. */
   jobs?: 'each' | 'one';
@@ -194,7 +196,7 @@ class SimulatedAgent {
 }
 
 export async function simulateFleet(options: FleetOptions): Promise<FleetResult> {
-  const { nodes: count, seconds, interval = 1, jobs = 'each' } = options;
+  const { nodes: count, seconds, warmSeconds = 0, interval = 1, jobs = 'each' } = options;
   const address = new URL(options.address);
   const latencies: number[] = [];
   const names = Array.from({ length: count }, (_, i) => `n${i}`);
@@ -207,19 +209,11 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetResult>
   // the header and whatever happens once is not what a second costs
   for (const agent of agents) agent.tick(Date.now() * 1000);
   while (!agents.every((agent) => agent.idle)) await pause(10);
+  await tickFor(agents, warmSeconds, interval);
   for (const agent of agents) agent.wire = agent.sent = agent.stored = agent.rows = agent.requests = agent.ticks = 0;
   latencies.length = 0;
   options.begun?.();
-  const slices = 50;
-  const begun = performance.now();
-  // agents of real nodes do not all send in the same millisecond
-  for (let slice = 0; slice < (seconds / interval) * slices; slice++) {
-    const due = begun + (slice * interval * 1000) / slices;
-    const late = due - performance.now();
-    if (late > 0) await pause(late);
-    for (let i = slice % slices; i < agents.length; i += slices) agents[i]!.tick(Date.now() * 1000);
-  }
-  for (let i = 0; i < 1000 && !agents.every((agent) => agent.idle); i++) await pause(10);
+  await tickFor(agents, seconds, interval);
   options.over?.();
   const wireBytes = agents.reduce((total, agent) => total + agent.wire, 0);
   const requests = agents.reduce((total, agent) => total + agent.requests, 0);
@@ -242,6 +236,19 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetResult>
     p99: latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN,
     behind: sum((a) => a.behind),
   };
+}
+
+async function tickFor(agents: readonly SimulatedAgent[], seconds: number, interval: number): Promise<void> {
+  const slices = 50;
+  const begun = performance.now();
+  // agents of real nodes do not all send in the same millisecond
+  for (let slice = 0; slice < (seconds / interval) * slices; slice++) {
+    const due = begun + (slice * interval * 1000) / slices;
+    const late = due - performance.now();
+    if (late > 0) await pause(late);
+    for (let i = slice % slices; i < agents.length; i += slices) agents[i]!.tick(Date.now() * 1000);
+  }
+  for (let i = 0; i < 1000 && !agents.every((agent) => agent.idle); i++) await pause(10);
 }
 
 /** CPU seconds that a process has used, and its resident memory in bytes. */

@@ -46,11 +46,17 @@ export interface HubFigures extends FleetResult {
   lost: number;
 }
 
+export interface HubLoad {
+  nodes: number;
+  seconds: number;
+  /** So long they send before that: V8 compiles what is used much. */
+  warmSeconds?: number;
+}
+
 /** So many nodes at 1 Hz against this hub, and what that costs it (and, `other`, a process that it sends to). */
 export async function measureHub(
   hub: HubProcess,
-  nodes: number,
-  seconds: number,
+  { nodes, seconds, warmSeconds = 0 }: HubLoad,
   recorded: Recorded,
   other?: number,
 ): Promise<HubFigures> {
@@ -64,6 +70,7 @@ export async function measureHub(
     address: hub.address,
     nodes,
     seconds,
+    warmSeconds,
     recorded,
     begun: () => {
       before = cpu();

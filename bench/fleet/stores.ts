@@ -3,8 +3,7 @@ import * as fs from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startBroker, whyNoKafka, whyNoKcat } from '../../test/kafka/broker.ts';
 import { startVictoria, whyNoVictoria } from '../../test/victoria/server.ts';
-import { costOf } from './agents.ts';
-import { measureHub, startHubProcess } from './hub.ts';
+import { type HubLoad, measureHub, startHubProcess } from './hub.ts';
 import type { Recorded } from './ticks.ts';
 
 /** What a store that a hub sends to costs, per node and second. */
@@ -25,26 +24,18 @@ interface Store {
   rows(): Promise<number>;
 }
 
-async function measureStore(
-  folder: string,
-  store: Store,
-  nodes: number,
-  seconds: number,
-  recorded: Recorded,
-): Promise<StoreFigures> {
+async function measureStore(folder: string, store: Store, load: HubLoad, recorded: Recorded): Promise<StoreFigures> {
   const hub = await startHubProcess(folder, store.args);
   try {
-    const before = [costOf(store.pid).cpu, costOf(hub.child.pid!).cpu];
-    const { ticks } = await measureHub(hub, nodes, seconds, recorded);
+    const { ticks, cpu, otherCpu } = await measureHub(hub, load, recorded, store.pid);
     // each sends once before the time begins
-    const sent = ticks + nodes;
+    const sent = ticks + load.nodes * (1 + (load.warmSeconds ?? 0));
     let rows = await store.rows();
     for (let i = 0; i < WAIT_SECONDS && rows < sent; i++) {
       await pause(1000);
       rows = await store.rows();
     }
-    const cpu = (costOf(store.pid).cpu - before[0]!) / sent;
-    return { cpu, hubCpu: (costOf(hub.child.pid!).cpu - before[1]!) / sent, missing: sent - rows };
+    return { cpu: otherCpu / ticks, hubCpu: cpu / ticks, missing: sent - rows };
   } finally {
     await hub.stop();
   }
@@ -53,8 +44,7 @@ async function measureStore(
 /** A reason, when there is none on this machine. */
 export async function measureVictoria(
   folder: string,
-  nodes: number,
-  seconds: number,
+  load: HubLoad,
   recorded: Recorded,
 ): Promise<StoreFigures | string> {
   const none = whyNoVictoria();
@@ -69,19 +59,14 @@ export async function measureVictoria(
       return Number(data.result[0]?.value[1] ?? 0);
     };
     const store = { args: ['--victoria', server.url], pid: childOf('victoria-metrics'), rows };
-    return await measureStore(folder, store, nodes, seconds, recorded);
+    return await measureStore(folder, store, load, recorded);
   } finally {
     await server.remove();
   }
 }
 
 /** A reason, when there is none on this machine. */
-export async function measureKafka(
-  folder: string,
-  nodes: number,
-  seconds: number,
-  recorded: Recorded,
-): Promise<StoreFigures | string> {
+export async function measureKafka(folder: string, load: HubLoad, recorded: Recorded): Promise<StoreFigures | string> {
   const none = whyNoKafka() || whyNoKcat();
   if (none !== false) return none;
   const broker = await startBroker();
@@ -96,7 +81,7 @@ export async function measureKafka(
       }
     };
     const store = { args: ['--kafka', broker.address], pid: childOf('kafka.Kafka'), rows };
-    return await measureStore(folder, store, nodes, seconds, recorded);
+    return await measureStore(folder, store, load, recorded);
   } finally {
     await broker.remove();
   }
