@@ -89,9 +89,9 @@ export async function bench(options: CostOptions = {}): Promise<Row[]> {
 
     const programs = all.map((p) => withChildren(p.pid!));
     // agents that are stopped, below, and find that they were away need more
-    const peaks = [
-      peakRow('host tables', programs[1]!),
-      peakRow(`host tables and ${processes} processes`, programs[5]!),
+    const memories = [
+      ...memoryRows('host tables', programs[0]!, programs[1]!),
+      ...memoryRows(`host tables and ${processes} processes`, programs[4]!, programs[5]!),
     ];
     const cost = await takeTurns(programs, rounds, seconds);
     for (const name of ['agent-asleep', 'agent-busy']) {
@@ -106,26 +106,13 @@ export async function bench(options: CostOptions = {}): Promise<Row[]> {
       peer: `C that skips the same: ${round(cost[reads]! * 1000)}`,
       ratio: round(cost[reads + 1]! / cost[reads]!),
     });
-    const memory = (what: string, reads: number): Row => {
-      const [theirs, ours] = [memoryOf(programs[reads]!), memoryOf(programs[reads + 1]!)];
-      return {
-        what: `agent memory, ${what} (${round(ours.own)} MB of it its own)`,
-        must: '≤ 45 MB',
-        measured: round(ours.resident),
-        unit: 'MB',
-        peer: `C program: ${round(theirs.resident)}`,
-        ratio: round(ours.resident / theirs.resident),
-      };
-    };
     const perHour = cpu('host tables', 0.45, 0);
     return [
       perHour,
       { ...perHour, what: '  CPU seconds an hour', must: '≤ 1.6 s', measured: round(cost[1]! * 3600), unit: 's' },
       cpu(`host tables and ${processes} sleeping processes`, 2.2, 2),
       cpu(`host tables and ${processes} processes, ${workers} of them busy`, 3, 4),
-      memory('host tables', 0),
-      memory(`host tables and ${processes} processes`, 4),
-      ...peaks,
+      ...memories,
     ];
   } finally {
     for (const p of started) p.kill('SIGKILL');
@@ -189,6 +176,20 @@ function cpuNanoseconds(pids: readonly number[]): number {
     }
   }
   return sum;
+}
+
+/** Of a program and the agent beside it. */
+function memoryRows(tables: string, program: readonly number[], agent: readonly number[]): Row[] {
+  const [theirs, ours] = [memoryOf(program), memoryOf(agent)];
+  const steady = {
+    what: `agent memory, ${tables} (${round(ours.own)} MB of it its own)`,
+    must: '≤ 45 MB',
+    measured: round(ours.resident),
+    unit: 'MB',
+    peer: `C program: ${round(theirs.resident)}`,
+    ratio: round(ours.resident / theirs.resident),
+  };
+  return [steady, peakRow(tables, agent)];
 }
 
 /** Of an agent's Node, which a guard has started. */
