@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { testAgent, testJob } from '../../../test/made/spool.ts';
+import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { bytesRead } from '../../recording/folder/record-file.ts';
 import type { AppendReply } from '../../sinks/hub/protocol.ts';
 import { Unwritable } from '../keep/archive-trouble.ts';
@@ -97,4 +98,30 @@ test('a busy hub asks for batches, but not of jobs that somebody watches or asks
   assert.deepEqual(batches(...opened), [5, undefined, 5]);
   filing.asked(filing.streams.get(opened[2]!)!.recording);
   assert.deepEqual(batches(...opened), [5, undefined, undefined]);
+});
+
+test('a request that its agent gave up and the network delivers after the end takes nothing back', (t) => {
+  const { archive, filing } = filingIn(t);
+  const job = testJob('1');
+  const anyone = { kind: 'anyone' } as const;
+  const agent = (ticks: number, more: Partial<AgentRecord> = {}) => testAgent('c1', { start: job.start, ticks, ...more });
+  const open = (record: AgentRecord): number =>
+    filing.open({ protocol: 1, node: 'c1', kind: 'job', job, agent: record }, anyone).stream;
+  const stored = (): AgentRecord =>
+    JSON.parse(fs.readFileSync(path.join(archive, 'user=ada/job=1/node=c1/agent.json'), 'utf8'));
+  const end = (record: AgentRecord) => filing.record({ stream: open(agent(1)), agent: record, job, end: {} }, anyone);
+  assert.deepEqual(end(agent(5, { end: job.start + 5e6 })), { done: true });
+  const stream = open(agent(1));
+  filing.record({ stream, agent: agent(3) }, anyone);
+  assert.deepEqual([stored().ticks, stored().end], [5, job.start + 5e6]);
+  // the next agent of the recording goes on, also where the hub was started again
+  filing.forget(filing.streams.get(stream)!);
+  open(agent(1));
+  assert.equal(stored().ticks, 5);
+  open(agent(6));
+  assert.deepEqual([stored().ticks, stored().end], [6, undefined]);
+  // one that begins anew does not
+  assert.deepEqual(end(agent(9, { end: job.start + 9e6 })), { done: true });
+  open(agent(1, { start: job.start + 10e6 }));
+  assert.equal(stored().ticks, 1);
 });

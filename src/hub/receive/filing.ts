@@ -566,7 +566,10 @@ export class Filing {
   private takeAgent(stream: FiledStream, agent: AgentRecord): void {
     stream.interval = agent.interval_seconds;
     if (agent.end !== undefined) stream.recording.ended = Math.max(stream.recording.ended, agent.end);
-    this.shelf.folders.in(stream.archivePath, true, (folder) => replaceRecord(path.join(folder, 'agent.json'), agent));
+    this.shelf.folders.in(stream.archivePath, true, (folder) => {
+      const file = path.join(folder, 'agent.json');
+      if (!stream.done || !isEarlier(agent, readRecord<AgentRecord>(file))) replaceRecord(file, agent);
+    });
   }
 
   private takeJob(recording: FiledRecording, reportedJob: Job, node: string): void {
@@ -584,6 +587,13 @@ export class Filing {
     if (fresh) this.saveJob(recording);
   }
 }
+
+/**
+ * What an agent said before its last word, in a request that it gave up: after a cut in the network the kernel still
+ * delivers it. An agent that goes on with the recording counts its ticks on.
+ */
+const isEarlier = (agent: AgentRecord, last: AgentRecord | undefined): boolean =>
+  last !== undefined && agent.start === last.start && agent.ticks < last.ticks;
 
 const tooLong = (archivePath: ArchivePath, what: string): ArchiveFolderError =>
   new ArchiveFolderError(
