@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type NodeRecording, openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
 import { fakeGpu, hasCompiler } from './fake-gpu/build.ts';
@@ -308,7 +309,7 @@ test('inside a job, mark, fom, annotate and env find its recording, although its
     tacho demo --help >/dev/null\n`,
   );
   const first = await agent();
-  const done = job('8', `sleep 0.3; ${as} sh ${script}`, { SLURM_JOB_UID: `${uid}` });
+  const done = job('8', `${as} sh ${script}`, { SLURM_JOB_UID: `${uid}` });
   await eventually('marks come while it runs', () => fs.existsSync(path.join(spool, 'job-8/node=c1/marker.csv')));
   // what it says while no agent is there is not lost
   await first.kill('SIGKILL');
@@ -332,6 +333,24 @@ test('inside a job, mark, fom, annotate and env find its recording, although its
   assert.deepEqual(fs.readdirSync(path.join(path.dirname(jobs), 'marks/jobs')), []);
   assert.deepEqual(fs.readdirSync(path.join(path.dirname(jobs), `users/${uid}/jobs`)), []);
   assert.match(tacho(['report', path.join(spool, 'job-8')]).out, /epoch 1/);
+});
+
+test('a mark in the first line of a script waits for an agent that is busy', { skip: lacks }, async (t) => {
+  const { agent, job, spool } = node(t);
+  const { kill } = await agent();
+  const asks = path.join(path.dirname(spool), 'asks');
+  process.kill(agentPid(spool), 'SIGSTOP');
+  const done = job('8', `touch ${asks}; ${TACHO} mark begin early && /bin/true within`);
+  await eventually('the job asks', () => fs.existsSync(asks));
+  await sleep(1500);
+  process.kill(agentPid(spool), 'SIGCONT');
+  await done;
+  await eventually('the job has ended', ended(spool, 'job-8'));
+  assert.equal(await kill('SIGTERM'), 0);
+  const { job: facts, nodes } = openRecording(path.join(spool, 'job-8'));
+  assert.equal(facts.state, 'completed');
+  assert.deepEqual(column(nodes[0]!, 'marker', 'name'), ['early']);
+  assert.equal(facts.own_use!.c1!.commands, 1);
 });
 
 test("the node's GPUs are read once, and each job's own are marked in its recording", {

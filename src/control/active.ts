@@ -3,6 +3,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
+import { pause } from '../base/pause.ts';
 import { jobName } from '../jobs/on-node/job-file.ts';
 import type { MemoryKills } from '../jobs/on-node/memory-kills.ts';
 import { type ProcessId, processId, stillRuns } from '../jobs/on-node/process-id.ts';
@@ -16,6 +17,11 @@ import { MOST_BYTES, readJson } from '../recording/folder/record-file.ts';
 import { replaceJson } from '../recording/folder/replace.ts';
 import type { Launched } from './launch.ts';
 import { noteAtExit } from './own-use.ts';
+
+/** How old what a prolog has left may be where the agent is waited for, and how long it is. */
+const NEW_MS = 60_000;
+const SOON_MS = 5_000;
+const LOOK_MS = 20;
 
 /** A recording that goes on, as the next command finds it. */
 export interface Active {
@@ -134,19 +140,43 @@ function goesOn(recording: string): boolean {
 
 /** The place of this job on a node whose agent is a service: the recording itself is out of its user's reach. */
 function atService(env: Environment): Active | undefined {
+  for (const name of namesAtService(env)) {
+    const recording = whereIs(`${name}.marks`);
+    if (ownFolder(recording) === undefined && goesOn(recording)) return { recording, launched: [] };
+  }
+  return undefined;
+}
+
+/** What the agent of the node calls what is there for this job, without the ending. */
+function* namesAtService(env: Environment): Generator<string> {
   const id = schedulerOf(env).detect(env);
-  if (id === undefined) return undefined;
+  if (id === undefined) return;
   const users = usersFolder(env.TACHO_SERVICE_JOBS ?? '/run/tacho/jobs');
   const folder = path.join(users, String(process.getuid!()), USER_JOBS);
   // a task in a later component of a heterogeneous job has the id of the first, which is on other nodes;
   const components = Object.keys(env).filter((key) => /^SLURM_JOB_ID_HET_GROUP_\d+$/.test(key));
   // and one of an array has a number of its own
-  for (const each of [env.SLURM_JOB_ID ?? id, id, ...components.map((key) => env[key]!)]) {
-    const name = jobName({ id: each, restart: whole(env.SLURM_RESTART_COUNT) ?? 0 });
-    const recording = whereIs(path.join(folder, `job-${name}.marks`));
-    if (ownFolder(recording) === undefined && goesOn(recording)) return { recording, launched: [] };
+  for (const each of [env.SLURM_JOB_ID ?? id, id, ...components.map((key) => env[key]!)])
+    yield path.join(folder, `job-${jobName({ id: each, restart: whole(env.SLURM_RESTART_COUNT) ?? 0 })}`);
+}
+
+/** The same where the prolog has told the agent of the job a moment ago: one that is busy makes the place later. */
+function soonAtService(env: Environment): Active | undefined {
+  if (![...namesAtService(env)].some((name) => isNew(`${name}.records`))) return undefined;
+  for (const since = performance.now(); performance.now() - since < SOON_MS; pause(LOOK_MS)) {
+    const active = atService(env);
+    if (active !== undefined) return active;
   }
   return undefined;
+}
+
+function isNew(file: string): boolean {
+  try {
+    return Date.now() - fs.statSync(file).mtimeMs < NEW_MS;
+  } catch {
+    // nobody has told an agent here of the job
+    return false;
+  }
 }
 
 /** The agent of the node has put a link there (src/agent/service/marks-folder.ts). */
@@ -233,7 +263,7 @@ export function needActive(env: Environment, what: string, by = ' or a folder on
 
 /** The same for those who say something of the job: also where the agent of the node records it. */
 export function needSpeakable(env: Environment, what: string, by = ' or a folder on the command line'): string {
-  return need(findActive(env) ?? atService(env), env, what, by).recording;
+  return need(findActive(env) ?? atService(env) ?? soonAtService(env), env, what, by).recording;
 }
 
 /** Those whose use a recording knows in another way: agents by themselves, `start` before there are samples, `stop` after. */

@@ -104,7 +104,8 @@ test('a request that its agent gave up and the network delivers after the end ta
   const { archive, filing } = filingIn(t);
   const job = testJob('1');
   const anyone = { kind: 'anyone' } as const;
-  const agent = (ticks: number, more: Partial<AgentRecord> = {}) => testAgent('c1', { start: job.start, ticks, ...more });
+  const agent = (ticks: number, more: Partial<AgentRecord> = {}) =>
+    testAgent('c1', { start: job.start, ticks, ...more });
   const open = (record: AgentRecord): number =>
     filing.open({ protocol: 1, node: 'c1', kind: 'job', job, agent: record }, anyone).stream;
   const stored = (): AgentRecord =>

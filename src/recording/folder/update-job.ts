@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
+import { pause } from '../../base/pause.ts';
 import { JOB_NEEDS, type Job } from './job.ts';
 import { jobInShort } from './node-names.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
@@ -70,7 +71,7 @@ function take(lock: string): boolean {
     const waited = performance.now() - begun > STALE;
     if (held !== undefined && (waited || !held.isFile() || Date.now() - held.mtimeMs > STALE)) {
       if (!isRemoved(lock)) return false;
-    } else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
+    } else pause(PAUSE);
   }
 }
 

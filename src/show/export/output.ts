@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { pause } from '../../base/pause.ts';
 import { openNew } from '../../base/plain-file.ts';
 import { formatBytes } from '../../base/size.ts';
 
@@ -83,7 +84,6 @@ export function attempt<T>(name: string, written: number, action: () => T): T {
 /** Standard output (or the descriptor given). */
 export function standardOutput(fd = 1): Output {
   let written = 0;
-  const pause = new Int32Array(new SharedArrayBuffer(4));
   return {
     name: 'standard output',
     get bytesWritten() {
@@ -97,7 +97,7 @@ export function standardOutput(fd = 1): Output {
           written += n;
         } catch (error) {
           // a pipe that does not block and is full: give the reader a moment
-          if (code(error) === 'EAGAIN') Atomics.wait(pause, 0, 0, 2);
+          if (code(error) === 'EAGAIN') pause(2);
           // whoever read it (`| head`) has seen enough: the command line ends quietly
           else if (code(error) === 'EPIPE') throw error;
           else throw new Fault(`cannot write to standard output: ${reason(error)}`, { cause: error });
