@@ -1,12 +1,10 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { chartFile } from '../../../src/charts/chart-file.ts';
 import type { ListedJob } from '../../../src/serve/api.ts';
 import { link } from '../address.ts';
 import { type ChartData, type JobList, latest, useAnswer } from '../ask.ts';
-import { Chart, Cursor } from '../charts/chart.tsx';
-import { HeatLegend } from '../charts/panel.tsx';
+import { HeatCard } from '../charts/heat-card.tsx';
 import { rowHeat } from '../charts/row-heat.ts';
-import { SaveData } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { PeriodChoice } from '../parts/period-choice.tsx';
 import { Choice } from '../parts/query-fields.tsx';
@@ -47,7 +45,6 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
   }, []);
   const asked = useAnswer<JobList>('/api/jobs');
   const list = latest(asked);
-  const cursor = useMemo(() => new Cursor(), []);
   // where only the page of each job has its figures, jobs are counted
   const amount: Amount =
     AMOUNTS.find(([id]) => id === query.get('amount'))?.[0] ?? (list?.lacks === undefined ? 'core_hours' : 'jobs');
@@ -67,7 +64,6 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
   const jobSpans = useMemo(() => partsOf(list?.jobs ?? [], amount, period, now), [list, amount, period]);
   const ranking = useMemo(() => rankingOf(jobSpans, group), [jobSpans, group]);
   const data = useMemo(() => heatOf(ranking, amount, period), [ranking, amount, period]);
-  const picture = useRef<() => string>(undefined);
   const height = Math.max(150, data.count * 20 + 80);
   if (list === undefined) return <Reading asked={asked} />;
   if (list.jobs.length === 0)
@@ -101,26 +97,14 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
         <p class="missing">No job that is open here used any in this time.</p>
       ) : (
         <>
-          <section class="card" aria-label="Over time">
-            <h2>
-              {title} by {GROUPS.find(([id]) => id === group)![1]} over time <small>per {stepWords(data.step)}</small>
-              <SaveData
-                {...{ data, picture, height }}
-                look={{ start: period.from, across: 'date' }}
-                file={(kind) => chartFile('history', `${amount}-by-${group}`, kind)}
-              />
-            </h2>
-            <Chart
-              data={data}
-              start={period.from}
-              across="date"
-              height={height}
-              picture={picture}
-              cursor={cursor}
-              onRange={() => {}}
-            />
-            <HeatLegend data={data} />
-          </section>
+          <HeatCard
+            label="Over time"
+            {...{ data, height }}
+            start={period.from}
+            file={(kind) => chartFile('history', `${amount}-by-${group}`, kind)}
+          >
+            {title} by {GROUPS.find(([id]) => id === group)![1]} over time <small>per {stepWords(data.step)}</small>
+          </HeatCard>
           <Ranking {...{ ranking, group, title, all }} />
           <Week parts={jobSpans} unit={unit} title={title} />
         </>

@@ -1,11 +1,9 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { chartFile } from '../../../src/charts/chart-file.ts';
 import { link, setQuery } from '../address.ts';
 import { type ChartData, latest, type NodeJob, type NodeList, useAnswer } from '../ask.ts';
-import { Chart, Cursor } from '../charts/chart.tsx';
-import { HeatLegend } from '../charts/panel.tsx';
+import { HeatCard } from '../charts/heat-card.tsx';
 import { rowHeat } from '../charts/row-heat.ts';
-import { SaveData } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { PeriodChoice } from '../parts/period-choice.tsx';
 import { Choice, SearchField } from '../parts/query-fields.tsx';
@@ -37,7 +35,6 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
   }, []);
   const asked = useAnswer<NodeList>('/api/nodes', again);
   const list = latest(asked);
-  const cursor = useMemo(() => new Cursor(), []);
   const wanted = (query.get('q') ?? '').trim().toLowerCase();
   const shown: Shown = SHOWN.find(([id]) => id === query.get('shown'))?.[0] ?? 'cpus';
   const period = useMemo(
@@ -53,7 +50,6 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
     () => (list === undefined || period === undefined ? undefined : heatOf(list, nodes, period, shown)),
     [list, nodes, period, shown],
   );
-  const picture = useRef<() => string>(undefined);
   const height = Math.min(640, Math.max(150, (data?.count ?? 0) * ((data?.count ?? 0) > 24 ? 8 : 16) + 80));
   if (list === undefined) return <Reading asked={asked} />;
   if (list.nodes.length === 0)
@@ -90,36 +86,17 @@ export function NodesPage({ query }: { query: URLSearchParams }) {
         <SearchField query={query} label="Filter nodes" hint="Filter by node, user, job" />
       </p>
       {data !== undefined && period !== undefined && nodes.length > 0 && (
-        <section class="card" aria-label="Nodes over time">
-          <h2>
-            {SHOWN.find(([id]) => id === shown)![1]}{' '}
-            <small>
-              {moment(period.from).slice(0, 16)} to {moment(period.to).slice(0, 16)}; empty: no job that is open here
-              ran
-            </small>
-            <SaveData
-              {...{ data, picture, height }}
-              look={{ start: period.from, across: 'date' }}
-              file={(kind) => chartFile('nodes', shown, kind)}
-            />
-          </h2>
-          {data.series.some(({ mean }) => mean.some((value) => value !== null)) ? (
-            <>
-              <Chart
-                data={data}
-                start={period.from}
-                across="date"
-                height={height}
-                picture={picture}
-                cursor={cursor}
-                onRange={() => {}}
-              />
-              <HeatLegend data={data} />
-            </>
-          ) : (
-            <p class="missing">Nothing was measured in this time.</p>
-          )}
-        </section>
+        <HeatCard
+          label="Nodes over time"
+          {...{ data, height }}
+          start={period.from}
+          file={(kind) => chartFile('nodes', shown, kind)}
+        >
+          {SHOWN.find(([id]) => id === shown)![1]}{' '}
+          <small>
+            {moment(period.from).slice(0, 16)} to {moment(period.to).slice(0, 16)}; empty: no job that is open here ran
+          </small>
+        </HeatCard>
       )}
       <NodeTable nodes={nodes} period={period!} now={list.time} />
     </article>
