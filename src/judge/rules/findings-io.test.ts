@@ -160,23 +160,18 @@ test('clock-skew: a node that begins and ends at other times than the others', (
   assert.equal(outcome(single(), 'clock-skew')?.why, 'the job has one node');
 });
 
+/** 40 writes of 4 KiB a second for an hour, which took so many milliseconds each. */
+const writesOf = (ms: number) => ({
+  writes: count(HOUR, 3600 * 40),
+  write_ms: count(HOUR, 3600 * 40 * ms),
+  written_bytes: count(HOUR, 3600 * 40 * 4096),
+});
+const withDisk = (figures: Parameters<typeof series>[2]): Material =>
+  add(single(), table('disk', [series(HOUR, { disk: 'sda' }, figures, { class: 'disk' })]));
+
 test('slow-file-system: requests that take longer and longer', () => {
   const disk = (late: number, size = 4096): Material => {
-    const jobMaterial = add(
-      single(),
-      table('disk', [
-        series(
-          HOUR,
-          { disk: 'sda' },
-          {
-            writes: count(HOUR, 3600 * 40),
-            write_ms: count(HOUR, 3600 * 40 * 20),
-            written_bytes: count(HOUR, 3600 * 40 * 4096),
-          },
-          { class: 'disk' },
-        ),
-      ]),
-    );
+    const jobMaterial = withDisk(writesOf(20));
     jobMaterial.series = ((column: TableColumn) => {
       const value = (i: number): number => {
         if (column.name === 'writes') return 40;
@@ -198,17 +193,8 @@ test('slow-file-system: requests that take longer and longer', () => {
 
 test('slow-file-system: others that keep the disk busy while the job’s own calls stay as they were', () => {
   const disk = (own: number): Material => {
-    const jobMaterial = add(
-      single(),
-      table('disk', [
-        series(
-          HOUR,
-          { disk: 'sda' },
-          { writes: count(HOUR, 3600 * 900), write_ms: count(HOUR, 3600 * 900 * 20), written_bytes: count(HOUR, 1e12) },
-          { class: 'disk' },
-        ),
-      ]),
-    );
+    const [writes, write_ms] = [count(HOUR, 3600 * 900), count(HOUR, 3600 * 900 * 20)];
+    const jobMaterial = withDisk({ writes, write_ms, written_bytes: count(HOUR, 1e12) });
     jobMaterial.series = ((column: TableColumn) => {
       const isLate = (i: number): boolean => i >= 60;
       const value = (i: number): number => {
@@ -230,15 +216,10 @@ test('slow-file-system: others that keep the disk busy while the job’s own cal
 
 test('slow-file-system: slow all the time, beside earlier jobs of the same folder', () => {
   const jobs = (each: readonly number[], where = 'c1'): Material => {
-    const figures = (ms: number) => ({
-      writes: count(HOUR, 3600 * 40),
-      write_ms: count(HOUR, 3600 * 40 * ms),
-      written_bytes: count(HOUR, 3600 * 40 * 4096),
-    });
-    const jobMaterial = add(single(), table('disk', [series(HOUR, { disk: 'sda' }, figures(40), { class: 'disk' })]));
+    const jobMaterial = withDisk(writesOf(40));
     jobMaterial.series = () => [];
     jobMaterial.past = (name) =>
-      each.map((ms, i) => ({ job: `${name} ${i}`, node: where, series: series(HOUR, { disk: 'sda' }, figures(ms)) }));
+      each.map((ms, i) => ({ job: `${name} ${i}`, node: where, series: series(HOUR, { disk: 'sda' }, writesOf(ms)) }));
     return jobMaterial;
   };
   const { text, evidence } = finding(jobs([2, 3, 4]), 'slow-file-system');
