@@ -11,6 +11,7 @@ import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
+import { processId, stillRuns } from '../jobs/on-node/process-id.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 
 const SETTINGS = [
@@ -194,21 +195,11 @@ function isOverLimit(): boolean {
 }
 
 function watch(pid: number, gone: () => void): void {
-  const started = startTime(pid);
+  const watched = processId(pid);
   const timer = setInterval(() => {
-    if (started === undefined || startTime(pid) !== started) {
-      clearInterval(timer);
-      gone();
-    }
+    if (stillRuns(watched)) return;
+    clearInterval(timer);
+    gone();
   }, 1000);
   timer.unref();
-}
-
-function startTime(pid: number): string | undefined {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')')).split(' ')[20];
-  } catch {
-    return undefined;
-  }
 }

@@ -1,24 +1,13 @@
 import { constants, zstdDecompressSync } from 'node:zlib';
 import { code, reason } from '../../base/fault.ts';
-import { unzstd } from '../../base/unzstd.ts';
+import { statedSize, unzstd } from '../../base/unzstd.ts';
 
 const MOST_GUESSED = 8 << 20;
 
 /** Agents begin a new part at 64 MiB: what is, or unpacks to, much more than that is none of theirs. */
 export const MOST_PART_BYTES = 256 << 20;
 
-/** How long a compressed part will be, as its first frame says. */
-function statedSize(packed: Buffer): number | undefined {
-  if (packed.length < 14) return undefined;
-  const head = packed[4]!;
-  const single = (head >> 5) & 1;
-  const at = 6 - single + [0, 1, 2, 4][head & 3]!;
-  if (head >> 6 === 0) return single === 1 ? packed[at] : undefined;
-  if (head >> 6 === 1) return packed.readUInt16LE(at) + 256;
-  return head >> 6 === 2 ? packed.readUInt32LE(at) : undefined;
-}
-
-/** The same; else a guess. One buffer of that size is enough. */
+/** How long a compressed part will be, as its first frame says; else a guess. One buffer of that size is enough. */
 export function contentSize(packed: Buffer): number {
   const guess = Math.min(MOST_GUESSED, Math.max(1024, packed.length * 4));
   return Math.min(MOST_PART_BYTES, Math.max(64, statedSize(packed) ?? guess));

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { namesIn } from '../../base/folder.ts';
 
 /** Changes when something was added to a recording, removed from it or replaced: the size and time of every file. */
 export function fingerprintOf(folder: string): string {
@@ -7,18 +8,10 @@ export function fingerprintOf(folder: string): string {
   for (const name of fs.readdirSync(folder)) {
     if (!name.startsWith('node=')) continue;
     const node = path.join(folder, name);
-    for (const file of filesIn(node)) marks.push(`${name}/${file} ${markOf(path.join(node, file))}`);
+    // it may go away between two looks
+    for (const file of namesIn(node)) marks.push(`${name}/${file} ${markOf(path.join(node, file))}`);
   }
   return marks.join('\n');
-}
-
-function filesIn(node: string): string[] {
-  try {
-    return fs.readdirSync(node);
-  } catch {
-    // it went away between two looks
-    return [];
-  }
 }
 
 function markOf(file: string): string {

@@ -1,5 +1,5 @@
-import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { namesIn } from '../../base/folder.ts';
 import { indexOf } from '../../history/ask/history.ts';
 import { Catalogue } from '../../history/index/catalogue.ts';
 import { dayFolder, daysOf, indexFolder, partsIn } from '../../history/index/index-files.ts';
@@ -60,14 +60,6 @@ export class IndexedRows {
     });
   }
 }
-
-const namesIn = (folder: string): string[] => {
-  try {
-    return fs.readdirSync(folder);
-  } catch {
-    return [];
-  }
-};
 
 function filesOf(archive: string): string[] {
   const index = indexFolder(archive);

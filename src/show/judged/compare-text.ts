@@ -2,7 +2,6 @@ import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { count, energy, figure, percent } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { stated } from '../../base/stated.ts';
 import type { Comparison, PartRow } from '../../judge/compare/compare.ts';
 import type { MetricKind } from '../../judge/compare/metrics.ts';
 import type { PrefixRow } from '../../judge/compare/prefixes.ts';
@@ -11,7 +10,7 @@ import { exactJson } from '../exact-json.ts';
 import { listCsv } from '../process/rows.ts';
 import { type ProcessTextOptions, withTail } from '../process/table.ts';
 import { type Paint, paint } from '../terminal/paint.ts';
-import { printable, type TextColumn, textTable, textWidth, wrap } from '../terminal/text-table.ts';
+import { printable, right, type TextColumn, textTable, textWidth, wrap } from '../terminal/text-table.ts';
 
 export interface CompareTextOptions extends ProcessTextOptions {
   /** Rows of each table; 0: all. */
@@ -20,11 +19,6 @@ export interface CompareTextOptions extends ProcessTextOptions {
 
 /** A, B, C… stand for the jobs. */
 const letter = (j: number): string => (j < 26 ? String.fromCharCode(65 + j) : `J${j + 1}`);
-const right = (head: string, spare?: number): TextColumn => ({
-  head,
-  align: 'right',
-  ...stated({ spare }),
-});
 
 function metricCell(kind: MetricKind, value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return '-';

@@ -1,9 +1,8 @@
 import { append } from '../../base/extremes.ts';
 import { count, figure, listed, percent } from '../../base/readable.ts';
-import { stated } from '../../base/stated.ts';
 import type { Component, Entry, Exploration } from '../../judge/explore/explore.ts';
 import { paint } from '../terminal/paint.ts';
-import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+import { printable, right, textTable, wrap } from '../terminal/text-table.ts';
 import { featureCell } from './feature-cell.ts';
 
 export interface ExploreTextOptions {
@@ -12,12 +11,6 @@ export interface ExploreTextOptions {
   /** Components that are shown at most; 0 is all. */
   limit?: number;
 }
-
-const right = (head: string, spare?: number): TextColumn => ({
-  head,
-  align: 'right',
-  ...stated({ spare }),
-});
 
 /** An experiment for people: components, then their segments, then all segments together. */
 export function exploreText(exploration: Exploration, options: ExploreTextOptions = {}): string {

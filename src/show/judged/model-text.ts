@@ -3,7 +3,7 @@ import { count, figure, listed } from '../../base/readable.ts';
 import { type Model, modelTables } from '../../judge/models/model.ts';
 import { spreadOf } from '../../judge/outliers/spread.ts';
 import { paint } from '../terminal/paint.ts';
-import { printable, textTable, wrap } from '../terminal/text-table.ts';
+import { printable, right, textTable, wrap } from '../terminal/text-table.ts';
 import { featureCell } from './feature-cell.ts';
 
 interface Page {
@@ -73,7 +73,6 @@ export function modelText(models: readonly Model[], page: Page = {}): string {
         const { median, median_distance, min, max } = spread;
         rows.push([feature, ...[median, median_distance, min, max].map((value) => featureCell(feature, value))]);
       }
-      const right = (head: string) => ({ head, align: 'right' as const });
       const [heads, ...table] = textTable(
         [{ head: 'feature', most: 30, shrinks: true }, right('median'), right('MAD'), right('least'), right('most')],
         rows,

@@ -1,13 +1,12 @@
 import { formatDuration } from '../../base/duration.ts';
 import { count, figure } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
-import { stated } from '../../base/stated.ts';
 import { jobLabels } from '../../query/processes/job-labels.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { hasFailedRank, type Rank, type World } from '../../query/ranks/ranks.ts';
 import { ioBytes, type RankSpread, slowestOf, spreadOf } from '../../query/ranks/spread.ts';
 import { paint } from '../terminal/paint.ts';
-import { hiddenColumns, printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+import { hiddenColumns, printable, right, textTable, wrap } from '../terminal/text-table.ts';
 import { listCsv, listJson } from './rows.ts';
 import type { ProcessTextOptions } from './table.ts';
 
@@ -20,7 +19,6 @@ export interface RanksTextOptions extends ProcessTextOptions {
 const MOST_TABLES = 4;
 const MOST_WORLDS = 40;
 
-const right = (head: string, spare?: number): TextColumn => ({ head, align: 'right', ...stated({ spare }) });
 const time = (seconds: number): string => (Number.isNaN(seconds) ? '-' : formatDuration(seconds));
 const bytes = (value: number): string => (Number.isNaN(value) ? '-' : formatBytes(value));
 

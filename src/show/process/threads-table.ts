@@ -1,13 +1,12 @@
 import { append } from '../../base/extremes.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { count } from '../../base/readable.ts';
-import { stated } from '../../base/stated.ts';
 import { commandOf, metricKind } from '../../query/processes/columns.ts';
 import type { ProcessSet, ThreadColumns } from '../../query/processes/set.ts';
 import { threadName } from '../../query/processes/thread-name.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
 import { paint } from '../terminal/paint.ts';
-import { printable, type TextColumn, textTable } from '../terminal/text-table.ts';
+import { printable, right, textTable } from '../terminal/text-table.ts';
 import { cellOf, cutMiddle } from './cells.ts';
 import { listCsv, listJson } from './rows.ts';
 import type { ProcessTextOptions } from './table.ts';
@@ -33,11 +32,6 @@ export function threadsTable(
   const title = `pid ${set.pid[i]}${set.node[i] === '' ? '' : ` on ${printable(set.node[i]!)}`}, ${formatMoment(set.start[i]!)}: `;
   const lines = [pen.bold(title + cutMiddle(printable(commandOf(set, i)), Math.max(20, width - title.length)))];
   if (threads.length > 0) {
-    const right = (head: string, spare?: number): TextColumn => ({
-      head,
-      align: 'right',
-      ...stated({ spare }),
-    });
     const [heads, ...rows] = textTable(
       [right('tid'), right('start'), right('duration'), right('CPU'), ...HEADS.map((head, k) => right(head, k + 1))],
       order.map((k) => [

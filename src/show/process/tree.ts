@@ -5,7 +5,7 @@ import { jobLabels } from '../../query/processes/job-labels.ts';
 import { jobCpuTime } from '../../query/processes/operations.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { paint } from '../terminal/paint.ts';
-import { printable, type TextColumn, wrap } from '../terminal/text-table.ts';
+import { printable, right, wrap } from '../terminal/text-table.ts';
 import { cutMiddle } from './cells.ts';
 import { notesOf, type ProcessTextOptions, withTail } from './table.ts';
 
@@ -34,7 +34,6 @@ export function processTree(
 ): string {
   const pen = paint(options.stream ?? {});
   const lines = linesOf(set, wanted, most, compare);
-  const right = (head: string): TextColumn => ({ head, align: 'right' });
   const time = (microseconds: number): string =>
     Number.isNaN(microseconds) ? '-' : formatDuration(microseconds / 1e6);
   const share = (i: number): string => percent(set.inclusive_cpu_time[i]! / jobCpuTime(set, set.job[i]!));

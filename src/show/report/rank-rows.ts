@@ -3,7 +3,7 @@ import { count, figure } from '../../base/readable.ts';
 import { formatBytes } from '../../base/size.ts';
 import type { RankReport, RanksReport, Report, WorldReport } from '../../judge/report-schema.ts';
 import { foldRows, MOST_ROWS } from '../terminal/fold-rows.ts';
-import type { TextColumn } from '../terminal/text-table.ts';
+import { right } from '../terminal/text-table.ts';
 import type { Rows } from './rows.ts';
 
 /** The part of the report about ranks: a table, and what is said below it. */
@@ -12,11 +12,6 @@ export interface RankPart extends Rows {
   notes: string[];
 }
 
-const right = (head: string, spare?: number): TextColumn => ({
-  head,
-  align: 'right',
-  ...(spare === undefined ? {} : { spare }),
-});
 const time = (seconds: number | undefined): string => (seconds === undefined ? '-' : formatDuration(seconds));
 const bytes = (value: number | undefined): string => (value === undefined ? '-' : formatBytes(value));
 

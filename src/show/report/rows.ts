@@ -16,7 +16,7 @@ import type {
   Report,
 } from '../../judge/report-schema.ts';
 import { largest } from '../../query/material.ts';
-import type { TextColumn } from '../terminal/text-table.ts';
+import { right, type TextColumn } from '../terminal/text-table.ts';
 
 /** The tables of the report, the same in every form. */
 export interface Rows {
@@ -32,7 +32,6 @@ const mib = (bytes: number | undefined): string => (bytes === undefined ? '-' : 
 const round = (value: number | undefined): string => (value === undefined ? '-' : value.toFixed(0));
 const bytes = (value: number | undefined): string => (value === undefined ? '-' : formatBytes(value));
 const rate = (value: number | undefined): string => (value === undefined ? '-' : `${formatBytes(value)}/s`);
-const right = (head: string): TextColumn => ({ head, align: 'right' });
 
 /** What is the matter with a card, in two words. */
 export function gpuMark(gpu: GpuReport): string {

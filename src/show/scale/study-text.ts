@@ -6,7 +6,7 @@ import { sizeText } from '../../judge/scale/size-text.ts';
 import type { FittedLaw, Recommended, Study } from '../../judge/scale/study.ts';
 import { objectCsv } from '../object-csv.ts';
 import { paint } from '../terminal/paint.ts';
-import { ascii, printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+import { ascii, printable, right, textTable, wrap } from '../terminal/text-table.ts';
 import { hasUnicode, speedupChart } from './chart.ts';
 
 export interface ScaleTextOptions {
@@ -14,12 +14,6 @@ export interface ScaleTextOptions {
   width?: number;
   environment?: Readonly<Record<string, string | undefined>>;
 }
-
-const right = (head: string, spare?: number): TextColumn => ({
-  head,
-  align: 'right',
-  ...(spare === undefined ? {} : { spare }),
-});
 
 /** A study for people: what it is, the table of sizes, the laws, what to ask for, and the chart. */
 export function studyText(study: Study, options: ScaleTextOptions = {}): string {

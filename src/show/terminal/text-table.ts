@@ -1,6 +1,7 @@
 /** Text in columns for a page of fixed width. */
 
 import { printable } from '../../base/printable.ts';
+import { stated } from '../../base/stated.ts';
 import { textWidth, wide } from '../../base/text-width.ts';
 
 export { ascii, printable } from '../../base/printable.ts';
@@ -26,6 +27,9 @@ export interface TextColumn {
   /** Is what one types next: never cut. */
   whole?: boolean;
 }
+
+/** A column of numbers. */
+export const right = (head: string, spare?: number): TextColumn => ({ head, align: 'right', ...stated({ spare }) });
 
 /** Names are not cut below this while something can be left out. */
 const NARROW = 16;

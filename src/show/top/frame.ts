@@ -4,7 +4,7 @@ import { blockLine } from '../../charts/blocks.ts';
 import { withUnit } from '../../charts/value-text.ts';
 import type { NodeNow } from '../../query/now/node-now.ts';
 import type { Paint } from '../terminal/paint.ts';
-import { cut, pad, printable, textTable } from '../terminal/text-table.ts';
+import { cut, pad, printable, right, type TextColumn, textTable } from '../terminal/text-table.ts';
 
 /** What is known of a job that runs. */
 export interface TopState {
@@ -77,7 +77,7 @@ interface Cell {
 }
 
 interface TopTable {
-  heads: { head: string; align?: 'right' }[];
+  heads: TextColumn[];
   rows: { id: string; cells: Cell[]; isSilent: boolean }[];
 }
 
@@ -90,7 +90,6 @@ const word = (text: string): Cell => ({ text: printable(text), value: text });
 function tableOf(state: TopState, { view, node }: TopLook): TopTable {
   const nodes = state.nodes.filter((each) => node === undefined || each.node === node);
   const silent = (each: NodeNow): boolean => isSilent(each, state.now);
-  const right = (head: string) => ({ head, align: 'right' as const });
   if (view === 'gpus')
     return {
       heads: [{ head: 'node' }, { head: 'GPU' }, right('busy'), right('memory'), right('power')],
