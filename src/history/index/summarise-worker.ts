@@ -1,14 +1,11 @@
 import * as fs from 'node:fs';
-import * as os from 'node:os';
 import * as readline from 'node:readline';
+import { confine } from '../../base/confine.ts';
 import type { RuleSettings, WrittenRules } from '../../judge/rules/shared/settings.ts';
 import { groupOf } from '../../recording/folder/as-owner.ts';
 import type { Accounted } from './accounting-store.ts';
 import type { Entry } from './entry.ts';
 import type { UnindexedRecording } from './summarise-one.ts';
-
-const PR_SET_PDEATHSIG = 1;
-const RLIMIT_DATA = 2;
 
 /** The first argument of the process that summarises recordings for an index. */
 export const SUMMARISE_MARK = '--summarise-as';
@@ -49,7 +46,9 @@ export async function runSummariseWorker(): Promise<void> {
     if (order === undefined) {
       order = JSON.parse(line) as SummariseOrder;
       rules = order.rules && readRules(order.rules);
-      await confine(order);
+      const { parent, archive: folder, dataBytes, owner: uid } = order;
+      const owner = uid === undefined ? undefined : { uid, gid: groupOf(uid) };
+      if (!(await confine({ parent, folder, dataBytes, owner }))) process.exit(1);
       continue;
     }
     if (order.accounting === true) {
@@ -63,25 +62,6 @@ export async function runSummariseWorker(): Promise<void> {
   if (order?.ownIndex === undefined) return;
   if (order.accounting === true) await fileOwnAccounting(order.ownIndex, runs);
   else await fileOwnEntries(order.ownIndex, own);
-}
-
-async function confine({ parent, archive, dataBytes, owner }: SummariseOrder): Promise<void> {
-  const { default: koffi } = await import('koffi');
-  const libc = koffi.load('libc.so.6');
-  const prctl = libc.func('int prctl(int what, unsigned long how)');
-  const setrlimit = libc.func('int setrlimit(int what, const uint64_t *limits)');
-  const most = BigInt(dataBytes);
-  if (setrlimit(RLIMIT_DATA, new BigUint64Array([most, most])) !== 0) throw new Error('memory cannot be limited');
-  os.setPriority(10);
-  // the archive may lie where its users cannot go; what is in their folders is entered with their rights
-  process.chdir(archive);
-  if (owner !== undefined) {
-    process.setgroups!([]);
-    process.setgid!(groupOf(owner));
-    process.setuid!(owner);
-  }
-  prctl(PR_SET_PDEATHSIG, os.constants.signals.SIGKILL);
-  if (process.ppid !== parent) process.exit(1);
 }
 
 if (process.argv[1]?.endsWith('summarise-worker.ts') === true && process.argv[2] === SUMMARISE_MARK)

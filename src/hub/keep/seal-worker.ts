@@ -1,13 +1,10 @@
 import * as fs from 'node:fs';
-import * as os from 'node:os';
 import * as path from 'node:path';
+import { confine } from '../../base/confine.ts';
 import { reason } from '../../base/fault.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { sealRecording } from '../../recording/sealed/seal.ts';
 import type { Owner } from '../receive/owner.ts';
-
-const PR_SET_PDEATHSIG = 1;
-const RLIMIT_DATA = 2;
 
 /** The first argument of the process that seals. */
 export const SEAL_MARK = '--seal-as';
@@ -34,26 +31,10 @@ export async function runSealWorker(): Promise<void> {
   let sealAnswer: SealAnswer;
   try {
     const order = JSON.parse(fs.readFileSync(0, 'utf8')) as SealOrder;
-    const { default: koffi } = await import('koffi');
-    const libc = koffi.load('libc.so.6');
-    const prctl = libc.func('int prctl(int what, unsigned long how)');
-    const setrlimit = libc.func('int setrlimit(int what, const uint64_t *limits)');
-    const most = BigInt(order.dataBytes);
-    // without it, what is not on JavaScript's heap would have no limit
-    if (setrlimit(RLIMIT_DATA, new BigUint64Array([most, most])) !== 0) throw new Error('memory cannot be limited');
-    // samples that arrive come first
-    os.setPriority(10);
-    // the archive is the hub's and may lie where its users cannot go; what is in their folders is entered with their rights
-    process.chdir(path.dirname(order.folder));
-    if (order.owner !== undefined) {
-      process.setgroups!([]);
-      process.setgid!(order.owner.gid);
-      process.setuid!(order.owner.uid);
-    }
+    const { hub: parent, dataBytes, owner } = order;
+    if (!(await confine({ parent, folder: path.dirname(order.folder), dataBytes, owner }))) return;
+    // what is in the folders of users is entered with their rights
     process.chdir(path.basename(order.folder));
-    // the next hub may write to what a dead one was sealing
-    prctl(PR_SET_PDEATHSIG, os.constants.signals.SIGKILL);
-    if (process.ppid !== order.hub) return;
     const recording = openRecording('.');
     recording.nodes = recording.nodes.filter(({ name }) => order.nodes.includes(name));
     const sealed = sealRecording(recording, { force: true });
