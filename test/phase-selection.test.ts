@@ -185,6 +185,21 @@ for (const kind of ['live', 'sealed']) {
       assert.deepEqual(valuesOf('processes'), [4, 4]);
     });
 
+    test('compare: where the time went adds up to the time of its stretches', () => {
+      type Part = { name: string; jobs: { time: number; duration: number }[] };
+      const { parts, notes } = json<{ parts: Part[]; notes: string[] }>('compare', '17', '18', '--by', 'operation');
+      assert.deepEqual(
+        parts.map(({ name, jobs }) => [name, ...jobs.map(({ time, duration }) => [time / 1e6, duration / 1e6])]).sort(),
+        [
+          // bash lasted all the time, and waited for the others in it
+          ['(no recorded process ran)', [0, 0], [0, 0]],
+          ['(without the tag)', [0, SECONDS], [0, SECONDS]],
+          ['op:solve', [SECONDS, SECONDS], [SECONDS, SECONDS]],
+        ],
+      );
+      assert.match(notes.join(), /figures of processes are of their whole lives/);
+    });
+
     test('the page: a band to click for each stretch', () => {
       const { spans } = jobSpansOf(gather(openRecording(path.join(folder, '17'))));
       assert.deepEqual(

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
+import { ALWAYS, type Intervals } from '../base/intervals.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
 import { warn, warnAll } from '../base/warn.ts';
@@ -7,12 +8,12 @@ import { COMPARE_BY, type CompareBy, compare } from '../judge/compare/compare.ts
 import { gather, gatherStored } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
-import { seriesOf } from '../query/material.ts';
+import { type Material, seriesOf } from '../query/material.ts';
 import { readColumns, sampledProcesses } from '../query/processes/processes.ts';
 import { joinColumns, type ProcessSet } from '../query/processes/set.ts';
 import { linkProcesses } from '../query/processes/tree.ts';
 import { processesIn } from '../query/spans/processes.ts';
-import type { SpanQuery } from '../query/spans/select.ts';
+import { intervalsOf, type SpanQuery } from '../query/spans/select.ts';
 import { processTable } from '../sources/process/table.ts';
 import { askForSteps } from './ask-scheduler.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
@@ -55,9 +56,9 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      const { set, reports } = await jobsOf(paths, options);
+      const { set, reports, spans } = await jobsOf(paths, options);
       warnAll(set.troubles);
-      const comparison = compare(reports, set, options.by);
+      const comparison = compare(reports, set, options.by, spans);
       const { compareCsv, compareJson, compareText } = await import('../show/judged/compare-text.ts');
       const page = {
         width: tableWidth(),
@@ -70,7 +71,14 @@ Examples:
     });
 }
 
-async function jobsOf(names: readonly string[], options: Options): Promise<{ set: ProcessSet; reports: Report[] }> {
+interface ComparedJobs {
+  set: ProcessSet;
+  reports: Report[];
+  /** When the part of each was that is compared. */
+  spans?: Intervals[];
+}
+
+async function jobsOf(names: readonly string[], options: Options): Promise<ComparedJobs> {
   const query = spanQuery(options);
   if (options.store !== undefined) return storedOf(options.store, names, query);
   const database = await databaseFor(names, options);
@@ -85,7 +93,7 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
     const columnsOfJobs = materials.map(({ processes }, j) => processes ?? readColumns([recordings[j]!]));
     const selected = materials.map(({ range, job }) => ({ selection: range, steps: job.steps }));
     const set = processesIn(joinColumns(columnsOfJobs), new Map(selected.entries()));
-    return { set, reports: materials.map((one) => report(one)) };
+    return { set, reports: materials.map((one) => report(one)), spans: spansOf(materials) };
   }
   if (Object.keys(query).length > 0)
     throw usage('jobs in a database are compared as a whole', 'name the recordings to compare parts of them');
@@ -102,11 +110,7 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
   };
 }
 
-async function storedOf(
-  address: string,
-  ids: readonly string[],
-  query: SpanQuery,
-): Promise<{ set: ProcessSet; reports: Report[] }> {
+async function storedOf(address: string, ids: readonly string[], query: SpanQuery): Promise<ComparedJobs> {
   const jobs = await storedJobs(address, ids);
   warn('the store has no processes below victoria.process_cpu (1 s of CPU time): the others alone are compared');
   if (jobs.length < 2) throw tooFew('job', `tacho list --store ${jobs[0]!.store.name} shows what is there`);
@@ -117,8 +121,13 @@ async function storedOf(
       nodes.flatMap((n) => (n.node === name ? seriesOf(n, processTable) : [])),
     ),
   );
-  return { set: linkProcesses(joinColumns(columnsOfJobs)), reports: materials.map((one) => report(one)) };
+  const reports = materials.map((one) => report(one));
+  return { set: linkProcesses(joinColumns(columnsOfJobs)), reports, spans: spansOf(materials) };
 }
+
+/** Of a step, processes say themselves whether they are its own. */
+const spansOf = (materials: readonly Material[]): Intervals[] =>
+  materials.map(({ range }) => (range === undefined || range.step?.whole === true ? ALWAYS : intervalsOf(range)));
 
 const tooFew = (what: string, hint: string): Error =>
   usage(`there is one ${what} to compare: at least two are needed`, hint);

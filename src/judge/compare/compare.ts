@@ -1,4 +1,5 @@
 import { smallest } from '../../base/extremes.ts';
+import { ALWAYS, type Intervals, intersect, lengthOf } from '../../base/intervals.ts';
 import { commandLine } from '../../base/quote.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { operationOf, operationsOf } from '../../query/processes/operations.ts';
@@ -80,9 +81,14 @@ export interface Comparison {
 
 /**
  * Two or more jobs side by side. `set` holds the processes of all of them, in the order of the reports; without it only
- * the figures of the report cards are compared.
+ * the figures of the report cards are compared. `spans`: when the part of each job was that is compared.
  */
-export function compare(reports: readonly Report[], set: ProcessSet | undefined, by?: CompareBy): Comparison {
+export function compare(
+  reports: readonly Report[],
+  set: ProcessSet | undefined,
+  by?: CompareBy,
+  spans: readonly Intervals[] = [],
+): Comparison {
   const jobs = reports.map(
     ({ job, recording, summary }): ComparedJob => ({
       id: job.id,
@@ -101,13 +107,17 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
   if (without.length > 0) notes.push(`no processes were recorded of ${without.map(({ id }) => id).join(', ')}`);
   const ofProcesses = wanted === 'operation' || wanted === 'process' ? wanted : undefined;
   const comparable = without.length === 0 && ofProcesses !== undefined ? usable : undefined;
-  const partRows = comparable === undefined ? [] : partsOf(comparable, ofProcesses!, jobs, differences);
+  const partRows = comparable === undefined ? [] : partsOf(comparable, ofProcesses!, jobs, differences, spans);
   if (wanted === 'operation' && partRows.length === 0 && comparable !== undefined) notes.push('no process has a tag');
   const phases = phaseRows(reports);
   if (wanted === 'phase' && phases.length === 0) notes.push('no job has phases (tacho mark begin NAME)');
   const prefixes = prefixRows(reports);
   if (wanted === 'prefix' && prefixes.length === 0) notes.push('no job has tasks of Dask');
   notes.push(...prefixNotes(reports));
+  if (usable !== undefined && everyRow(usable).some((i) => isBeyond(usable, i, spans)))
+    notes.push(
+      'CPU time and other figures of processes are of their whole lives, not only of the part that is compared',
+    );
   return {
     jobs,
     differences,
@@ -122,6 +132,12 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
   };
 }
 
+/** Whether a process ran longer than the part that is compared. */
+function isBeyond({ job, start, end }: ProcessSet, i: number, spans: readonly Intervals[]): boolean {
+  const span = spans[job[i]!];
+  return span !== undefined && !span.some(([from, to]) => start[i]! >= from && !(end[i]! > to));
+}
+
 const tagged = (set: ProcessSet): boolean => set.tags.some((tags) => tags !== '');
 
 function partsOf(
@@ -129,20 +145,21 @@ function partsOf(
   by: 'operation' | 'process',
   jobs: readonly ComparedJob[],
   differences: readonly number[],
+  spans: readonly Intervals[],
 ): PartRow[] {
   const groups = by === 'operation' ? byOperation(set) : byCommand(set);
   if (groups.size === 0) return [];
-  const time = jobs.map((_, j) => timeOfProcesses(set, j));
+  const time = jobs.map((_, j) => timeOfProcesses(set, j, spans[j]));
   const rows = [...groups].map(([name, members]): PartRow => {
     const uses = jobs.map((_, j): PartUse | undefined => {
       const own = members.filter((i) => set.job[i] === j);
       if (own.length === 0) return undefined;
-      const { cpu_time, duration } = operationOf(set, new Map(), own);
+      const { cpu_time, runs } = operationOf(set, new Map(), own);
       const taken = own.reduce((sum, i) => sum + time[j]![i]!, 0);
       return {
         processes: own.length,
         cpu: Math.round(cpu_time),
-        duration: Math.round(duration),
+        duration: Math.round(lengthOf(intersect(runs, spans[j] ?? ALWAYS))),
         time: Math.round(taken),
       };
     });

@@ -1,3 +1,4 @@
+import { ALWAYS, type Intervals, within } from '../../base/intervals.ts';
 import type { ProcessSet } from './set.ts';
 
 /** A stretch of time in which a process ran while none of its children did. */
@@ -11,8 +12,9 @@ interface Stretch {
  * Where the time of a job went: its duration divided among its processes, in microseconds. Each moment belongs to the
  * processes that ran then and had no child running (a parent waits for its children), in equal parts. So the parts add
  * up to the time in which anything ran, and the difference between two jobs is the sum of the differences of the parts.
+ * With `span`, the same of a part of the job.
  */
-export function timeOfProcesses(set: ProcessSet, job: number): Float64Array {
+export function timeOfProcesses(set: ProcessSet, job: number, span = ALWAYS): Float64Array {
   const { start, end } = set.jobs[job]!;
   const stretches: Stretch[] = [];
   for (let i = 0; i < set.length; i++) {
@@ -32,16 +34,26 @@ export function timeOfProcesses(set: ProcessSet, job: number): Float64Array {
     running[placeOf(moments, to)]!--;
   }
   const given = new Float64Array(moments.length);
-  const clamp = (at: number): number => Math.min(Number.isNaN(end) ? at : end, Math.max(start, at));
-  for (let k = 0, now = 0; k + 1 < moments.length; k++) {
+  const counted = elapsed(within(span, start, Number.isNaN(end) ? Number.POSITIVE_INFINITY : end));
+  for (let k = 0, now = 0, before = counted(moments[0] ?? start); k + 1 < moments.length; k++) {
     now += running[k]!;
-    const length = clamp(moments[k + 1]!) - clamp(moments[k]!);
-    given[k + 1] = given[k]! + (now > 0 ? length / now : 0);
+    const after = counted(moments[k + 1]!);
+    given[k + 1] = given[k]! + (now > 0 ? (after - before) / now : 0);
+    before = after;
   }
   for (const { process, from, to } of stretches) {
     time[process]! += given[placeOf(moments, to)]! - given[placeOf(moments, from)]!;
   }
   return time;
+}
+
+/** How much of these has passed up to a moment; moments are asked for in their order. */
+function elapsed(intervals: Intervals): (moment: number) => number {
+  let [k, passed] = [0, 0];
+  return (moment) => {
+    for (; k < intervals.length && intervals[k]![1] <= moment; k++) passed += intervals[k]![1] - intervals[k]![0];
+    return passed + (k < intervals.length ? Math.max(0, moment - intervals[k]![0]) : 0);
+  };
 }
 
 /** Its life without the lives of its children, which come by their start. */
