@@ -113,7 +113,11 @@ test('a request that its agent gave up and the network delivers after the end ta
   const end = (record: AgentRecord) => filing.record({ stream: open(agent(1)), agent: record, job, end: {} }, anyone);
   assert.deepEqual(end(agent(5, { end: job.start + 5e6 })), { done: true });
   const stream = open(agent(1));
-  filing.record({ stream, agent: agent(3) }, anyone);
+  // what the hub concludes when nobody says how it ended
+  const { recording } = filing.streams.get(stream)!;
+  recording.job = { ...recording.job, state: 'unknown' };
+  filing.record({ stream, agent: agent(3), job }, anyone);
+  assert.equal(recording.job.state, 'unknown');
   assert.deepEqual([stored().ticks, stored().end], [5, job.start + 5e6]);
   // the next agent of the recording goes on, also where the hub was started again
   filing.forget(filing.streams.get(stream)!);

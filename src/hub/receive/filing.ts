@@ -169,8 +169,7 @@ export class Filing {
     });
     stream.heard = performance.now();
     stream.allowed = identity;
-    this.takeAgent(stream, agent);
-    this.takeJob(recording, job, node);
+    if (this.takeAgent(stream, agent)) this.takeJob(recording, job, node);
     const reply: OpenReply = { stream: stream.id, tables: positions(stream) };
     return stream.done ? { ...reply, done: true } : reply;
   }
@@ -283,8 +282,10 @@ export class Filing {
     this.allow(stream, identity);
     const { recording } = stream;
     stream.heard = performance.now();
-    if (request.agent !== undefined) this.takeAgent(stream, checkedAgent(request.agent, stream.node));
-    if (request.job !== undefined) this.takeJob(recording, asSentBy(identity, checkedJob(request.job)), stream.node);
+    const { agent } = request;
+    const isNew = agent === undefined || this.takeAgent(stream, checkedAgent(agent, stream.node));
+    if (isNew && request.job !== undefined)
+      this.takeJob(recording, asSentBy(identity, checkedJob(request.job)), stream.node);
     if (request.dropped !== undefined && !stream.resting) this.skip(stream, request.dropped);
     const { end } = request;
     if (end === undefined) return request.dropped === undefined ? {} : { tables: positions(stream) };
@@ -563,13 +564,18 @@ export class Filing {
     stream.allowed = identity;
   }
 
-  private takeAgent(stream: FiledStream, agent: AgentRecord): void {
+  /** False: it has said more by now. */
+  private takeAgent(stream: FiledStream, agent: AgentRecord): boolean {
+    const isNew = this.shelf.folders.in(stream.archivePath, true, (folder) => {
+      const file = path.join(folder, 'agent.json');
+      if (stream.done && isEarlier(agent, readRecord<AgentRecord>(file))) return false;
+      replaceRecord(file, agent);
+      return true;
+    });
+    if (isNew === false) return false;
     stream.interval = agent.interval_seconds;
     if (agent.end !== undefined) stream.recording.ended = Math.max(stream.recording.ended, agent.end);
-    this.shelf.folders.in(stream.archivePath, true, (folder) => {
-      const file = path.join(folder, 'agent.json');
-      if (!stream.done || !isEarlier(agent, readRecord<AgentRecord>(file))) replaceRecord(file, agent);
-    });
+    return true;
   }
 
   private takeJob(recording: FiledRecording, reportedJob: Job, node: string): void {
