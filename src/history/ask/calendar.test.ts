@@ -20,8 +20,9 @@ test('clocks that change: an hour is skipped in spring and comes twice in autumn
 
 test('days begin at local midnight, also on the day on which clocks change', () => {
   const oslo = new Calendar('Europe/Oslo');
-  assert.equal(oslo.dayStart(at('2026-03-29T12:00:00Z')), at('2026-03-28T23:00:00Z'));
-  assert.equal(oslo.dayStart(at('2026-10-25T12:00:00Z')), at('2026-10-24T22:00:00Z'));
+  const dayOf = (text: string, before = 0): string => oslo.local(at(text) - before).day;
+  assert.deepEqual([dayOf('2026-03-28T23:00:00Z', 1), dayOf('2026-03-28T23:00:00Z')], ['2026-03-28', '2026-03-29']);
+  assert.deepEqual([dayOf('2026-10-24T22:00:00Z', 1), dayOf('2026-10-24T22:00:00Z')], ['2026-10-24', '2026-10-25']);
   assert.equal(new Calendar('America/New_York').local(at('2026-01-01T03:00:00Z')).day, '2025-12-31');
 });
 

@@ -68,15 +68,6 @@ export class Calendar {
     for (let at = from; at <= to; at += DAY_MS * 1000) step = divisor(step, Math.abs(this.offset(at)));
     return (HOUR_US / 60) * divisor(step, Math.abs(this.offset(to)));
   }
-
-  /** The first moment of the local day that a moment lies in. */
-  dayStart(moment: number): number {
-    const { day } = this.local(moment);
-    let at = Date.parse(`${day}T00:00:00Z`) * 1000 - this.offset(moment) * 60e6;
-    // clocks that changed since midnight had another offset then
-    at = Date.parse(`${day}T00:00:00Z`) * 1000 - this.offset(at) * 60e6;
-    return at;
-  }
 }
 
 const PARTS = {
