@@ -10,6 +10,7 @@ import { PeriodChoice } from '../parts/period-choice.tsx';
 import { Choice } from '../parts/query-fields.tsx';
 import { Reading } from '../parts/reading.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
+import { ShareCell } from '../parts/share-cell.tsx';
 import { periodOf, stepOf } from '../periods.ts';
 import { count, moment, percent } from '../value-text.ts';
 
@@ -257,8 +258,8 @@ function Ranking({ ranking, group, title, all }: RankingProps) {
               <td class="graph" aria-hidden="true">
                 <span style={{ width: `${(used / most) * 100}%` }} />
               </td>
-              <Use value={weighed(parts, 'cpu_use', 'core_hours')} />
-              <Use value={weighed(parts, 'gpu_use', 'gpu_hours')} />
+              <ShareCell value={weighed(parts, 'cpu_use', 'core_hours')} />
+              <ShareCell value={weighed(parts, 'gpu_use', 'gpu_hours')} />
               <td class="number">{parts.filter(({ job }) => FAILED.has(job.state)).length}</td>
             </tr>
           ))}
@@ -269,16 +270,6 @@ function Ranking({ ranking, group, title, all }: RankingProps) {
 }
 
 const FAILED = new Set(['failed', 'timeout', 'out_of_memory', 'node_fail', 'cancelled', 'preempted']);
-
-const Use = ({ value }: { value: number | undefined }) => (
-  <td
-    class="number"
-    data-heat={value === undefined ? undefined : ''}
-    style={value === undefined ? undefined : { '--heat': String(Math.min(1, value)) }}
-  >
-    {value === undefined ? '' : percent(value)}
-  </td>
-);
 
 /** Mean use, weighed by what was reserved. */
 function weighed(

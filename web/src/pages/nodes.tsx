@@ -9,8 +9,9 @@ import { PeriodChoice } from '../parts/period-choice.tsx';
 import { Choice, SearchField } from '../parts/query-fields.tsx';
 import { Reading } from '../parts/reading.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
+import { ShareCell } from '../parts/share-cell.tsx';
 import { periodOf, stepOf } from '../periods.ts';
-import { bytes, count, duration, moment, percent } from '../value-text.ts';
+import { bytes, count, duration, moment } from '../value-text.ts';
 
 const AGAIN_MS = 5000;
 const STEPS = 170;
@@ -220,12 +221,12 @@ function NodeTable({
                         </span>
                       ))}
                     </td>
-                    <Share value={node.now?.cpu_use} />
+                    <ShareCell value={node.now?.cpu_use} />
                     <td class="number">{node.now?.memory_bytes === undefined ? '' : bytes(node.now.memory_bytes)}</td>
                   </>
                 )}
-                {hasGpus && <Share value={node.now?.gpu_use} />}
-                <Share value={used} />
+                {hasGpus && <ShareCell value={node.now?.gpu_use} />}
+                <ShareCell value={used} />
                 <td>
                   {last !== undefined && (
                     <>
@@ -242,18 +243,6 @@ function NodeTable({
         <p class="faint">{nodes.length - MOST_ROWS} more nodes are not listed: filter them.</p>
       )}
     </section>
-  );
-}
-
-function Share({ value }: { value: number | undefined }) {
-  return (
-    <td
-      class="number"
-      data-heat={value === undefined ? undefined : ''}
-      style={value === undefined ? undefined : { '--heat': String(Math.min(1, value)) }}
-    >
-      {value === undefined ? '' : percent(value)}
-    </td>
   );
 }
 

@@ -19,8 +19,9 @@ import { SaveMenu } from '../charts/save-menu.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { Choice } from '../parts/query-fields.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
+import { ShareCell } from '../parts/share-cell.tsx';
 import { useTheme } from '../theme.ts';
-import { count, digits, duration, percent } from '../value-text.ts';
+import { count, digits, duration } from '../value-text.ts';
 
 type SentStudy = Omit<Study, 'predict'> & Pick<DrawnStudy, 'curve'> & { recommended_text?: string };
 
@@ -199,9 +200,7 @@ function StudyView({ study }: { study: SentStudy }) {
                 <td class="number">{row.runs}</td>
                 <td class="number">{duration(row.wall_seconds)}</td>
                 <td class="number">{row.speedup.toFixed(2)}</td>
-                <td class="number" data-heat="" style={{ '--heat': String(Math.min(1, row.efficiency)) }}>
-                  {percent(row.efficiency)}
-                </td>
+                <ShareCell value={row.efficiency} />
                 <td class="number">{row.predicted_speedup?.toFixed(2) ?? ''}</td>
                 <td class="number">{row.core_hours === undefined ? '' : digits(row.core_hours)}</td>
               </tr>

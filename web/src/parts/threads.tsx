@@ -1,5 +1,6 @@
 import { latest, type ProcessData, type ThreadData, useAnswer } from '../ask.ts';
-import { count, duration, percent, sinceStart } from '../value-text.ts';
+import { count, duration, sinceStart } from '../value-text.ts';
+import { ShareCell } from './share-cell.tsx';
 
 interface Props {
   job: string;
@@ -101,13 +102,7 @@ function Table({ threads, data, start, isOfOne }: TableProps) {
                 <td class="number">{threads.start[i] === null ? '' : sinceStart(threads.start[i]! - start)}</td>
                 <td class="number">{lifetime === undefined ? '' : duration(lifetime)}</td>
                 <td class="number">{cpu === null || cpu === undefined ? '' : duration(cpu)}</td>
-                <td
-                  class="number"
-                  data-heat={use === undefined ? undefined : ''}
-                  style={use === undefined ? undefined : { '--heat': String(Math.min(1, use)) }}
-                >
-                  {use === undefined ? '' : percent(use)}
-                </td>
+                <ShareCell value={use} />
                 <td class="number">{(threads.waiting[i] ?? null) === null ? '' : duration(threads.waiting[i]!)}</td>
                 <td class="graph" aria-hidden="true">
                   {lifetime !== undefined && (
