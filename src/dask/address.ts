@@ -17,18 +17,25 @@ export interface ClusterAddress {
   scheduler?: SchedulerAddress;
   /** The dashboard, without a slash at its end. */
   dashboard?: string;
+  /** The address of a scheduler that only its own Python process can connect to; it has a dashboard. */
+  inProcess?: string;
 }
 
 const FORMS = 'write it like tcp://HOST:8786, tls://HOST:8786, http://HOST:8787 or the name of a scheduler file';
+
+export const inProcessText = (address: string): string =>
+  `${address} is inside one Python process: nobody else can connect to it`;
+
+const isInProcess = (address: string): boolean => address.startsWith('inproc://');
 
 /** tcp://host:port or tls://host:port; other protocols of Dask are refused. */
 export function parseScheduler(text: string): SchedulerAddress {
   const addressMatch = /^(?:(tcp|tls):\/\/)?(\[[^\]]+\]|[^:/[\]]+):(\d{1,5})\/?$/.exec(text);
   if (addressMatch === null) {
     const protocol = /^([a-z]+):\/\//.exec(text)?.[1];
-    if (protocol === 'inproc')
-      throw new Fault(`${text} is inside one Python process: nobody else can connect to it`, {
-        hint: 'use LocalCluster(processes=True), or tacho.dask.Monitor inside that process',
+    if (isInProcess(text))
+      throw new Fault(inProcessText(text), {
+        hint: 'name its dashboard (http://HOST:8787), or use LocalCluster(processes=True), or tacho.dask.Monitor inside that process',
       });
     if (protocol === 'ws' || protocol === 'wss' || protocol === 'ucx')
       throw new Fault(`${text}: Tacho does not speak Dask over ${protocol}`, { hint: FORMS });
@@ -74,7 +81,7 @@ async function fromDashboard(given: string): Promise<ClusterAddress> {
   // people copy the address of a page: /status, /workers
   const url = new URL(given);
   const dashboard = `${url.origin}${url.pathname.replace(/\/(status|workers|tasks|system|profile|graph|groups|info.*|json.*)?\/?$/, '')}`;
-  let identity: Identity;
+  let identity: DashboardIdentity | undefined;
   try {
     identity = await identityOf(dashboard);
   } catch (error) {
@@ -87,21 +94,42 @@ async function fromDashboard(given: string): Promise<ClusterAddress> {
       cause: error,
     });
   }
-  if (identity.type !== 'Scheduler' || typeof identity.address !== 'string')
-    throw new Fault(`${dashboard} is not the dashboard of a Dask scheduler`, { hint: FORMS });
+  if (identity === undefined) throw new Fault(`${dashboard} is not the dashboard of a Dask scheduler`, { hint: FORMS });
+  // inside one process the dashboard is the only way in
+  if (isInProcess(identity.address)) return { dashboard, inProcess: identity.address };
   return { dashboard, scheduler: parseScheduler(identity.address) };
 }
 
 /** What a scheduler says of itself on its dashboard. */
-interface Identity {
-  type?: unknown;
-  id?: string;
-  address?: unknown;
-  workers?: Record<string, { name?: unknown }>;
+interface DashboardIdentity {
+  address: string;
+  workers: readonly { address: string; name: string }[];
 }
 
-export async function identityOf(dashboard: string): Promise<Identity> {
-  const { status, text } = await askOnce(new URL(`${dashboard}/json/identity.json`), 10);
+/**
+ * Of the page of workers; undefined: it is no dashboard of Dask. `/json/identity.json` would say the same, but versions of Dask
+ * from 2023 to 2026 at least fail to write it while tasks run, and have a traceback in the scheduler's log each time.
+ */
+export async function identityOf(dashboard: string): Promise<DashboardIdentity | undefined> {
+  const { status, text } = await askOnce(new URL(`${dashboard}/info/main/workers.html`), 10);
   if (status !== 200) throw new Error(`status ${status}`);
-  return JSON.parse(text) as Identity;
+  const address = /<h1[^>]*>\s*Scheduler\s+([a-z]+:\/\/[^\s<]+)/.exec(text)?.[1];
+  if (address === undefined) return undefined;
+  const rows = text.matchAll(/<a href="\.\.\/worker\/[^"]*">([^<]*)<\/a><\/td>\s*<td>([^<]*)<\/td>/g);
+  const workers = Array.from(rows, ([, worker, name]) => ({
+    address: unescapeHtml(worker!),
+    name: unescapeHtml(name!).trim(),
+  }));
+  return { address: unescapeHtml(address), workers };
 }
+
+const ENTITIES: { readonly [entity: string]: string } = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  '#39': "'",
+  '#x27': "'",
+};
+const unescapeHtml = (text: string): string =>
+  text.replace(/&(amp|lt|gt|quot|#39|#x27);/g, (_, entity: string) => ENTITIES[entity]!);

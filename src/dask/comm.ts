@@ -37,6 +37,14 @@ const notDask = (address: string): Fault =>
     hint: 'give the scheduler’s address (tcp://HOST:8786), its dashboard (http://HOST:8787) or its scheduler file',
   });
 
+/** Who answers is a web server: perhaps the dashboard of a cluster. */
+export class WebServer extends Fault {}
+
+/** The hello of a client; Dask ignores what it does not know of it. */
+const HELLO: Message = { compression: null, python: [3, 11, 2], 'pickle-protocol': 4 };
+/** Ends the head of a request of HTTP, too: a web server then says at once that it does not understand it. */
+const HELLO_TO_ANYBODY: Message = { ...HELLO, end: '\r\n\r\n' };
+
 /** A connection to a scheduler or worker: messages in both directions, in order. */
 export class Comm {
   readonly address: string;
@@ -61,7 +69,16 @@ export class Comm {
   static async open(
     to: SchedulerAddress,
     certificates: Certificates = {},
-    { limitMs = ANSWER_MS, say = () => {} }: { limitMs?: number; say?: (text: string) => void } = {},
+    {
+      limitMs = ANSWER_MS,
+      say = () => {},
+      helloFirst = false,
+    }: {
+      limitMs?: number;
+      say?: (text: string) => void;
+      /** Say hello before it does; rejects with WebServer when a web server answers. */
+      helloFirst?: boolean;
+    } = {},
   ): Promise<Comm> {
     const socket = await connect(to, certificates);
     const comm = new Comm(socket, to.text);
@@ -81,10 +98,11 @@ export class Comm {
       socket.destroy();
     }, limitMs);
     try {
+      if (helloFirst) comm.send(HELLO_TO_ANYBODY);
       const hello = await comm.read();
       if (typeof hello !== 'object' || hello === null || !('compression' in hello)) throw notDask(to.text);
       // Dask says hello first: nothing is sent to who is not Dask
-      comm.send({ compression: null, python: [3, 11, 2], 'pickle-protocol': 4 });
+      if (!helloFirst) comm.send(HELLO);
     } catch (error) {
       comm.close();
       // with TLS 1.3 a scheduler refuses a certificate after the connection is made
@@ -154,6 +172,7 @@ export class Comm {
   private message(bytes: Buffer): number {
     // the total leaves out trailing frames in newer versions: the lengths of the frames are what counts
     if (bytes.length < 16) return this.wait(16);
+    if (bytes.subarray(0, 5).toString('latin1') === 'HTTP/') throw new WebServer(`${this.address} is a web server`);
     const frames = Number(bytes.readBigUInt64LE(8));
     if (frames > MOST_FRAMES) throw notDask(this.address);
     const head = 16 + 8 * frames;

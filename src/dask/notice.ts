@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reason } from '../base/fault.ts';
 import { inTime } from '../base/in-time.ts';
 import type { WriterOptions } from '../recording/live/append.ts';
-import { fromFile, parseScheduler, type SchedulerAddress } from './address.ts';
+import { type ClusterAddress, findCluster, fromFile, parseScheduler, type SchedulerAddress } from './address.ts';
 import type { Attached } from './attach.ts';
 import {
   descendants,
@@ -75,7 +75,6 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
     isYoung = pythons.some((pid) => now - sightings.get(pid)!.since < YOUNG_SECONDS);
     if (isNew) for (const [id, left] of tries) if (left > 0 && !addresses.has(id)) tries.delete(id);
     lookedMs = performance.now() - began;
-    // the dashboard of a cluster never says hello
     await Promise.all([...addresses].map(([id, address]) => tryAddress(id, address)));
   }
 
@@ -93,23 +92,27 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
     if (left === 0) return;
     const type = await serverType(address);
     tries.set(id, type === undefined ? left - 1 : 0);
-    if (type !== 'Scheduler') return;
-    recording = recording.then(() => record(address));
+    const cluster =
+      type === 'Scheduler' ? address.text : type === WEB_SERVER ? await inProcessBehind(address) : undefined;
+    if (cluster === undefined) return;
+    recording = recording.then(() => record(cluster));
     await recording;
   }
 
-  async function record(address: SchedulerAddress): Promise<void> {
+  /** `cluster` is the address of a scheduler, or of the dashboard of one that only its process can connect to. */
+  async function record(cluster: string): Promise<void> {
     const last = attached.at(-1);
     if (last !== undefined && !(await hasEnded(last))) {
-      if (last.opened.cluster.scheduler?.text === address.text) return;
-      options.say(`a second Dask cluster (${address.text}) is not recorded: one is recorded already`);
+      const { scheduler, dashboard } = last.opened.cluster;
+      if ((scheduler?.text ?? dashboard) === cluster) return;
+      options.say(`a second Dask cluster (${cluster}) is not recorded: one is recorded already`);
       return;
     }
     // most commands have no cluster: the code for it is loaded when there is one
     const { attach } = await import('./attach.ts');
     attached.push(
       await attach({
-        given: address.text,
+        given: cluster,
         parent: '.',
         into: options.recording,
         tracking: ['tasks', 'total-mem', 'mem-util', 'compute-util'],
@@ -176,11 +179,14 @@ function candidates(pid: number): { id: string; address: SchedulerAddress }[] {
   ];
 }
 
-/** What a server of Dask says that it is; undefined: it does not speak. They say hello first: nothing is sent before that. */
+const WEB_SERVER = 'a web server';
+
+/** What a server says that it is; undefined: it does not speak. */
 async function serverType(address: SchedulerAddress): Promise<string | undefined> {
+  const { Comm, WebServer } = await import('./comm.ts');
   try {
-    const { Comm } = await import('./comm.ts');
-    const comm = await Comm.open(address, {}, { limitMs: 1500 });
+    // a dashboard would wait for our request: a connection that lasts until the program ends would make Tornado complain of it
+    const comm = await Comm.open(address, {}, { limitMs: 1500, helloFirst: true });
     try {
       const identity = await inTime(5000, comm.ask('identity'));
       return typeof identity === 'object' && identity !== null && 'type' in identity
@@ -189,7 +195,13 @@ async function serverType(address: SchedulerAddress): Promise<string | undefined
     } finally {
       comm.close();
     }
-  } catch {
-    return undefined;
+  } catch (error) {
+    return error instanceof WebServer ? WEB_SERVER : undefined;
   }
+}
+
+/** The address of a dashboard whose scheduler is inside one process, and so has no other address; undefined: it is no such. */
+async function inProcessBehind({ host, port }: SchedulerAddress): Promise<string | undefined> {
+  const { dashboard, inProcess } = await findCluster(`http://${host}:${port}`).catch(() => ({}) as ClusterAddress);
+  return inProcess === undefined ? undefined : dashboard;
 }

@@ -1,5 +1,5 @@
 import { Fault, reason } from '../base/fault.ts';
-import { type ClusterAddress, findCluster } from './address.ts';
+import { type ClusterAddress, findCluster, inProcessText } from './address.ts';
 import type { SamplerOptions } from './code/worker.ts';
 import type { Certificates } from './comm.ts';
 import type { Listener, Way } from './events.ts';
@@ -25,7 +25,8 @@ export interface OpenedWay {
 export async function openWay(given: string, options: WayOptions, listener: Listener): Promise<OpenedWay> {
   const cluster = await findCluster(given);
   const passed: string[] = [];
-  const { scheduler, dashboard } = cluster;
+  const { scheduler, dashboard, inProcess } = cluster;
+  if (inProcess !== undefined) passed.push(inProcessText(inProcess));
   if (scheduler !== undefined) {
     try {
       if (options.readOnly) passed.push('--read-only: no code is run on the cluster');

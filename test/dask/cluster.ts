@@ -15,6 +15,8 @@ export interface ClusterOptions {
   config?: Record<string, unknown>;
   /** What its scheduler takes for its version. */
   version?: string;
+  /** Its dashboard cannot write who it is, as those of newer versions cannot while tasks run. */
+  busy?: boolean;
   tls?: { ca: string; cert: string; key: string };
 }
 

@@ -29,7 +29,8 @@ async function behindFirewall(t: TestContext, dashboard: string): Promise<string
   const { hostname, port } = new URL(dashboard);
   const server = http.createServer(async ({ url }, response) => {
     const reply = await fetch(`http://${hostname}:${port}${url}`);
-    response.end((await reply.text()).replace(/"address": "tcp:[^"]*"/, '"address": "tcp://127.0.0.1:1"'));
+    response.writeHead(reply.status);
+    response.end((await reply.text()).replace(/Scheduler tcp:[^ <]*/, 'Scheduler tcp://127.0.0.1:1'));
   });
   server.on('upgrade', ({ url, headers }, socket) => {
     const there = net.connect(Number(port), hostname);
@@ -68,6 +69,58 @@ describe('ways into real clusters', { skip: whyNoDask }, () => {
     const [use] = prefixUse(daskUse(openRecording(attached.recording)));
     assert.equal(use!.cpu_seconds, undefined, 'no sample, no CPU time');
     await assert.rejects(samplesOf(attached.recording), /no worker was sampled/);
+  });
+
+  test('a dashboard that cannot write who it is, as newer ones cannot while tasks run, is attached to', async (t) => {
+    const cluster = await startCluster({ workers: 2, threads: 1, busy: true });
+    t.after(() => cluster.end());
+    const attached = await attachTo(cluster.dashboard, temporaryFolder(t));
+    assert.equal(attached.opened.way.name, 'feed');
+    assert.equal(attached.opened.cluster.scheduler?.text, cluster.address);
+    attached.detach('detached');
+    await attached.ended;
+    // the stream has the names of workers from the dashboard alone
+    const streamed = await attachTo(await behindFirewall(t, cluster.dashboard), temporaryFolder(t));
+    assert.equal(streamed.opened.way.name, 'event stream');
+    assert.deepEqual(
+      streamed.monitor
+        .status()
+        .workers.map(({ name }) => name)
+        .sort(),
+      ['0', '1'],
+    );
+    streamed.detach('detached');
+    await streamed.ended;
+  });
+
+  test('a cluster inside of one process is noticed by its dashboard', async (t) => {
+    const folder = temporaryFolder(t);
+    const script = path.join(folder, 'in-process.py');
+    fs.writeFileSync(
+      script,
+      `import glob, os, time
+from distributed import Client, LocalCluster
+
+def inc(x):
+    time.sleep(0.02)
+    return x + 1
+
+with LocalCluster(processes=False, n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client:
+    for i in range(3000):
+        client.submit(inc, i).result()
+        if glob.glob(os.environ["TACHO_RECORDING"] + "/node=*/dask_task.csv"):
+            break
+    client.submit(inc, -1, key="last-1").result()
+    time.sleep(1)
+`,
+    );
+    const recording = path.join(folder, 'run');
+    const { code, err } = tacho(['run', '-o', recording, '--no-report', '--', PYTHON, script], { cwd: folder });
+    assert.equal(code, 0, err);
+    assert.doesNotMatch(err, /Task was destroyed|Error/);
+    const tasks = rowsOf(recording, 'dask_task');
+    assert.deepEqual(new Set(tasks.map(({ prefix }) => prefix)), new Set(['inc', 'last']));
+    for (const { worker } of tasks) assert.match(String(worker), /^inproc:/);
   });
 
   test('a scheduler that is too old is refused, before anything runs there', async (t) => {

@@ -33,15 +33,7 @@ export async function openEventStream(dashboard: string, listener: Listener): Pr
   const ping = setInterval(() => socket.send(JSON.stringify({ name: 'ping' })), 10_000);
   void closed.promise.then(() => clearInterval(ping));
   const identity = await identityOf(dashboard);
-  listener.facts({
-    version: '',
-    scheduler: identity.id ?? '',
-    workers: Object.entries(identity.workers ?? {}).map(([address, { name }]) => ({
-      address,
-      name: String(name ?? ''),
-    })),
-    clients: [],
-  });
+  listener.facts({ version: '', scheduler: identity?.address ?? '', workers: identity?.workers ?? [], clients: [] });
   async function settle(): Promise<void> {
     const pong = Promise.withResolvers<void>();
     const heard = ({ data }: MessageEvent): void => {
