@@ -31,14 +31,18 @@ const CONNECT_MS = 10_000;
 /** A scheduler says hello at once, unless it is busy: the user hears that it is waited for. */
 const SILENT_MS = 3000;
 
+const FORMS = 'give the scheduler’s address (tcp://HOST:8786), its dashboard (http://HOST:8787) or its scheduler file';
+
 /** Who answers, and does not speak Dask's protocol. */
 const notDask = (address: string): Fault =>
-  new Fault(`${address} is not a Dask scheduler: what it sends is not Dask's protocol`, {
-    hint: 'give the scheduler’s address (tcp://HOST:8786), its dashboard (http://HOST:8787) or its scheduler file',
-  });
+  new Fault(`${address} is not a Dask scheduler: what it sends is not Dask's protocol`, { hint: FORMS });
 
 /** Who answers is a web server: perhaps the dashboard of a cluster. */
-export class WebServer extends Fault {}
+export class WebServer extends Fault {
+  constructor(address: string) {
+    super(`${address} is not a Dask scheduler: it is a web server`, { hint: FORMS });
+  }
+}
 
 /** The hello of a client; Dask ignores what it does not know of it. */
 const HELLO: Message = { compression: null, python: [3, 11, 2], 'pickle-protocol': 4 };
@@ -172,7 +176,7 @@ export class Comm {
   private message(bytes: Buffer): number {
     // the total leaves out trailing frames in newer versions: the lengths of the frames are what counts
     if (bytes.length < 16) return this.wait(16);
-    if (bytes.subarray(0, 5).toString('latin1') === 'HTTP/') throw new WebServer(`${this.address} is a web server`);
+    if (bytes.subarray(0, 5).toString('latin1') === 'HTTP/') throw new WebServer(this.address);
     const frames = Number(bytes.readBigUInt64LE(8));
     if (frames > MOST_FRAMES) throw notDask(this.address);
     const head = 16 + 8 * frames;

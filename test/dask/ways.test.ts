@@ -59,14 +59,20 @@ describe('ways into real clusters', { skip: whyNoDask }, () => {
     assert.ok(way.missing.some((what) => what.startsWith('tasks that erred')));
     await cluster.run(['graphs']);
     await eventually('its tasks', () => rowsOf(attached.recording, 'dask_task').length === 31);
+    await cluster.run(['fetched']);
+    await eventually('two more', () => rowsOf(attached.recording, 'dask_task').length === 33);
     attached.detach('detached');
     assert.equal(await attached.ended, 'detached');
-    const tasks = rowsOf(attached.recording, 'dask_task');
+    const all = rowsOf(attached.recording, 'dask_task');
+    const [data, fetch] = ['data-1', 'fetch-1'].map((key) => all.find((task) => task.key === key));
+    assert.equal(data!.transfer_us, undefined);
+    assert.ok(Number(fetch!.transfer_us) > 0, 'the time of fetching');
+    const tasks = all.filter((task) => task !== data && task !== fetch);
     assert.deepEqual(new Set(tasks.map(({ prefix }) => prefix)), new Set(['inc']));
     assert.deepEqual(new Set(tasks.map(({ outcome }) => outcome)), new Set(['ok']));
     for (const { time, start_time } of tasks)
       assert.ok(time - Number(start_time) >= 20_000, 'a task that sleeps 20 ms');
-    const [use] = prefixUse(daskUse(openRecording(attached.recording)));
+    const use = prefixUse(daskUse(openRecording(attached.recording))).find(({ prefix }) => prefix === 'inc');
     assert.equal(use!.cpu_seconds, undefined, 'no sample, no CPU time');
     await assert.rejects(samplesOf(attached.recording), /no worker was sampled/);
   });
@@ -91,6 +97,7 @@ describe('ways into real clusters', { skip: whyNoDask }, () => {
     );
     streamed.detach('detached');
     await streamed.ended;
+    assert.match(tacho(['dask', 'tasks', streamed.recording]).err, /no task ended while it recorded/);
   });
 
   test('a cluster inside of one process is noticed by its dashboard', async (t) => {

@@ -91,6 +91,13 @@ def lost_input(client, address):
     client.submit(use, x, workers=[second], key="use-1").result()
 
 
+def fetched(client, address):
+    """One worker fetches what another one has."""
+    first, second = list(client.scheduler_info()["workers"])[:2]
+    x = client.submit(bytes, 4_000_000, workers=[first], key="data-1")
+    client.submit(len, x, workers=[second], key="fetch-1").result()
+
+
 def again(client, address):
     """One key for several tasks, each in a graph of its own, faster than a monitor hears of them."""
     for i in range(6):

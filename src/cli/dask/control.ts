@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
-import { count, listed } from '../../base/readable.ts';
+import { count } from '../../base/readable.ts';
 import { stated } from '../../base/stated.ts';
 import type { ControlAnswer } from '../../dask/control.ts';
 import type { MonitorStatus } from '../../dask/monitor.ts';
@@ -69,6 +69,6 @@ function errorLine(request: Request, monitorAnswer: ControlAnswer): string {
     `job ${job}, graph ${dag}: ${amount}`,
     ...missing.map((what) => `not recorded this way: ${what}`),
     ...disk.map(({ table, why, keptRows }) => `${table}: the disk refuses ${keptRows} rows: ${why}`),
-    ...(notes.length === 0 ? [] : [`not measured: ${printable(listed(notes))}`]),
+    ...notes.map((note) => `not measured: ${printable(note)}`),
   ].join('\n');
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault, reason } from '../../base/fault.ts';
 import { inTime } from '../../base/in-time.ts';
+import { stated } from '../../base/stated.ts';
 import { parseScheduler, type SchedulerAddress } from '../address.ts';
 import { type Certificates, Comm, type ConnectOptions } from '../comm.ts';
 import type { ClusterFacts, Listener, TaskEnded, Way, WorkerSample } from '../events.ts';
@@ -45,25 +46,41 @@ export async function openCalls(
     throw error;
   });
   listener.facts(factsOf(record(identity), version));
-  let since = Date.now() / 1000;
+  /** The newest end of a task, by the scheduler's clock; undefined: no task has ended in its memory. */
+  let since: number | undefined;
   const seenMarks = new Map<string, number>();
   const knownWorkers = new Set(Object.keys(record(record(identity).workers)));
   let isOver = false;
   let rounds = 0;
   const stacks = new CallStacks(certificates, listener);
 
-  async function round(): Promise<void> {
-    const tasks = await comm.ask('get_task_stream', { start: since - OVERLAP_SECONDS });
-    for (const each of Array.isArray(tasks) ? tasks : []) {
+  /** The tasks that ended since the last question. */
+  async function newTasks(): Promise<TaskEnded[]> {
+    const from = since === undefined ? undefined : since - OVERLAP_SECONDS;
+    const rows = await comm.ask('get_task_stream', stated({ start: from }));
+    const ended: TaskEnded[] = [];
+    for (const each of Array.isArray(rows) ? rows : []) {
       const task = taskOf(record(each));
-      if (task === undefined || task.stop < since - OVERLAP_SECONDS) continue;
+      if (task === undefined || (from !== undefined && task.stop < from)) continue;
       const mark = `${task.key} ${task.worker} ${task.stop}`;
       if (seenMarks.has(mark)) continue;
       seenMarks.set(mark, task.stop);
-      listener.task(task);
-      since = Math.max(since, task.stop);
+      ended.push(task);
+      since = Math.max(since ?? 0, task.stop);
     }
-    for (const [mark, stop] of seenMarks) if (stop < since - 2 * OVERLAP_SECONDS) seenMarks.delete(mark);
+    for (const [mark, stop] of seenMarks) if (stop < since! - 2 * OVERLAP_SECONDS) seenMarks.delete(mark);
+    return ended;
+  }
+
+  /** Dask's task stream begins with the first question, unless somebody asked before: what ended until then is not ours. */
+  async function passOver(): Promise<void> {
+    const newest = await comm.ask('get_task_stream', { count: 1 });
+    since = Array.isArray(newest) ? taskOf(record(newest[0]))?.stop : undefined;
+    await newTasks();
+  }
+
+  async function round(): Promise<void> {
+    for (const task of await newTasks()) listener.task(task);
     const now = Date.now() / 1000;
     const workers = record(record(await comm.ask('identity')).workers);
     for (const address of Object.keys(workers)) if (!knownWorkers.has(address)) listener.worker(now, address, true);
@@ -76,7 +93,6 @@ export async function openCalls(
   }
 
   const run = async (): Promise<string> => {
-    // the first question starts Dask's task stream: what ended before is not ours
     while (!isOver) {
       const began = performance.now();
       try {
@@ -89,7 +105,7 @@ export async function openCalls(
     }
     return 'detached';
   };
-  await comm.ask('get_task_stream', { count: 1 });
+  await passOver();
   const ended = run();
   async function catchUp(): Promise<void> {
     const before = rounds;

@@ -11,6 +11,8 @@ const MISSING = [
 ];
 
 const OPEN_MS = 10_000;
+/** Tasks of which steps are kept until they end. */
+const MOST_STARTED = 100_000;
 
 /** The last resort: the stream that the scheduler's web server offers. */
 export async function openEventStream(dashboard: string, listener: Listener): Promise<Way> {
@@ -23,7 +25,8 @@ export async function openEventStream(dashboard: string, listener: Listener): Pr
   socket.addEventListener('open', () => opened.resolve());
   socket.addEventListener('error', () => opened.reject(new Fault(`${url} takes no connection`)));
   socket.addEventListener('close', () => closed.resolve(isOver ? 'detached' : `${url} has closed the connection`));
-  socket.addEventListener('message', ({ data }) => hear(String(data), listener));
+  const steps = new StepsBefore();
+  socket.addEventListener('message', ({ data }) => hear(String(data), listener, steps));
   try {
     await opened.promise;
   } finally {
@@ -58,10 +61,37 @@ export async function openEventStream(dashboard: string, listener: Listener): Pr
   };
 }
 
-function hear(text: string, listener: Listener): void {
-  let event: { [key: string]: Packed };
+type StreamEvent = { [key: string]: Packed };
+
+/** What a worker did for a task before it computed it: Dask tells each step by itself, the computing last. */
+class StepsBefore {
+  private readonly seconds = new Map<string, Pick<TaskEnded, 'transferSeconds' | 'diskSeconds'>>();
+
+  add({ key, worker, action, start, stop }: StreamEvent): void {
+    const isTransfer = action === 'transfer';
+    if (!(isTransfer || String(action).startsWith('disk')) || typeof start !== 'number' || typeof stop !== 'number')
+      return;
+    const field = isTransfer ? 'transferSeconds' : 'diskSeconds';
+    const task = `${worker} ${keyText(key!)}`;
+    const sums = this.seconds.get(task) ?? {};
+    sums[field] = (sums[field] ?? 0) + stop - start;
+    this.seconds.set(task, sums);
+    // of a task that erred the computing is never told
+    if (this.seconds.size > MOST_STARTED) this.seconds.delete(this.seconds.keys().next().value!);
+  }
+
+  take({ key, worker }: StreamEvent): Pick<TaskEnded, 'transferSeconds' | 'diskSeconds'> {
+    const task = `${worker} ${keyText(key!)}`;
+    const sums = this.seconds.get(task) ?? {};
+    this.seconds.delete(task);
+    return sums;
+  }
+}
+
+function hear(text: string, listener: Listener, steps: StepsBefore): void {
+  let event: StreamEvent;
   try {
-    event = JSON.parse(text) as typeof event;
+    event = JSON.parse(text) as StreamEvent;
   } catch {
     listener.note('the event stream sent something that is no JSON');
     return;
@@ -74,12 +104,14 @@ function hear(text: string, listener: Listener): void {
     listener.client(now, String(event.client), name === 'add_client');
   else if (name === 'update_graph') listener.graph({ time: now, client: String(event.client), wantedKeys: [] });
   // Dask puts its own word for the prefix where the name of the event was
-  else if (event.action === 'compute' || event.action === 'transfer') task(event, listener);
+  else if (event.action === 'compute') task(event, listener, steps);
+  else if (event.action !== undefined) steps.add(event);
 }
 
-function task(event: { [key: string]: Packed }, listener: Listener): void {
-  if (event.action !== 'compute' || typeof event.stop !== 'number') return;
+function task(event: StreamEvent, listener: Listener, steps: StepsBefore): void {
+  if (typeof event.stop !== 'number') return;
   const ended: TaskEnded = {
+    ...steps.take(event),
     key: keyText(event.key!),
     worker: typeof event.worker === 'string' ? event.worker : '',
     stop: event.stop,

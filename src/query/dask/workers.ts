@@ -39,7 +39,7 @@ export interface DaskSamples {
 export const GPU_METRICS = ['total-mem', 'mem-util', 'compute-util'] as const;
 
 export const hasDask = ({ nodes }: Pick<Recording, 'nodes'>): boolean =>
-  nodes.some(({ tables }) => tables.has(daskWorkerTable.name) || tables.has(daskTaskTable.name));
+  nodes.some(({ tables }) => [daskWorkerTable, daskTaskTable, daskGraphTable].some(({ name }) => tables.has(name)));
 
 export function needDask(recording: Recording): void {
   if (!hasDask(recording))
