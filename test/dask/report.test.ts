@@ -12,7 +12,9 @@ import { compare } from '../../src/judge/compare/compare.ts';
 import { gather } from '../../src/judge/facts/gather.ts';
 import { report } from '../../src/judge/report.ts';
 import { type Report, reportSchema } from '../../src/judge/report-schema.ts';
+import { daskRun } from '../../src/query/dask/dask-run.ts';
 import { needTasks, prefixUse } from '../../src/query/dask/prefixes.ts';
+import { daskStream } from '../../src/query/dask/stream.ts';
 import { longestTasks, taskUse } from '../../src/query/dask/task-list.ts';
 import { daskUse } from '../../src/query/dask/task-use.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
@@ -72,6 +74,25 @@ Dask
 `,
     ),
     text,
+  );
+});
+
+test('a name of 10,000 characters is cut in the card, its findings and on the page', async () => {
+  const folder = await daskRecording({ lostKey: 'x'.repeat(10_000) });
+  const label = `${'x'.repeat(58)}..`;
+  const card = cardOf(folder);
+  assert.equal(
+    card.findings.find(({ id }) => id === 'dask-workers-died')!.text,
+    `1 Dask task was lost with its worker: ${label}`,
+  );
+  const text = reportText([card]);
+  assert.match(text, /1 failed, 1 lost with its worker, 2 computed again/);
+  assert.ok(!text.includes('x'.repeat(81)), text);
+  const run = daskRun(openRecording(folder))!;
+  const stream = daskStream(run, START, START + 10e6, 1000);
+  assert.deepEqual(
+    new Set(stream.tasks.map(({ key, prefix }) => `${key.slice(0, 5)} of ${stream.prefixes[prefix]!.prefix}`)),
+    new Set(stream.tasks.map(({ key }) => `${key.slice(0, 5)} of ${key.startsWith('x') ? label : key.split('-')[0]}`)),
   );
 });
 

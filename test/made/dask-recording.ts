@@ -16,6 +16,8 @@ export interface MadeDask {
   gpusAt?: (sample: number) => WorkerSample['gpus'];
   /** Without CPU times, as read-only calls record it. */
   withoutCpu?: boolean;
+  /** Of a task that is lost with the first worker, at the end. */
+  lostKey?: string;
 }
 
 /**
@@ -27,6 +29,7 @@ export async function daskRecording({
   load = 0.5,
   gpusAt = () => [],
   withoutCpu = false,
+  lostKey,
 }: MadeDask = {}): Promise<string> {
   const folder = path.join(temporary(), `tacho-${id}`);
   const node = path.join(folder, 'node=c1');
@@ -47,7 +50,8 @@ export async function daskRecording({
       clock += seconds;
     };
     for (let i = 0; i < 11; i++) add(`load-${w}${i % 10}`, load);
-    if (w === 0) add('sum-1', 1);
+    if (w === 0 && lostKey !== undefined) add(lostKey, 1, { outcome: 'lost' });
+    else if (w === 0) add('sum-1', 1);
     else add('fail-1', 1, { outcome: 'erred', error: 'ValueError' });
     for (let time = begin, sample = 0; time <= end; time += 0.5, sample++)
       writer.sample(

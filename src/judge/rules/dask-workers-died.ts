@@ -26,7 +26,7 @@ export default rule({
   },
   severity: 'warning',
   say: ({ tasks, lost }) =>
-    `${count(tasks, 'Dask task')} were lost with their workers: ${listed(lost.map(({ prefix }) => prefix))}`,
+    `${count(tasks, 'Dask task')} ${tasks === 1 ? 'was lost with its worker' : 'were lost with their workers'}: ${listed(lost.map(({ prefix }) => prefix))}`,
   evidence: ({ lost, tasks, gone }, _, limits) => [
     {
       text: `${count(tasks, 'execution')} had no end: ${listed(lost.map(({ prefix, lost }) => `${prefix} × ${lost}`))}`,

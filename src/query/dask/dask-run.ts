@@ -2,7 +2,7 @@ import type { Recording } from '../../recording/folder/open.ts';
 import { textAt } from '../../recording/read/batch.ts';
 import { readDefined } from '../../recording/read/read.ts';
 import { daskGraphTable } from '../../sources/own/dask.ts';
-import { type PrefixUse, prefixUse } from './prefixes.ts';
+import { type PrefixUse, prefixLabel, prefixUse } from './prefixes.ts';
 import { type DaskUse, daskUse } from './task-use.ts';
 import { textOf } from './tasks.ts';
 import type { WorkerUse } from './worker-use.ts';
@@ -62,7 +62,7 @@ export function daskRun(recording: Pick<Recording, 'nodes'>): DaskRun | undefine
   const events = recording.nodes.flatMap(eventsOf);
   return {
     uses,
-    prefixes: prefixUse(uses),
+    prefixes: prefixUse(uses).map((use) => ({ ...use, prefix: prefixLabel(use.prefix) })),
     workers: uses.flatMap((use) => workOf(use, from, to)),
     graphs: events.filter(({ event }) => event === 'graph'),
     gone: events.flatMap(({ event, worker, time }) => (event === 'worker-gone' ? [{ worker, time }] : [])),

@@ -30,6 +30,13 @@ export interface PrefixUse extends UsedFigures {
 /** Number of prefixes that are named. */
 const MOST_NAMES = 10;
 
+/** Dask has no limit of names; people read these in sentences. */
+const LONGEST_LABEL = 60;
+
+/** A prefix, for reports, findings and the page. */
+export const prefixLabel = (prefix: string): string =>
+  prefix.length <= LONGEST_LABEL ? prefix : `${prefix.slice(0, LONGEST_LABEL - 2).toWellFormed()}..`;
+
 /** Which rows of tasks count. */
 export interface TaskChoice {
   job?: number;

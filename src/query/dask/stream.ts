@@ -1,5 +1,6 @@
 import { byName } from '../../recording/folder/open.ts';
 import type { DaskRun } from './dask-run.ts';
+import { prefixLabel } from './prefixes.ts';
 import { textOf } from './tasks.ts';
 
 /** What is drawn as one rectangle: a task, or several that are too short. Times are epoch microseconds. */
@@ -86,7 +87,7 @@ function progressOf(
 ): DaskStream['graphs'][number] {
   const count = Number.isNaN(tasks) ? done : tasks;
   return {
-    ...{ time, name, job, dag, tasks: count, failed },
+    ...{ time, name: name.slice(0, 200), job, dag, tasks: count, failed },
     done: Math.min(done, count),
     end: done + failed >= count && end > 0 ? end : null,
   };
@@ -170,7 +171,7 @@ class DrawnStream {
     const task: DrawnTasks = {
       from,
       to,
-      prefix: this.prefixOf.get(textOf(tasks.prefix, row)) ?? 0,
+      prefix: this.prefixOf.get(prefixLabel(textOf(tasks.prefix, row))) ?? 0,
       lane: this.lanes.placeOf.get(laneKey(this.run, use, row))!,
       key: textOf(tasks.key, row).slice(0, 200),
       outcome: textOf(tasks.outcome, row),

@@ -22,7 +22,7 @@ function workLine({ tasks, graphs, workers, threads, seconds, busy }: DaskReport
 function troubleLine({ erred, lost, recomputed, spilled_peak_bytes: spilled = 0 }: DaskReport): string {
   return [
     ...(erred > 0 ? [`${figure(erred)} failed`] : []),
-    ...(lost > 0 ? [`${figure(lost)} lost with their workers`] : []),
+    ...(lost > 0 ? [`${figure(lost)} lost with ${lost === 1 ? 'its worker' : 'their workers'}`] : []),
     ...(recomputed > 0 ? [`${figure(recomputed)} computed again`] : []),
     ...(spilled > 0 ? [`up to ${formatBytes(spilled)} of a worker spilled to disk`] : []),
   ].join(', ');
