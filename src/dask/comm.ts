@@ -44,6 +44,9 @@ export class WebServer extends Fault {
   }
 }
 
+/** The other side ended the connection. */
+export class HungUp extends Fault {}
+
 /** The hello of a client; Dask ignores what it does not know of it. */
 const HELLO: Message = { compression: null, python: [3, 11, 2], 'pickle-protocol': 4 };
 /** Ends the head of a request of HTTP, too: a web server then says at once that it does not understand it. */
@@ -65,8 +68,8 @@ export class Comm {
     this.socket = socket;
     this.address = address;
     socket.on('data', (chunk: Buffer) => this.take(chunk));
-    socket.on('error', (error) => this.fail(new Fault(`${address}: ${reason(error)}`, { cause: error })));
-    socket.on('close', () => this.fail(new Fault(`${address} has closed the connection`)));
+    socket.on('error', (error) => this.fail(new HungUp(`${address}: ${reason(error)}`, { cause: error })));
+    socket.on('close', () => this.fail(new HungUp(`${address} has closed the connection`)));
   }
 
   /** Connects and says hello, as both sides of a Dask comm do. */
@@ -80,7 +83,7 @@ export class Comm {
     }: {
       limitMs?: number;
       say?: (text: string) => void;
-      /** Say hello before it does; rejects with WebServer when a web server answers. */
+      /** Say hello before it does: rejects with WebServer when a web server answers, with HungUp when it wants TLS. */
       helloFirst?: boolean;
     } = {},
   ): Promise<Comm> {
@@ -113,7 +116,7 @@ export class Comm {
       const cause = error instanceof Fault ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
       if (cause?.code?.startsWith('ERR_SSL_')) throw cannotConnect(to.text, cause, to.secure);
       if (error instanceof Fault && error.message.endsWith('closed the connection')) {
-        throw new Fault(`${to.text} closed the connection before it said hello`, {
+        throw new HungUp(`${to.text} closed the connection before it said hello`, {
           hint: to.secure
             ? 'does it take this certificate? --tls-ca, --tls-cert and --tls-key name the files'
             : 'one with TLS is named tls://HOST:PORT, with --tls-ca, --tls-cert and --tls-key',

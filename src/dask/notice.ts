@@ -180,10 +180,11 @@ function candidates(pid: number): { id: string; address: SchedulerAddress }[] {
 }
 
 const WEB_SERVER = 'a web server';
+const OTHER = 'something else';
 
 /** What a server says that it is; undefined: it does not speak. */
 async function serverType(address: SchedulerAddress): Promise<string | undefined> {
-  const { Comm, WebServer } = await import('./comm.ts');
+  const { Comm, HungUp, WebServer } = await import('./comm.ts');
   try {
     // a dashboard would wait for our request: a connection that lasts until the program ends would make Tornado complain of it
     const comm = await Comm.open(address, {}, { limitMs: 1500, helloFirst: true });
@@ -196,7 +197,9 @@ async function serverType(address: SchedulerAddress): Promise<string | undefined
       comm.close();
     }
   } catch (error) {
-    return error instanceof WebServer ? WEB_SERVER : undefined;
+    if (error instanceof WebServer) return WEB_SERVER;
+    // who hangs up wants TLS, say: another try would be another warning in the program's output
+    return error instanceof HungUp ? OTHER : undefined;
   }
 }
 
