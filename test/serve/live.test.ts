@@ -7,12 +7,12 @@ import { loadavgTable } from '../../src/sources/tables.ts';
 import { agentOf, appendRows, jobOf, temporary } from '../make-recording.ts';
 import { faults, lookAt, serve, whyNoBrowser } from './browser.ts';
 
-/** A job on two nodes that runs since two minutes; nothing has come from c2 for one. */
-async function runningJob() {
+/** A job on two nodes; c1 was recorded for two minutes, until now unless it started earlier, c2 for one. */
+async function runningJob(secondsAgo = 120) {
   const folder = temporary();
   const recording = path.join(folder, 'tacho-17');
   const now = Date.now() * 1000;
-  const start = now - 120e6;
+  const start = now - secondsAgo * 1e6;
   const { end: _, ...job } = jobOf({ nodes: ['c1', 'c2'], start, state: 'running', scheduler: 'none' });
   const add = async (node: string, times: readonly number[], runnable: number): Promise<void> => {
     const nodePath = path.join(recording, `node=${node}`);
@@ -97,4 +97,24 @@ test('samples that come faster than answers do not keep charts from being drawn'
     return added;
   });
   await page.locator('[data-chart=runnable] h3', { hasText: 'peak 5 threads' }).waitFor({ timeout: 40_000 });
+});
+
+test('a job of which nothing was heard for long has ended at its last sample, and runs again when one comes', {
+  skip: whyNoBrowser,
+}, async (t) => {
+  const { folder, start, add } = await runningJob(3600);
+  const { page, complaints } = await lookAt(t, [folder], { env: { XDG_STATE_HOME: temporary() } });
+  await page.getByText('train').first().click();
+  await page.locator('.head .state.unknown').waitFor();
+  assert.match((await page.locator('.head').textContent())!, / to \d{4}-.* · 1 min 58 s · /);
+  await page.locator('dd', { hasText: 'recording ended without `tacho stop`' }).waitFor();
+  // an hour in which nothing was recorded is not drawn
+  const { step, band } = (await page.evaluate(
+    "fetch(location.href.replace('/job/', '/api/jobs/') + '/charts/runnable').then((answer) => answer.json())",
+  )) as { step: number; band: { mean: unknown[] } };
+  assert.ok(step * band.mean.length <= 120e6, `${(step * band.mean.length) / 1e6} s`);
+  await add('c1', [start + 3600e6], 9);
+  await page.locator('.head .state.running').waitFor();
+  await page.locator('[data-chart=runnable] h3', { hasText: 'peak 9 threads' }).waitFor();
+  assert.deepEqual(complaints, []);
 });

@@ -19,10 +19,15 @@ export function useLive(id: string, isLive: boolean): Live {
   useEffect(() => {
     if (!isLive) return undefined;
     const events = new EventSource(`${BASE}/api/jobs/${id}/live`);
+    let before: string | undefined;
     events.addEventListener('sample', (event) => {
-      const { silent, trouble } = JSON.parse((event as MessageEvent<string>).data) as LiveNotice;
+      const { data } = event as MessageEvent<string>;
+      const { state, silent, trouble } = JSON.parse(data) as LiveNotice;
+      // of a job that only may go on nothing is asked again until it does
+      const isNews = state === 'running' || data !== before;
+      before = data;
       set(({ again }) => ({
-        again: again + 1,
+        again: isNews ? again + 1 : again,
         silent,
         isHeard: true,
         ...(trouble === undefined ? {} : { trouble }),

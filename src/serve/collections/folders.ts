@@ -8,7 +8,7 @@ import { fingerprintOf } from './fingerprint.ts';
 import { IndexedRows } from './indexed-rows.ts';
 import { JobTable } from './job-table.ts';
 import { OpenJobs } from './open-jobs.ts';
-import { openedJob } from './opened.ts';
+import { endedIfSilent, openedJob } from './opened.ts';
 
 /** The recordings in some folders, and in archives; of one with an index the table is there at once. */
 export class FolderCollection implements Collection {
@@ -43,6 +43,9 @@ export class FolderCollection implements Collection {
 }
 
 function openFolder(entry: Entry, rules?: RuleSettings): OpenJob {
-  const recording = openRecording(entry.path);
-  return { ...openedJob(entry, recording, gather(recording), rules), folder: entry.path };
+  const opened = openRecording(entry.path);
+  const recording = endedIfSilent(opened);
+  // its agent may go on: a laptop that slept, a node that was away
+  const isLive = opened.job.end === undefined;
+  return { ...openedJob(entry, recording, gather(recording), rules), isLive, folder: entry.path };
 }

@@ -52,8 +52,8 @@ function useJob(id: string) {
   const report = latest(asked);
   useEffect(() => {
     document.title = report === undefined ? 'Tacho' : `${titleOf(report)} · Tacho`;
-    // a file stays as it is
-    setLive(!isJobFile && report?.job.state === 'running');
+    // a file stays as it is; a job that fell silent may go on
+    setLive(!isJobFile && (report?.job.state === 'running' || report?.job.state === 'unknown'));
   }, [report]);
   return {
     asked,
