@@ -43,3 +43,12 @@ test('what nodes record beside jobs has its name and its nodes', async () => {
   assert.deepEqual([row!.job, row!.name, row!.nodes, row!.start], [id, id, 2, START]);
   table.close();
 });
+
+test('when a damaged job started is not known: it has no time in 1970', () => {
+  const folder = temporary();
+  fs.writeFileSync(path.join(folder, 'job.json'), '{');
+  const table = new JobTable();
+  const [row] = table.rows([{ id: '1', path: folder }]).jobs;
+  assert.deepEqual([row!.state, row!.start], ['unknown', undefined]);
+  table.close();
+});

@@ -32,7 +32,7 @@ export function listedJob({ id, path }: Entry, job: JobSummary): ListedJob {
     nodes: job.nodes ?? 0,
     findings: (job.findings ?? '').split(',').filter(Boolean),
     tags: JSON.parse(job.tags ?? '{}') as Record<string, string>,
-    ...stated({ start: Number.isNaN(job.time) ? undefined : job.time, end, account, partition, command, cpus, gpus }),
+    ...stated({ start: job.time > 0 ? job.time : undefined, end, account, partition, command, cpus, gpus }),
     ...stated({ wall_seconds, cpu_use, memory_use, memory_peak_bytes, gpu_use, core_hours, core_hours_wasted, worst }),
     ...stated({ gpu_hours, gpu_hours_wasted, io_bytes, program }),
     ...(list ? { hosts: compressHostlist(list.split(',')) } : {}),

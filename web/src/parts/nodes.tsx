@@ -60,6 +60,7 @@ const COLUMNS: readonly {
 
 /** Every node of the job: what it did, and whether it is unlike the others. */
 export function Nodes({ report: { nodes } }: { report: Report }) {
+  if (nodes.length === 0) return null;
   const columns = COLUMNS.filter(({ has }) => nodes.some(has));
   return (
     <section class="card" aria-label="Nodes">
