@@ -209,13 +209,10 @@ async function writeDrawings(kind: Kind, shown: readonly Shown[], options: Optio
         const { drawing, material } = each;
         const page = { width: pageWidth(), isUnicode: options.ascii !== true && isUtf8(), start: material.job.start };
         const { unit } = drawing.chart;
-        if (kind === 'boxes')
-          return text.boxesText(
-            `${titled(each)}, ${options.freq} samples a box`,
-            unit,
-            boxesOf(drawing, options.freq),
-            page,
-          );
+        if (kind === 'boxes') {
+          const records = text.recordsThatFit(drawing, options.freq, page);
+          return text.boxesText(`${titled(each)}, ${records} samples a box`, unit, boxesOf(drawing, records), page);
+        }
         if (kind === 'bars') return text.barsText(`${titled(each)}, mean`, unit, barsOf(drawing), page);
         return kind === 'heatmap' ? text.heatText(drawing, page) : text.linesText(drawing, page);
       });

@@ -61,16 +61,18 @@ export function heatText(drawing: Drawing, page: TextPage): string {
   return `${[title, ...rows, `${' '.repeat(NAME)}${ends(drawing.from, to, width, page)}`].join('\n')}\n`;
 }
 
+/** Samples in each box: so many more than `records` that the page has room for all of them, as none may be left out. */
+export const recordsThatFit = ({ steps }: Pick<Drawing, 'steps'>, records: number, { width }: TextPage): number =>
+  records * Math.max(1, Math.ceil(steps / records / (width - NAME)));
+
 /** Boxes upright: the line from least to greatest, the box of the middle half, its median. */
 export function boxesText(title: string, unit: string, boxes: readonly Box[], page: TextPage): string {
-  const width = page.width - NAME;
-  const shown = boxes.length <= width ? boxes : boxes.filter((_, i) => i % Math.ceil(boxes.length / width) === 0);
   const most = Math.max(0, ...boxes.map(({ values }) => values[4])) || 1;
   const [whisker, box, median] = page.isUnicode ? ['│', '█', '━'] : ['|', '#', '='];
   const rowOf = (value: number): number => Math.min(HEIGHT - 1, Math.floor((value / most) * HEIGHT));
   const rows = Array.from({ length: HEIGHT }, (_, i) => {
     const row = HEIGHT - 1 - i;
-    const cells = shown.map(({ values: [least, low, middle, high, top] }) => {
+    const cells = boxes.map(({ values: [least, low, middle, high, top] }) => {
       if (row === rowOf(middle)) return median;
       if (row >= rowOf(low) && row <= rowOf(high)) return box;
       return row >= rowOf(least) && row <= rowOf(top) ? whisker : ' ';
@@ -78,9 +80,9 @@ export function boxesText(title: string, unit: string, boxes: readonly Box[], pa
     const label = i === 0 ? withUnit(most, unit) : i === HEIGHT - 1 ? '0' : '';
     return `${pad(label, NAME - 1, 'right')} ${cells.join('')}`.trimEnd();
   });
-  const left = boxes.length > shown.length ? `, ${shown.length} of ${boxes.length} boxes` : '';
-  const axis = `${' '.repeat(NAME)}${ends(boxes[0]!.from, boxes.at(-1)!.to, shown.length, page)}`;
-  return `${[`${title}${left}`, ...rows, axis].join('\n')}\n`;
+  const legend = `${whisker} least to greatest, ${box} middle half, ${median} median`;
+  const axis = `${' '.repeat(NAME)}${ends(boxes[0]!.from, boxes.at(-1)!.to, boxes.length, page)}`;
+  return `${[title, legend, ...rows, axis].join('\n')}\n`;
 }
 
 export function barsText(title: string, unit: string, bars: readonly Bar[], page: TextPage): string {
