@@ -460,10 +460,17 @@ test('a job page asks every question once, the first ones before its scripts run
   assert.deepEqual(complaints, []);
 });
 
-test('a print has every chart, also those that were not in sight', { skip }, async (t) => {
+test('a print has every chart and finding, also those that were not in sight', { skip }, async (t) => {
   const { page, complaints } = await lookAt(t, [path.join(folder, 'demo')]);
+  await page.route(/\/api\/jobs\/[\w-]{12}$/, async (route) => {
+    const response = await route.fetch();
+    const report = (await response.json()) as Report;
+    const findings = [1, 2, 3, 4, 5, 6].map((i) => ({ ...report.findings[0]!, text: `finding ${i}` }));
+    await route.fulfill({ response, json: { ...report, findings } });
+  });
   await page.click('text=train-mixture-70b');
   await page.waitForSelector('.panel canvas');
+  assert.equal(await page.locator('.findings details').count(), 4);
   await page.evaluate(
     "window.print = () => { dispatchEvent(new Event('beforeprint')); document.documentElement.dataset.printed = ''; }",
   );
@@ -493,6 +500,8 @@ test('a print has every chart, also those that were not in sight', { skip }, asy
   // paper is narrow, but has room for what each figure of memory means
   await page.setViewportSize({ width: 720, height: 900 });
   assert.equal(await page.locator('.memory td.faint').first().isVisible(), true);
+  // nobody can press a button on paper to see the others
+  assert.equal(await page.locator('.findings details').count(), 6);
   assert.deepEqual(complaints, []);
 });
 
@@ -616,8 +625,8 @@ test('of a job that another program recorded its CPU time is told, and nothing o
   ]);
   const { page, complaints } = await lookAt(t, [imported]);
   await page.getByRole('link', { name: 'train', exact: true }).click();
-  const meters = page.getByLabel('Asked for and used');
-  assert.match((await meters.textContent())!, /CPU2 min 05 s of CPU time/);
+  const meters = page.getByLabel('Used', { exact: true });
+  assert.match((await meters.textContent())!, /^Used.*CPU2 min 05 s of CPU time/);
   const quality = (await page.getByLabel('How good the recording is').textContent())!;
   assert.match(quality, /Quality A Nothing was sampled: all figures are from records\..*Imported from EPMT, 17\.tgz\./);
   // a long name is broken between its words

@@ -162,8 +162,3 @@ export function memoryLines({ summary: s }: Report): [string, number][] {
   ];
   return all.filter((line): line is [string, number] => line[1] !== undefined);
 }
-
-/** Without anything that was asked for there is only what was used. */
-export function requestText(report: Report): string {
-  return Object.keys(report.job.asked).length > 0 ? 'Asked for and used' : 'Used';
-}

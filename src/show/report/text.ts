@@ -8,10 +8,11 @@ import { type Paint, paint } from '../terminal/paint.ts';
 import { cut, cutCommand, pad, printable, textTable, textWidth, wrap } from '../terminal/text-table.ts';
 import { curveFeet, curveTexts, curveTitle } from './curve-lines.ts';
 import { daskLines } from './dask-lines.ts';
-import { about, ending, footer, memoryLines, requestText, title, unmeasuredLines } from './head.ts';
+import { about, ending, footer, memoryLines, title, unmeasuredLines } from './head.ts';
 import { allocationHours, energyText, kernelWorkText, meters, workText } from './meters.ts';
 import { PackedTexts } from './packed-texts.ts';
 import { rankPart } from './rank-rows.ts';
+import { requestText } from './request-text.ts';
 import {
   figureRows,
   flowNote,

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { commandLine } from '../../../src/base/quote.ts';
+import { requestText } from '../../../src/show/report/request-text.ts';
 import { verdict } from '../../../src/show/report/verdict.ts';
 import { here, link, setQuery } from '../address.ts';
 import { type ChartFacts, type JobSpans, latest, type Report, type TableColumns, useAnswer } from '../ask.ts';
@@ -119,8 +120,8 @@ export function JobPage({ id, query }: { id: string; query: URLSearchParams }) {
       <Head report={report} />
       <Troubles why={asked.state === 'failed' ? asked.why : undefined} {...{ isHeard, silent, query }} />
       <div class="columns">
-        <section class="asked" aria-label="Asked for and used">
-          <h2>Asked for and used</h2>
+        <section class="asked" aria-label={requestText(report)}>
+          <h2>{requestText(report)}</h2>
           <Meters report={report} />
         </section>
         <Findings

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { verdict } from '../../../src/show/report/verdict.ts';
 import type { Report } from '../ask.ts';
+import { usePrinting } from '../printing.ts';
 
 const SIGNS = { critical: '✖', warning: '▲', advice: '●', info: 'ℹ' } as const;
 const FIRST = 4;
@@ -18,7 +19,9 @@ interface Props {
 export function Findings({ report, canShow, onShow }: Props) {
   const { findings } = report;
   const [all, setAll] = useState(false);
-  const shown = all ? findings : findings.slice(0, FIRST);
+  // paper has no button that shows the others
+  const isPrinting = usePrinting();
+  const shown = all || isPrinting ? findings : findings.slice(0, FIRST);
   return (
     <section class="findings" aria-label="Findings">
       <h2>Findings</h2>

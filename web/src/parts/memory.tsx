@@ -14,14 +14,18 @@ const WAYS: readonly [keyof Figures, string, string][] = [
   ['cgroup_file_max', 'cgroup, file cache', 'Copies of files. The kernel drops them when memory runs short.'],
   ['process_peaks_sum', 'processes, peaks added up', 'Shared pages count once for each process: an upper bound.'],
   ['process_pss_max', 'processes, PSS', 'Shared pages are divided among the processes. Sampled.'],
-  ['process_shared_max', 'processes, counted twice', 'Of the sum of all resident sets: what counts more than once.'],
+  [
+    'process_shared_max',
+    'processes, counted twice',
+    'Shared pages that a sum over the processes counts again for each.',
+  ],
   ['process_peak_max', 'largest process', 'The peak of one process: a lower bound.'],
   ['node_used_max', 'node, in use', 'All that was used on the node, by everybody.'],
 ];
 
 /** The figures of memory side by side: they differ, and each says why. */
 export function MemoryFigures({ report: { summary } }: { report: Report }) {
-  const { memory, memory_limit_bytes: limit, memory_peak_node: node } = summary;
+  const { memory, memory_limit_bytes: limit, memory_limit_source: source, memory_peak_node: node } = summary;
   const rows = WAYS.flatMap(([name, title, help]) => {
     const value = memory?.[name];
     return value === undefined ? [] : [{ name, title, help, value }];
@@ -42,9 +46,7 @@ export function MemoryFigures({ report: { summary } }: { report: Report }) {
               <td class="graph" aria-hidden="true">
                 <div>
                   <span style={{ width: `${(value / most) * 100}%` }} />
-                  {limit !== undefined && (
-                    <i style={{ left: `${(limit / most) * 100}%` }} title={`limit ${bytes(limit)}`} />
-                  )}
+                  {limit !== undefined && <i style={{ left: `${(limit / most) * 100}%` }} title={bytes(limit)} />}
                 </div>
               </td>
               <td class="faint">{help}</td>
@@ -52,7 +54,12 @@ export function MemoryFigures({ report: { summary } }: { report: Report }) {
           ))}
         </tbody>
       </table>
-      {limit !== undefined && <p class="faint">The line is the limit of the job on the node: {bytes(limit)}.</p>}
+      {limit !== undefined && (
+        <p class="faint">
+          The line is {source === 'machine' ? 'all memory of the node' : 'the limit of the job on the node'}:{' '}
+          {bytes(limit)}.
+        </p>
+      )}
     </section>
   );
 }
