@@ -181,6 +181,32 @@ test('CPUs used: what was used while nobody looked is not put in the second befo
   );
 });
 
+test('CPUs used: a spike of one sample, and a second of rest, are in the drawing of ten minutes', async () => {
+  // a second of all 64 CPUs and one of none, else one CPU
+  const usedIn = (second: number): number => (second === 123 ? 64 : second === 456 ? 0 : 1);
+  let user_ms = 0;
+  const rows = Array.from({ length: 601 }, (_, second): Row => {
+    if (second > 0) user_ms += usedIn(second) * 1000;
+    const [row] = busyRows(1, [second]);
+    return { ...row!, user_ms };
+  });
+  const material = await nodeWith(processTable, rows, START + 600e6);
+  const drawing = draw(material, chartOf('cpu')!, { points: 20 })!;
+  const { min, mean, max } = drawing.series[0]!;
+  const stepOf = (second: number): number => Math.floor(((second - 0.5) * 1e6) / drawing.step);
+  assert.equal(drawing.steps, 20);
+  assert.ok(Math.abs(max[stepOf(123)]! - 64) < 0.1, `${max[stepOf(123)]} of 64 CPUs`);
+  assert.ok(Math.abs(mean[stepOf(123)]! - 93 / 30) < 0.1, `${mean[stepOf(123)]}`);
+  assert.ok(min[stepOf(456)]! < 0.1, `${min[stepOf(456)]}`);
+  // and nowhere else
+  assert.deepEqual(
+    [...max].flatMap((value, i) => (value > 1.5 ? [i] : [])),
+    [stepOf(123)],
+  );
+  // it is told on the chart of many nodes, too
+  assert.ok(Math.max(...bandOf(drawing).max) > 63);
+});
+
 test('CPUs used: after a node fell silent nobody knows, which is not 0', async () => {
   const material = await nodeWith(processTable, busyRows(1, [...Array(101).keys()]), START + 300e6, [], false);
   const { series } = draw(material, chartOf('cpu')!, { points: 300 })!;

@@ -4,7 +4,7 @@ import { firstCurve, hasOneValue } from '../query/series/first-curve.ts';
 import { inMinutes } from '../query/series/from-overview.ts';
 import type { ColumnSeries } from '../query/series/series.ts';
 import { hasOwnCgroup } from '../query/use/cpu-total.ts';
-import type { Curve } from '../query/use/curve.ts';
+import { type Curve, placeAfter } from '../query/use/curve.ts';
 import { memoryTruthOf } from '../query/use/memory.ts';
 import { useOf } from '../query/use/use.ts';
 import { byName } from '../recording/folder/open.ts';
@@ -133,22 +133,39 @@ function drawUse(material: Material, chart: JobChart, source: UseSource, options
   const [from, to] = extentOf(material, options);
   const steps = Math.min(options.points ?? USUAL_POINTS, stepsOf(material, to - from));
   const step = (to - from) / steps;
-  const series = whole.nodes.flatMap((node): DrawnSeries[] => {
-    if (options.node !== undefined && options.node !== node.node) return [];
+  const drawn = whole.nodes.filter(({ node }) => options.node === undefined || options.node === node);
+  const look = lookOf(material, to - from, drawn.length);
+  const series = drawn.flatMap((node): DrawnSeries[] => {
     const curve = useOf(whole, node, source.use)?.curve;
-    return curve === undefined ? [] : [{ node: node.node, ...ratesOf(curve, from, step, steps) }];
+    if (curve === undefined) return [];
+    const rates = ratesOf(curve, from, step, steps, look);
+    // clocks of nodes and counters differ by a little
+    const top = source.use === 'CPU' ? (node.agent?.facts.cpus ?? Number.NaN) : Number.NaN;
+    if (top > 0 && rates.max !== rates.mean)
+      rates.max = rates.max.map((value, i) => (value > top ? Math.max(top, rates.mean[i]!) : value));
+    return [{ node: node.node, ...rates }];
   });
   return { chart, source, from, step, steps, series };
 }
 
-/** Not more steps than samples: between two of them nothing is known. */
-function stepsOf({ job, nodes }: Material, length: number): number {
-  const interval = job.interval_seconds || nodes[0]?.agent?.interval_seconds || 1;
-  return Math.max(1, Math.floor(length / (interval * 1e6)));
+/** All nodes together are looked at so often: a day of many nodes is not looked at each second, or it would take several. */
+const MOST_LOOKS = 1_000_000;
+
+/** Microseconds from one look at the rates within a step to the next: from one sample to the next, where there are not too many. */
+function lookOf(material: Material, length: number, nodes: number): number {
+  const interval = intervalOf(material);
+  return interval * Math.max(1, Math.ceil((length / interval) * (nodes / MOST_LOOKS)));
 }
 
-/** What was used in each step, for each second of it. */
-function ratesOf(curve: Curve, from: number, step: number, steps: number): Omit<DrawnSeries, 'node'> {
+/** Not more steps than samples: between two of them nothing is known. */
+const stepsOf = (material: Material, length: number): number => Math.max(1, Math.floor(length / intervalOf(material)));
+
+/** Microseconds between samples. */
+const intervalOf = ({ job, nodes }: Material): number =>
+  (job.interval_seconds || nodes[0]?.agent?.interval_seconds || 1) * 1e6;
+
+/** What was used in each step, for each second of it: on average, and in the look at it that saw least and most. */
+function ratesOf(curve: Curve, from: number, step: number, steps: number, look: number): Omit<DrawnSeries, 'node'> {
   const mean = new Float64Array(steps).fill(Number.NaN);
   // mostly a step begins where the one before it ended
   let [reached, used] = [Number.NaN, Number.NaN];
@@ -159,7 +176,35 @@ function ratesOf(curve: Curve, from: number, step: number, steps: number): Omit<
     [reached, used] = [last, curve.at(last)];
     mean[i] = ((used - before) / (last - first)) * 1e6;
   }
-  return { min: mean, mean, max: mean };
+  return step < 2 * look ? { min: mean, mean, max: mean } : { mean, ...extremesOf(curve, { from, step, look }, mean) };
+}
+
+/** Between two samples, and what is left out of them: a spike of one sample is not lost in the mean of its step. */
+function extremesOf(
+  curve: Curve,
+  { from, step, look }: { from: number; step: number; look: number },
+  mean: Float64Array,
+): Pick<DrawnSeries, 'min' | 'max'> {
+  const [min, max] = [mean.slice(), mean.slice()];
+  const { moments = [] } = curve;
+  const to = Math.min(from + step * mean.length, curve.to);
+  let at = placeAfter(moments, Math.max(from, curve.from) - 1);
+  let [begin, before] = [Number.NaN, Number.NaN];
+  for (; at < moments.length && moments[at]! <= to; at++) {
+    const end = moments[at]!;
+    // the last sample of a job may come at once after the one before it
+    if (end - begin < look / 2) continue;
+    const used = curve.at(end);
+    const middle = (begin + end) / 2;
+    const i = Math.floor((middle - from) / step);
+    const rate = ((used - before) / (end - begin)) * 1e6;
+    if (curve.next(middle) === middle) {
+      if (rate < min[i]!) min[i] = rate;
+      else if (rate > max[i]!) max[i] = rate;
+    }
+    [begin, before] = [end, used];
+  }
+  return { min, max };
 }
 
 function drawColumn(

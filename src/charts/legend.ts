@@ -1,6 +1,14 @@
 import { asMarkup } from '../base/markup.ts';
 import type { ChartData } from './chart-data.ts';
-import { type ChartTheme, colourOf, FIRST_FOCUSED, heatColours, isDashed, seriesName } from './option.ts';
+import {
+  type ChartTheme,
+  colourOf,
+  FIRST_FOCUSED,
+  hasRangeBehind,
+  heatColours,
+  isDashed,
+  seriesName,
+} from './option.ts';
 
 /** What the colours of a file mean: it has no page around it that says so. */
 
@@ -21,7 +29,8 @@ export function entriesOf(data: ChartData, theme: ChartTheme): LegendEntry[] {
     colour: colourOf(theme, i + first),
     isDashed: isDashed(i + first),
   }));
-  return isBand ? [band, ...lines] : lines;
+  const behind = hasRangeBehind(data) ? [{ name: 'shaded: lowest to highest sample', colour: theme.faint }] : [];
+  return isBand ? [band, ...lines] : [...lines, ...behind];
 }
 
 const SIZE = 10;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChartData } from './chart-data.ts';
+import { entriesOf } from './legend.ts';
 import { chartOption, DARK, HEAT, heatColumns, jobExtent, LIGHT, seriesName, unlikeRows } from './option.ts';
 
 const data: ChartData = {
@@ -144,4 +145,24 @@ test('a long label at the axis goes without its unit rather than without its fir
     { theme: LIGHT, start: 0 },
   ) as { yAxis: { axisLabel: { formatter(value: number): string } } };
   assert.deepEqual([0, 0.0005, 0.001, 0.0015].map(yAxis.axisLabel.formatter), ['0 CPUs', '0.0005', '0.001', '0.0015']);
+});
+
+test('behind many lines one range shows the spikes that are not in their means', () => {
+  const means = Array.from({ length: 5 }, (_, i) => ({ node: `c${i}`, mean: [1, 1], min: [1, 0], max: [1, 9] }));
+  const many: ChartData = {
+    ...data,
+    count: 5,
+    series: means,
+    band: { min: [1, 0], mean: [1, 1], max: [1, 9], sum: [5, 5] },
+  };
+  const { series } = chartOption(many, { theme: LIGHT, start: 0 }) as {
+    series: { name: string; areaStyle?: unknown; data: [number, number][] }[];
+  };
+  assert.equal(entriesOf(many, LIGHT).at(-1)!.name, 'shaded: lowest to highest sample');
+  const [low, high, ...lines] = series;
+  assert.deepEqual([low!.data[1]![1], high!.data[1]![1]], [0, 9]);
+  assert.deepEqual(
+    lines.map(({ name, areaStyle }) => [name, areaStyle]),
+    means.map(({ node }) => [node, undefined]),
+  );
 });

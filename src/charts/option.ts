@@ -152,7 +152,9 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
   const { theme, bands } = look;
   const isBand = data.as === 'band' || data.series.length === 0;
   const isFaint = data.focus !== undefined;
-  const series = isBand ? bandSeries(data, look) : data.series.flatMap((one, i) => lineOf(data, one, i, look, isFaint));
+  const series = isBand
+    ? bandSeries(data, look)
+    : [...rangeBehind(data, look), ...data.series.flatMap((one, i) => lineOf(data, one, i, look, isFaint))];
   for (const [i, one] of (data.focus ?? []).entries())
     series.push(...lineOf(data, one, i + FIRST_FOCUSED, look, false));
   const [first] = series as { markArea?: unknown; markLine?: unknown }[];
@@ -187,6 +189,22 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
   };
 }
 
+/** Ranges of more series than this would hide each other: one behind them is from the least to the greatest of all. */
+const hasOneRange = ({ series }: ChartData): boolean => series.length > 4;
+
+/** Whether there are spikes in it that the means of steps do not have. */
+export const hasRangeBehind = (data: ChartData): boolean =>
+  data.as === 'lines' &&
+  data.band !== undefined &&
+  hasOneRange(data) &&
+  data.series.some(({ max }) => max !== undefined);
+
+function rangeBehind(data: ChartData, look: ChartLook): Series[] {
+  const { band } = data;
+  if (band === undefined || !hasRangeBehind(data)) return [];
+  return range(lineTimes(data, look, band.mean.length), band.min, band.max, look.theme.faint, '\0behind');
+}
+
 function timeText(micros: number, { start, across }: ChartLook): string {
   if (across === 'progress') return `${Math.round(micros / 1e6)} % of its time`;
   if (across === 'date') return dateText(micros, true);
@@ -214,7 +232,7 @@ function lineOf(data: ChartData, one: ChartSeries, i: number, look: ChartLook, i
     data: one.mean.map((value, j) => [times[j]!, value]),
   };
   // a spike of one sample is not lost in the mean of its step
-  if (isFaint || one.max === undefined || data.series.length > 4) return [line];
+  if (isFaint || one.max === undefined || hasOneRange(data)) return [line];
   return [...range(times, one.min!, one.max, color, `\0${i}`), line];
 }
 

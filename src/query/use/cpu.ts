@@ -21,7 +21,7 @@ import {
 } from './curve.ts';
 import { agentCurve, commandsCurve } from './own-cpu.ts';
 import { type PartProcesses, partProcessesOf, partSpans } from './part-processes.ts';
-import { processCurves, sampledOn, tailsOf } from './process-cpu.ts';
+import { processCurves, sampledOn, tailsOf, ticksOf } from './process-cpu.ts';
 import { reapedCurves } from './reaped.ts';
 import { type Counter, countersOf } from './samples.ts';
 
@@ -168,6 +168,13 @@ function cgroupCurve(material: Material, node: NodeMaterial, { curve, moments }:
  * end) is there when it was waited for, then where processes were sampled last, as much as fits there, and the rest evenly.
  */
 function processesCurve(material: Material, node: NodeMaterial, wanted: number): Curve {
+  const curve = sumOfProcesses(material, node, wanted);
+  const ticks = ticksOf(material, node);
+  // each of them is written when something changed: all of them are looked at in each tick
+  return ticks.length > 0 ? { ...curve, moments: ticks } : curve;
+}
+
+function sumOfProcesses(material: Material, node: NodeMaterial, wanted: number): Curve {
   const { job, processes: set } = material;
   const processes = processCurves(material, node).filter(({ isUnknown }) => !isUnknown);
   const until = heardUntil(material, node);

@@ -14,6 +14,8 @@ export interface Curve {
   /** The same moment, or the next (the last) one of which it is known: other ones lie in a gap, or outside. */
   next(time: number): number;
   previous(time: number): number;
+  /** Samples that it was made of, by time. */
+  moments?: ArrayLike<number>;
 }
 
 /** What was used, and in how many seconds of the span that is known. */
@@ -100,6 +102,7 @@ export function through(
   return {
     from,
     to,
+    moments: times,
     at(time) {
       const next = placeAfter(times, time);
       if (next === 0) return used[0]!;
@@ -131,9 +134,12 @@ const MANY = 64;
 export function sumOf(curves: readonly Curve[]): Curve | undefined {
   if (curves.length === 0) return undefined;
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let moments: ArrayLike<number> = [];
   for (const curve of curves) {
     from = Math.min(from, curve.from);
     to = Math.max(to, curve.to);
+    // what is sampled together is sampled at the same time, and longest by the one that has most
+    if ((curve.moments?.length ?? 0) > moments.length) moments = curve.moments!;
   }
   const valueAt = (way: 'next' | 'previous') => (time: number) =>
     curves.reduce(
@@ -143,6 +149,7 @@ export function sumOf(curves: readonly Curve[]): Curve | undefined {
   const plain: Curve = {
     from,
     to,
+    moments,
     at(time) {
       let sum = 0;
       for (const curve of curves) sum += curve.at(time);
@@ -243,7 +250,7 @@ export function refined(count: Curve, moments: ArrayLike<number>, fine: Curve, c
     ...count,
     at(time) {
       const next = placeAfter(moments, time);
-      if (next === 0 || next === moments.length) return count.at(time);
+      if (next === 0 || next === moments.length || moments[next - 1] === time) return count.at(time);
       const [begin, end] = [moments[next - 1]!, moments[next]!];
       const [low, grown] = [count.at(begin), count.at(end) - count.at(begin)];
       const [before, all] = [fine.at(time) - fine.at(begin), fine.at(end) - fine.at(begin)];

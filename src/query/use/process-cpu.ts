@@ -114,7 +114,7 @@ function curveOf(
 }
 
 /** When the agent looked at its node; empty: nobody noted that. */
-const ticksOf = ({ samples }: Material, { node }: NodeMaterial): ArrayLike<number> =>
+export const ticksOf = ({ samples }: Material, { node }: NodeMaterial): ArrayLike<number> =>
   samples?.get(node)?.series.get(agentTable.name)?.[0]?.points.get(agentTable.col.cpu_us.name)?.times ?? [];
 
 /** The last of some moments that is not later; the moment itself where none of them is earlier. */

@@ -25,7 +25,7 @@ interface Slices {
  * are added up once for each slice of time.
  */
 export function sumOfMany(curves: readonly Curve[], plain: Curve): Curve {
-  const { from, to } = plain;
+  const { from, to, moments = [] } = plain;
   let looks = 0;
   let made: Slices | undefined;
   /** undefined: it has been asked for a few moments only. */
@@ -56,6 +56,7 @@ export function sumOfMany(curves: readonly Curve[], plain: Curve): Curve {
   return {
     from,
     to,
+    moments,
     at(time) {
       const index = slices();
       if (index === undefined) return plain.at(time);
