@@ -185,6 +185,7 @@ test('a job shows the figures of its report, and zooms', { skip }, async (t) => 
   );
   const gpu = page.locator('.panel', { has: page.locator('h3', { hasText: 'GPU use' }) });
   await gpu.locator('canvas').first().waitFor();
+  assert.match((await gpu.locator('h3 small').textContent())!, /^16 GPUs, mean [\d.]+ %, peak 100 % of one GPU/);
   // cells that are painted over several frames have layers of their own
   assert.equal(await gpu.locator('canvas').count(), 1);
   await gpu.scrollIntoViewIfNeeded();
@@ -436,7 +437,7 @@ test('processes as a tree, threads of one, each rank over time; a link shows the
   );
   const ranks = page.locator('[data-chart=ranks]');
   await ranks.scrollIntoViewIfNeeded();
-  await ranks.locator('h3', { hasText: '15 series' }).waitFor();
+  await ranks.locator('h3', { hasText: '15 ranks' }).waitFor();
   assert.deepEqual(await faults(page), []);
   assert.deepEqual(complaints, []);
 });
@@ -675,8 +676,8 @@ test('a study has the runs of one program under one name, and their sizes in wor
     });
   await job('a1', 'halo-1', '1', 60);
   await job('a2', 'halo-2', '2', 33);
-  await job('b1', 'other', '8', 50);
-  await job('b2', 'other', '8', 50);
+  await job('b1', 'other3', '8', 50);
+  await job('b2', 'other3', '8', 50);
   const { page, complaints } = await lookAt(t, [workFolder]);
   await page.getByRole('link', { name: 'Scaling' }).click();
   const study = page.locator('.scaling');
@@ -687,7 +688,7 @@ test('a study has the runs of one program under one name, and their sizes in wor
   ]);
   assert.deepEqual(await study.getByLabel('Program').locator('option').allTextContents(), [
     'halo, job halo-# (2 runs of 2 sizes)',
-    'halo, job other (2 runs of 1 size)',
+    'halo, job other3 (2 runs of 1 size)',
   ]);
   const csv = await saved(page, study, 'Values (CSV)');
   assert.equal(csv.name, 'halo-scaling.csv');

@@ -217,16 +217,20 @@ const Name = ({ colour, text, isDashed = false }: { colour: string; text: string
   </span>
 );
 
+/** What the series are, by what tells those of one node apart. */
+const KINDS: Readonly<Record<string, string>> = { gpu: 'GPU', rank: 'rank', worker: 'worker' };
+
 function summary({ band, unit, count, scope, limit }: ChartData, { adds, key }: ChartFacts): string {
   const maxima = (band?.max ?? []).filter((value) => value !== null);
   if (maxima.length === 0) return '';
   const most = Math.max(...maxima);
-  const what = count === 1 ? '' : `${count} ${key === undefined ? 'nodes' : 'series'}, `;
+  const kind = key === undefined ? 'node' : (KINDS[key] ?? 'series');
+  const what = count === 1 ? '' : `${count} ${kind === 'series' ? kind : `${kind}s`}, `;
   const whose = scope === 'node' ? ' (whole node)' : '';
   const held = limit === undefined ? '' : `, limit ${withUnit(limit, unit)}${count > 1 ? ' each' : ''}`;
   // of those that were measured: a node that fell silent is no node that did nothing
   const means = (band?.mean ?? []).filter((value) => value !== null);
   const mean = (means.reduce((a, b) => a + b, 0) / means.length) * (adds === true ? count : 1);
   const of = adds === true && count > 1 ? ' together' : '';
-  return `${what}mean ${withUnit(mean, unit)}${of}, peak ${withUnit(most, unit)}${count > 1 ? ' of one' : ''}${held}${whose}`;
+  return `${what}mean ${withUnit(mean, unit)}${of}, peak ${withUnit(most, unit)}${count > 1 ? ` of one ${kind}` : ''}${held}${whose}`;
 }

@@ -75,7 +75,7 @@ export function ScalingPage({ query }: { query: URLSearchParams }) {
               {programs.map((each) => (
                 <option key={keyOf(each.program, each.stem)} value={keyOf(each.program, each.stem)}>
                   {each.program}
-                  {each.stem !== '' && each.stem !== each.program && `, job ${each.stem}`} ({count(each.runs, 'run')} of{' '}
+                  {each.stem !== '' && each.stem !== each.program && `, job ${each.name}`} ({count(each.runs, 'run')} of{' '}
                   {count(each.sizes, 'size')})
                 </option>
               ))}
@@ -134,13 +134,23 @@ export function ScalingPage({ query }: { query: URLSearchParams }) {
 
 const keyOf = (program = '', stem = ''): string => `${program}\n${stem}`;
 
+interface ProgramRuns {
+  program: string;
+  stem: string;
+  /** What all of its jobs are called; # stands for numbers in which they differ. */
+  name: string;
+  runs: number;
+  sizes: number;
+}
+
 /** Programs with their runs, apart by what the jobs are called; those that were run at most sizes first. */
-function programsOf(jobs: JobList['jobs']): { program: string; stem: string; runs: number; sizes: number }[] {
+function programsOf(jobs: JobList['jobs']): ProgramRuns[] {
   const ended = jobs.filter(({ program, end }) => program !== undefined && end !== undefined);
   return [...Map.groupBy(ended, ({ program, name }) => keyOf(program, nameStem(name))).values()]
     .map((all) => ({
       program: all[0]!.program!,
       stem: nameStem(all[0]!.name),
+      name: all.every(({ name }) => name === all[0]!.name) ? all[0]!.name : nameStem(all[0]!.name),
       runs: all.length,
       sizes: new Set(all.map(({ cpus, gpus, tags }) => tags.cores ?? `${cpus} ${gpus ?? 0}`)).size,
     }))
