@@ -29,7 +29,7 @@ export function entriesOf(data: ChartData, theme: ChartTheme): LegendEntry[] {
     colour: colourOf(theme, i + first),
     isDashed: isDashed(i + first),
   }));
-  const behind = hasRangeBehind(data) ? [{ name: 'shaded: lowest to highest sample', colour: theme.faint }] : [];
+  const behind = hasRangeBehind(data) ? [{ name: 'shaded: single samples', colour: theme.faint }] : [];
   return isBand ? [band, ...lines] : [...lines, ...behind];
 }
 

@@ -147,7 +147,7 @@ test('a long label at the axis goes without its unit rather than without its fir
   assert.deepEqual([0, 0.0005, 0.001, 0.0015].map(yAxis.axisLabel.formatter), ['0 CPUs', '0.0005', '0.001', '0.0015']);
 });
 
-test('behind many lines one range shows the spikes that are not in their means', () => {
+test('behind many lines ranges show the spikes that are not in their means', () => {
   const means = Array.from({ length: 5 }, (_, i) => ({ node: `c${i}`, mean: [1, 1], min: [1, 0], max: [1, 9] }));
   const many: ChartData = {
     ...data,
@@ -158,9 +158,18 @@ test('behind many lines one range shows the spikes that are not in their means',
   const { series } = chartOption(many, { theme: LIGHT, start: 0 }) as {
     series: { name: string; areaStyle?: unknown; data: [number, number][] }[];
   };
-  assert.equal(entriesOf(many, LIGHT).at(-1)!.name, 'shaded: lowest to highest sample');
-  const [low, high, ...lines] = series;
-  assert.deepEqual([low!.data[1]![1], high!.data[1]![1]], [0, 9]);
+  assert.equal(entriesOf(many, LIGHT).at(-1)!.name, 'shaded: single samples');
+  // from 0 to the means of 1, and from there to 9
+  const [least, below, highest, above, ...lines] = series;
+  assert.deepEqual(
+    [least, below, highest, above].map((one) => one!.data.map(([, value]) => value)),
+    [
+      [1, 0],
+      [0, 1],
+      [1, 1],
+      [0, 8],
+    ],
+  );
   assert.deepEqual(
     lines.map(({ name, areaStyle }) => [name, areaStyle]),
     means.map(({ node }) => [node, undefined]),

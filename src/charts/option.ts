@@ -189,7 +189,7 @@ function linesOption(data: ChartData, look: ChartLook): EChartsOption {
   };
 }
 
-/** Ranges of more series than this would hide each other: one behind them is from the least to the greatest of all. */
+/** Ranges of more series than this would hide each other: behind them is what the least and the greatest go beyond all means. */
 const hasOneRange = ({ series }: ChartData): boolean => series.length > 4;
 
 /** Whether there are spikes in it that the means of steps do not have. */
@@ -202,7 +202,12 @@ export const hasRangeBehind = (data: ChartData): boolean =>
 function rangeBehind(data: ChartData, look: ChartLook): Series[] {
   const { band } = data;
   if (band === undefined || !hasRangeBehind(data)) return [];
-  return range(lineTimes(data, look, band.mean.length), band.min, band.max, look.theme.faint, '\0behind');
+  const { faint } = look.theme;
+  const times = lineTimes(data, look, band.mean.length);
+  const means = times.map((_, i) => data.series.flatMap(({ mean }) => mean[i] ?? []));
+  const lowest = means.map((all) => (all.length === 0 ? null : Math.min(...all)));
+  const highest = means.map((all) => (all.length === 0 ? null : Math.max(...all)));
+  return [...range(times, band.min, lowest, faint, '\0below'), ...range(times, highest, band.max, faint, '\0above')];
 }
 
 function timeText(micros: number, { start, across }: ChartLook): string {
