@@ -3,7 +3,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { eventually } from '../../../test/made/eventually.ts';
-import { makeRecording, START, temporary } from '../../../test/make-recording.ts';
+import { agentOf, appendRows, jobOf, makeRecording, START, temporary } from '../../../test/make-recording.ts';
+import { loadavgTable } from '../../sources/tables.ts';
 import { JobTable } from './job-table.ts';
 
 test('rows are the same array until one of them changes', async () => {
@@ -50,5 +51,24 @@ test('when a damaged job started is not known: it has no time in 1970', () => {
   const table = new JobTable();
   const [row] = table.rows([{ id: '1', path: folder }]).jobs;
   assert.deepEqual([row!.state, row!.start], ['unknown', undefined]);
+  table.close();
+});
+
+test('a job that fell silent runs again when a sample comes', async () => {
+  const folder = temporary();
+  const nodePath = path.join(folder, 'node=c1');
+  const start = Date.now() * 1000 - 600e6;
+  const { end: _, ...job } = jobOf({ start, state: 'running', scheduler: 'none' });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
+  await appendRows(nodePath, loadavgTable, [{ time: start, load1: 1 }]);
+  const { end: _end, end_reason: _reason, ...agent } = agentOf('c1', [loadavgTable], { start });
+  fs.writeFileSync(path.join(nodePath, 'agent.json'), JSON.stringify(agent));
+  const table = new JobTable();
+  const state = (): string => table.rows([{ id: '1', path: folder }]).jobs[0]!.state;
+  assert.equal(state(), 'unknown');
+  await eventually('that it runs', async () => {
+    await appendRows(nodePath, loadavgTable, [{ time: Date.now() * 1000, load1: 1 }]);
+    return state() === 'running';
+  });
   table.close();
 });

@@ -10,6 +10,8 @@ import { listedJob } from './listed-job.ts';
 
 /** What is still written is summarised again after so long. */
 const LIVE_MS = 3000;
+/** After so long a job that fell silent is not looked at again before its files have changed. */
+const SILENT_US = 24 * 3600e6;
 /** How long a look at the files of a job that has ended holds: ten thousand take a while. */
 const LOOK_MS = 4000;
 /** Milliseconds in which an answer checks files for changes; the rest is checked after it, and answered as last known. */
@@ -76,7 +78,7 @@ export class JobTable {
     const state = stateOf(entry.path);
     const indexed = this.#indexed(entry.path);
     const row = indexed === undefined ? rowOf(entry) : listedJob(entry, indexed);
-    const until = row.state === 'running' ? performance.now() + LIVE_MS : Number.POSITIVE_INFINITY;
+    const until = mayGoOn(row) ? performance.now() + LIVE_MS : Number.POSITIVE_INFINITY;
     this.#rows.set(entry.id, { row, state, looked: performance.now(), until });
     return row;
   }
@@ -96,6 +98,10 @@ export class JobTable {
     });
   }
 }
+
+/** A job that fell silent lately may be heard of again: a laptop slept, a node was away. */
+const mayGoOn = ({ state, end = 0 }: ListedJob): boolean =>
+  state === 'running' || (state === 'unknown' && Date.now() * 1000 - end < SILENT_US);
 
 /** Whether its row holds, by a look at its files. */
 function isSame(kept: Kept, { path: folder }: Entry): boolean {
