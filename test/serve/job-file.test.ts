@@ -33,7 +33,7 @@ test('the report of a job is one file with charts, findings and processes, and a
   await page.waitForSelector('.panel canvas');
   assert.equal(await page.locator('.verdict').textContent(), report.findings[0]!.text);
   assert.equal(await page.locator('.findings details').count(), Math.min(4, report.findings.length));
-  assert.match((await page.locator('[data-chart=gpu] h3').textContent())!, /^GPU use 16 series/);
+  assert.match((await page.locator('[data-chart=gpu] h3').textContent())!, /^GPU use 16 GPUs/);
   await page.locator('.processes h2', { hasText: /\d+ processes$/ }).waitFor();
   // evidence is drawn by name, though 16 series are one band
   const unused = report.findings.find(({ id }) => id === 'gpu-unused')!;
