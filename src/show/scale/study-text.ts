@@ -137,7 +137,7 @@ export function recommendationText(recommended: Recommended, { by, largest }: Pi
   const goal = `for an efficiency of ${percent(efficiency)}`;
   const gives = `speed-up ${figure(speedup)}, efficiency ${percent(there)}`;
   if (more)
-    return `Use ${sizeText(size, by)} or more ${goal}: the law sees no end, but runs reach only to ${figure(largest)}. Try larger sizes.`;
+    return `Use ${sizeText(size, by)} or more ${goal}: larger sizes would still be efficient, but no run was larger than ${figure(largest)}. Try larger sizes.`;
   const caution = beyond
     ? ` This is beyond the largest run (${figure(largest)}): try it first.`
     : measured === undefined
