@@ -129,7 +129,7 @@ test('threads without a process names those with most threads', async () => {
     threads: [1, 1, 1],
   };
   await makeProcessRecording({ c1: [...PROCESSES, shim] }, facts, path.join(top, 'execs'));
-  assert.match(ask(`threads ${path.join(top, 'execs')}`).err, / most threads have 101 \(\w+\), 100 \(bash\);/);
+  assert.match(ask(`threads ${path.join(top, 'execs')}`).err, / most threads have 101 \(shim\), 100 \(bash\);/);
   const { code, err } = ask('threads 4711');
   assert.equal(code, 2);
   assert.match(err, /^tacho: tacho threads needs --process PID\n {7}most threads have 101 \(solver\), 100 \(bash\);/);
@@ -304,6 +304,18 @@ describe('in a database', { skip: whyNoPostgres() }, () => {
     assert.match(ask('report 4712', { TACHO_DB: 'postgres://nobody@127.0.0.1:1/x' }).out, /job 4712\b/);
     const { job } = JSON.parse(ask(`report --db ${db} --format json`).out) as { job: { id: string } };
     assert.equal(job.id, '4799');
+  });
+
+  test('advise takes a job of the database where no recording has it', () => {
+    const { code, out, err } = ask('advise 4799', { TACHO_DB: db });
+    assert.equal(code, 0, err);
+    assert.match(out, /^job 4799 /);
+  });
+
+  test('a recording and a job of the database are not named together, which is said', () => {
+    const { code, err } = ask('compare 4711 4799', { TACHO_DB: db });
+    assert.equal(code, 1);
+    assert.match(err, /cannot open 4799: .*\n.*jobs of the database have no samples, and are not named together/);
   });
 
   test('parts of a job are not there', () => {

@@ -75,7 +75,7 @@ test('wrong use and wrong folders: what, where, what to do', () => {
   );
   const format = tacho(['list', '--format', 'xml'], within);
   assert.equal(format.code, 2);
-  assert.match(format.err, /'xml' is invalid. Allowed choices are text, json/);
+  assert.match(format.err, /--format: "xml" is none of text, json, csv\n/);
   assert.equal(tacho(['verify'], within).code, 2);
   assert.equal(tacho(['verify', 'nowhere'], within).code, 1);
 });

@@ -286,7 +286,7 @@ test('with --strict wrong use is exit 2, failure is exit 1, both with what to do
     ['tacho stop --strict nowhere', 1, /cannot open .*nowhere/],
     ['tacho status', 1, /nothing is being recorded/],
     ['tacho mark', 2, /action/],
-    ['tacho mark pause x', 2, /'pause' is invalid .*Allowed choices are begin, end/],
+    ['tacho mark pause x', 2, /action: "pause" is none of begin, end/],
     ['tacho mark begin --strict', 2, /a phase needs a name/],
     ['tacho mark begin --strict x', 1, /nothing is being recorded.*\n.*; TACHO_RECORDING=FOLDER names one\n/],
     ['tacho fom --strict speed', 2, /"speed" is not a figure of merit\n.*name=number/],

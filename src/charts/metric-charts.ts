@@ -1,6 +1,6 @@
 import { usage } from '../base/fault.ts';
-import { suggest } from '../base/suggest.ts';
 import type { Material } from '../query/material.ts';
+import { noTable } from '../recording/folder/describe.ts';
 import type { Column, Table } from '../table/table.ts';
 import { columnChart, type Described, isDrawable, tablesOf } from './column-chart.ts';
 import type { Drawing } from './draw.ts';
@@ -27,12 +27,7 @@ function needTable(material: Pick<Material, 'nodes'>, name: string): Table {
   const tables = tablesOf(material);
   const table = tables.find((each) => each.name === name);
   if (table !== undefined) return table;
-  const tableNames = tables.map((each) => each.name).sort();
-  const meant = suggest(name, tableNames);
-  throw usage(
-    `no table "${name}" was recorded`,
-    `${meant === undefined ? '' : `did you mean ${meant}? `}There are: ${tableNames.join(', ')}`,
-  );
+  throw noTable(name, tables.map((each) => each.name).sort());
 }
 
 /** The tables whose columns can be drawn over time, by name. */

@@ -4,6 +4,7 @@ import { Fault, usage } from '../base/fault.ts';
 import { pageWidth } from '../base/page-width.ts';
 import { count } from '../base/readable.ts';
 import { stated } from '../base/stated.ts';
+import { configOf } from '../config/flags.ts';
 import type { JobSummary } from '../history/tables/summary.ts';
 import { databaseOption } from './database-option.ts';
 import { type FilterOptions, filterOf, jobFilters, periodOptions, withHistory } from './history-options.ts';
@@ -70,7 +71,14 @@ async function jobsOf(names: readonly string[], options: Options): Promise<JobSu
     paths.length === 0 && options.db === undefined ? await recordingsOfAll(unplaced, options) : undefined;
   const ids = recordingNames === undefined ? unplaced : [];
   const asked = ids.length === 0 ? options : { ...options, job: [...(options.job ?? []), ...ids] };
-  const jobs = await withHistory(recordingNames ?? paths, options, (history) => history.selectJobs(filterOf(asked)));
+  const select = (places: readonly string[], from: Options): Promise<JobSummary[]> =>
+    withHistory(places, from, (history) => history.selectJobs(filterOf(asked)));
+  let jobs = await select(recordingNames ?? paths, options);
+  // or in the database that TACHO_DB or the configuration names
+  if (jobs.length === 0 && ids.length > 0 && paths.length === 0 && options.db === undefined) {
+    const { db } = await configOf({ ...options }, ['db']);
+    if (db !== undefined) jobs = await select([], { ...options, db });
+  }
   if (jobs.length === 0) throw new Fault('no job matches', { hint: 'tacho jobs lists the jobs of a place' });
   const { isOver } = await import('../advise/evidence.ts');
   const over = jobs.filter(isOver);

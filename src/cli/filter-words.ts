@@ -9,7 +9,7 @@ export async function refuseUnknown(
   { states = [], findings = [] }: { states?: readonly string[] | undefined; findings?: readonly string[] | undefined },
   ofRecordings: readonly string[] = [],
 ): Promise<void> {
-  const allStates = [...JOB_STATES, ...ofRecordings];
+  const allStates = [...new Set([...JOB_STATES, ...ofRecordings])];
   const state = states.find((text) => !isGlob(text) && !allStates.includes(text));
   if (state !== undefined)
     throw usage(`no job has the state "${state}"${didYouMean(state, allStates)}`, `there are ${allStates.join(', ')}`);

@@ -1,5 +1,6 @@
+import * as fs from 'node:fs';
 import type { Command } from 'commander';
-import { usage } from '../base/fault.ts';
+import { Fault, usage } from '../base/fault.ts';
 import { expandHostlist } from '../base/hostlist.ts';
 import { formatMoment, parseMoment } from '../base/moment.ts';
 import { stated } from '../base/stated.ts';
@@ -177,6 +178,11 @@ export async function historyOf(paths: readonly string[], options: DatabaseOptio
     if (paths.length > 0) throw usage('name archives or a database, not both', 'leave out --db, or the archives');
     return openHistory({ database: { query: (sql) => database.query(sql) } });
   }
+  const missing = paths.find((name) => !name.includes('/') && !fs.existsSync(name));
+  if (missing !== undefined)
+    throw new Fault(`cannot open ${missing}: no such file or folder`, {
+      hint: `an archive or folder is needed here; tacho jobs --job ${missing} looks for a job in the current folder`,
+    });
   let bar: ReturnType<typeof progress> | undefined;
   return openHistory({
     folders: paths,

@@ -167,7 +167,7 @@ function ambiguousName(name: string, sameNamed: readonly JobRecording[]): Fault 
 
 /** Nothing is called so. */
 export async function unknownName(name: string, options: PlaceOptions): Promise<Fault> {
-  const { recordings, 'hub.archive': archive } = await settings(options);
+  const { recordings, 'hub.archive': archive, db } = await settings(options);
   const looked = [
     'this folder and four levels below',
     ...(recordings === undefined ? [] : [recordings]),
@@ -177,9 +177,11 @@ export async function unknownName(name: string, options: PlaceOptions): Promise<
     recordings !== undefined && archive !== undefined
       ? ''
       : `; the settings recordings and hub.archive name other places`;
+  const stored =
+    db === undefined ? '' : '; jobs of the database have no samples, and are not named together with recordings';
   const missing = fs.existsSync(name) ? 'not a folder' : 'no such file or folder';
   return new Fault(`cannot open ${name}: ${missing}, and no job with this id or name`, {
-    hint: `looked in ${looked.join(', ')}${more}; tacho list shows the recordings in the current folder`,
+    hint: `looked in ${looked.join(', ')}${more}${stored}; tacho list shows the recordings in the current folder`,
   });
 }
 

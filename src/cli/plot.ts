@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { pageWidth } from '../base/page-width.ts';
 import { stated } from '../base/stated.ts';
+import { didYouMean } from '../base/suggest.ts';
 import type { Drawing } from '../charts/draw.ts';
 import type { ChartTheme } from '../charts/option.ts';
 import type { Lane } from '../charts/plot/option.ts';
@@ -135,7 +136,10 @@ async function notKind(word: string, options: Options): Promise<Fault> {
   const { findRecordings } = await import('./find-recordings.ts');
   const [recording] = await findRecordings([word]).catch((): Recording[] => []);
   if (recording === undefined)
-    return usage(`'${word}' is invalid for argument 'kind'`, `allowed choices are ${KINDS.join(', ')}`);
+    return usage(
+      `kind: "${word}" is none of ${KINDS.join(', ')}${didYouMean(word, KINDS)}`,
+      'tacho plot --help explains the use',
+    );
   const table = options.table === undefined ? '--table NAME' : `--table ${options.table}`;
   const kinds = `tacho plot needs the kind of chart: tacho plot lines ${word} ${table}, or one of ${KINDS.join(', ')}`;
   return usage(kinds, options.table === undefined ? await tableHint(recording) : undefined);

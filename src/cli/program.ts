@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
-import { suggest } from '../base/suggest.ts';
+import { didYouMean, suggest } from '../base/suggest.ts';
 import { VERSION } from '../base/version.ts';
 import { warn } from '../base/warn.ts';
 import { foldHelp } from '../show/terminal/fold-help.ts';
@@ -94,7 +94,7 @@ function nameOptionsInFaults(command: Command, refused?: (error: Fault, option: 
       } catch (error) {
         const name = option.long ?? option.flags;
         if (refused !== undefined && error instanceof CommanderError) {
-          refused(usage(`${name}: "${value}" is none of ${option.argChoices?.join(', ')}`), option);
+          refused(usage(`${name}: ${noneOf(value, option.argChoices ?? [])}`), option);
           return previous;
         }
         if (!(error instanceof Fault)) throw error;
@@ -170,8 +170,19 @@ function wrongUse(error: CommanderError, program: Command, given: readonly strin
   // its help has been printed: a verb of several words was given without the second
   if (error.code === 'commander.help') return usage(`tacho ${verb} needs to know what to do`);
   const message = error.message.replace(/^error: /, '').replace(/\n\(Did you mean (.*)\?\)$/, '; did you mean $1?');
-  return usage(message, `tacho ${verb === '' ? '' : `${verb} `}--help explains the use`);
+  const [, flags, value, argument, choices] = NO_CHOICE.exec(message) ?? [];
+  const explained = `tacho ${verb === '' ? '' : `${verb} `}--help explains the use`;
+  if (choices === undefined) return usage(message, explained);
+  const name = flags === undefined ? argument! : /--[\w-]+/.exec(flags)![0];
+  return usage(`${name}: ${noneOf(value!, choices.split(', '))}`, explained);
 }
+
+/** What commander says of a value of an option, or of an argument, that is none of its choices. */
+const NO_CHOICE =
+  /^(?:option '(.*)' argument|command-argument value) '(.*)' is invalid(?: for argument '(.*)')?\. Allowed choices are (.*)\.$/s;
+
+const noneOf = (value: string, choices: readonly string[]): string =>
+  `"${value}" is none of ${choices.join(', ')}${didYouMean(value, choices)}`;
 
 /** The words of the verb that was meant: `dask csv` has a help of its own. */
 function verbWords(program: Command, given: readonly string[]): string {

@@ -49,7 +49,10 @@ async function asked(query: string, paths: readonly string[], folders: readonly 
   const archives = named.map((archivePath) => {
     const archive = indexOf(archivePath);
     if (archive === undefined)
-      throw usage(`${archivePath} has no index`, `tacho index ${archivePath} makes it; --recording asks one recording`);
+      throw usage(
+        `${archivePath === '.' ? 'the current folder' : archivePath} has no index`,
+        `tacho index ${archivePath} makes it; --recording asks one recording`,
+      );
     return archive;
   });
   const recordings = folders.length === 0 ? [] : await findRecordings(folders);

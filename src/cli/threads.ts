@@ -72,8 +72,9 @@ function candidates(set: ProcessSet): string {
   const order = Array.from({ length: set.length }, (_, i) => i).sort(
     (a, b) => (set.threads[b]! || 0) - (set.threads[a]! || 0) || (set.cpu_time[b]! || 0) - (set.cpu_time[a]! || 0),
   );
-  // a process that became another program is one candidate
-  const processes = [...new Map(order.map((i) => [set.process[i]!, set.process[i]!])).keys()];
-  const most = processes.slice(0, 3).map((i) => `${set.pid[i]} (${printable(set.exename[i]!)})`);
+  // a process that became another program is one candidate, called by the program that used most
+  const processes = Map.groupBy(order, (i) => set.process[i]!).values();
+  const images = Array.from(processes, ([busiest]) => busiest!);
+  const most = images.slice(0, 3).map((i) => `${set.pid[i]} (${printable(set.exename[i]!)})`);
   return `most threads have ${most.join(', ')}; tacho processes --sort threads lists all`;
 }

@@ -3,6 +3,8 @@ import { Fault } from '../../base/fault.ts';
 const BLOCK = 512;
 /** Names and attributes that do not fit into a header come as members of their own; nobody has names of a megabyte. */
 const LONGEST_NAME = 1 << 20;
+/** Said of what has no name of its own. */
+const HEADER = 'a header';
 
 /** What a tar archive holds of the files that were asked for, by name without a leading `./`. */
 export interface TarOptions {
@@ -98,7 +100,7 @@ export class TarReader {
     const type = String.fromCharCode(header[156]!);
     const describes = type === 'L' ? 'name' : type === 'x' ? 'attributes' : type === 'g' ? 'defaults' : undefined;
     const attribute = (key: string): string | undefined => this.attributes.get(key) ?? this.defaults.get(key);
-    const name = describes === undefined ? (this.nextName ?? attribute('path') ?? this.headerName()) : 'a header';
+    const name = describes === undefined ? (this.nextName ?? attribute('path') ?? this.headerName()) : HEADER;
     const given = describes === undefined ? attribute('size') : undefined;
     const size = given === undefined ? this.number(124, 12, 'size', name) : Number(given);
     if (!Number.isSafeInteger(size) || size < 0) throw this.fault(`the size of ${show(name)} is damaged`);
@@ -157,7 +159,7 @@ export class TarReader {
     const { header } = this;
     let sum = 8 * 32;
     for (let i = 0; i < BLOCK; i++) if (i < 148 || i >= 156) sum += header[i]!;
-    if (this.number(148, 8, 'check sum', 'a header') !== sum) throw this.fault('it is no tar archive, or damaged');
+    if (this.number(148, 8, 'check sum', HEADER) !== sum) throw this.fault('it is no tar archive, or damaged');
   }
 
   /** Octal digits, or (GNU, for what is larger) a binary number behind a byte with its highest bit set. */
@@ -172,7 +174,8 @@ export class TarReader {
       .toString('latin1', from, from + length)
       .replace(/^ +/, '')
       .replace(/[ \0].*$/s, '');
-    if (!/^[0-7]*$/.test(text)) throw this.fault(`it is no tar archive, or damaged (${what} of ${show(name)})`);
+    if (!/^[0-7]*$/.test(text))
+      throw this.fault(`it is no tar archive, or damaged (${what} of ${name === HEADER ? name : show(name)})`);
     return Number.parseInt(text || '0', 8);
   }
 

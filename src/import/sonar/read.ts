@@ -32,14 +32,15 @@ export function readSonar(paths: readonly string[], progress?: (done: number, of
     const foreign = data.dropped.get(FOREIGN) ?? 0;
     readFile(file, data);
     if (sizeOf(data) === before && (data.dropped.get(FOREIGN) ?? 0) > foreign && paths.includes(file))
-      throw new Fault(`${file} cannot be imported: nothing in it is a record of Sonar`, {
-        hint: 'Sonar until 0.16 writes CSV, since 0.13 JSON (sample, sysinfo, jobs, cluster)',
-      });
+      throw new Fault(`${file} cannot be imported: nothing in it is a record of Sonar`, { hint: FORMATS });
     progress?.(i + 1, files.length);
   });
+  if (sizeOf(data) === 0 && data.dropped.has(FOREIGN))
+    throw new Fault(`nothing in ${paths.join(', ')} is a record of Sonar`, { hint: FORMATS });
   return data;
 }
 
+const FORMATS = 'Sonar until 0.16 writes CSV, since 0.13 JSON (sample, sysinfo, jobs, cluster)';
 const FOREIGN = 'no record of Sonar';
 const sizeOf = ({ samples, nodes, slurm, dropped }: SonarData): number =>
   samples.size +

@@ -97,7 +97,8 @@ for (const [expression, says] of wrong) {
   test(`${expression} is refused`, () => {
     assert.throws(
       () => filterProcesses(set, [expression]),
-      (fault: unknown) => fault instanceof Fault && fault.exit === 2 && says.test(fault.message),
+      (fault: unknown) =>
+        fault instanceof Fault && fault.exit === 2 && says.test(fault.message) && fault.hint !== undefined,
     );
   });
 }

@@ -47,7 +47,10 @@ function patternTest(column: ProcessColumn, operator: string, value: string): Te
   try {
     pattern = new RegExp(value);
   } catch (error) {
-    throw usage(`"${value}" is not a regular expression: ${(error as Error).message.replace(/^.*: /, '')}`);
+    throw usage(
+      `"${value}" is not a regular expression: ${(error as Error).message.replace(/^.*: /, '')}`,
+      'a backslash before one of .*+?^$(){}[]|\\ makes it a plain character',
+    );
   }
   return operator === '~' ? (i) => pattern.test(column.text(i)) : (i) => !pattern.test(column.text(i));
 }

@@ -1,5 +1,7 @@
 import { line } from '../../base/csv.ts';
+import { type Fault, usage } from '../../base/fault.ts';
 import { made } from '../../base/made.ts';
+import { didYouMean } from '../../base/suggest.ts';
 import * as tables from '../../sources/tables.ts';
 import { byName, type Column, type Table } from '../../table/table.ts';
 import { type Unit, units } from '../../table/unit.ts';
@@ -12,6 +14,13 @@ export function tableOf(node: NodeRecording, name: string): Table | undefined {
   if (name === tables.markerTable.name) return tables.markerTable;
   const isIt = (one: Table): boolean => one.name === name;
   return (node.agent?.tables ?? node.described)?.find(isIt) ?? (Object.values(tables) as Table[]).find(isIt);
+}
+
+/** Said of a table that was not recorded. What Tacho has, too, is no slip of the pen: gpu is not cpu. */
+export function noTable(name: string, recordedTables: readonly string[]): Fault {
+  const isDefined = (Object.values(tables) as Table[]).some((table) => table.name === name);
+  const question = isDefined ? '' : didYouMean(name, recordedTables);
+  return usage(`no table "${name}" was recorded${question}`, `there are ${recordedTables.join(', ')}`);
 }
 
 const byTable = new WeakMap<Table, Map<string, Column>>();

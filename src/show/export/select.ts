@@ -1,14 +1,13 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { Fault, usage } from '../../base/fault.ts';
+import { Fault } from '../../base/fault.ts';
 import type { Intervals } from '../../base/intervals.ts';
 import { stated } from '../../base/stated.ts';
-import { suggest } from '../../base/suggest.ts';
 import { damageText } from '../../query/processes/processes.ts';
 import { type Coarse, coarse } from '../../query/series/coarse.ts';
 import { intervalsOf, type SpanQuery, sampledPart, selectEach } from '../../query/spans/select.ts';
 import { lostWhy } from '../../query/summarise.ts';
-import { tableOf } from '../../recording/folder/describe.ts';
+import { noTable, tableOf } from '../../recording/folder/describe.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
 import type { Table } from '../../table/table.ts';
@@ -61,16 +60,7 @@ export function tableNames(selected: readonly Selected[], asked: readonly string
   ].sort();
   if (recordedTables.length === 0)
     throw new Fault('nothing to export: no samples were recorded', { hint: 'tacho verify says more' });
-  for (const name of asked ?? []) {
-    if (recordedTables.includes(name)) continue;
-    const meant = suggest(name, recordedTables);
-    throw usage(
-      `no table "${name}" was recorded`,
-      meant === undefined
-        ? `there are: ${recordedTables.join(', ')}`
-        : `did you mean ${meant}? There are: ${recordedTables.join(', ')}`,
-    );
-  }
+  for (const name of asked ?? []) if (!recordedTables.includes(name)) throw noTable(name, recordedTables);
   return asked === undefined || asked.length === 0 ? recordedTables : [...new Set(asked)];
 }
 
