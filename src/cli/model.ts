@@ -90,7 +90,7 @@ Examples:
       await store.add(model);
       await printModels([model], options, 'modelLine');
       const { ENOUGH_REFERENCES, FEW } = await import('../judge/outliers/outliers.ts');
-      if (model.jobs.length < ENOUGH_REFERENCES) warn(`${ENOUGH_REFERENCES} or more jobs are wanted: ${FEW}`);
+      if (model.jobs.length < ENOUGH_REFERENCES) warn(`${ENOUGH_REFERENCES} or more jobs are better: ${FEW}`);
     });
 
   verb('list', 'list models', ['text', 'json', 'csv'])

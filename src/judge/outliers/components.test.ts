@@ -20,3 +20,10 @@ test('components have scores, loadings and rankings', async () => {
   await assert.rejects(componentsOf(jobs.slice(0, 3)), /need 4 jobs .*there are 3/);
   await assert.rejects(componentsOf(jobs, { features: ['duration', 'processes'] }), /two features that vary/);
 });
+
+test('of fewer jobs than features there are no components that rounding makes', async () => {
+  const { variance, scores, features } = await componentsOf(jobs.slice(0, 4));
+  assert.ok(variance.length > 0 && variance.length < features.length);
+  assert.ok(variance.every((share) => share > 1e-9));
+  for (const { scores: along } of scores) assert.equal(along.length, variance.length);
+});

@@ -26,6 +26,8 @@ export interface Components {
 
 const FEWEST_JOBS = 4;
 const MOST_FEATURES = 16;
+/** A component with less of the variance is an error of rounding: there are fewer jobs than features. */
+const ROUNDING = 1e-9;
 
 /** The components of jobs, as `tacho outliers --pca` shows them. */
 export async function componentsOf(jobs: readonly MeasuredJob[], options: OutlierOptions = {}): Promise<Components> {
@@ -51,7 +53,8 @@ export async function componentsOf(jobs: readonly MeasuredJob[], options: Outlie
   const features = together.features.slice(0, MOST_FEATURES);
   if (together.rows.length < FEWEST_JOBS || features.length < 2) throw tooLittle(together.rows.length, features);
   const matrix = standardised(takeFeatures(table, together.rows, features), features, together.spreads);
-  const { centre, directions, total } = directionsOf(matrix);
+  const { centre, directions: allDirections, total } = directionsOf(matrix);
+  const directions = allDirections.filter(({ variance }) => variance > ROUNDING * total);
   const variance = directions.map((each) => each.variance / total);
   let kept = 0;
   for (let held = 0; kept < variance.length && held < COMMON; kept++) held += variance[kept]!;

@@ -2,6 +2,7 @@ import { figure } from '../../base/readable.ts';
 import { median } from '../../query/material.ts';
 import type { ProcessJob } from '../../query/processes/set.ts';
 import type { MeasuredJob } from './measured-job.ts';
+import { FEWEST_PEERS } from './peers.ts';
 
 /** What a job is grouped by: a tag of it, or `name`, in which numbers are left open. Undefined: it has no such tag. */
 export function groupOf(job: ProcessJob, by: string): string | undefined {
@@ -25,6 +26,7 @@ export function mixedKinds(jobs: readonly MeasuredJob[]): string[] {
     const groups = [...Map.groupBy(all, (job) => groupOf(job, by))].filter(
       ([value, members]) => value !== undefined && members.length >= FEWEST,
     );
+    if (!groups.some(([, members]) => members.length >= FEWEST_PEERS)) return [];
     const grouped = groups.reduce((sum, [, members]) => sum + members.length, 0);
     const kinds = Map.groupBy(all, (job) => groupOf(job, by));
     // a tag that few jobs have, or that nearly each has another value of, tells no kinds apart

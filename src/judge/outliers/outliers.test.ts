@@ -99,7 +99,7 @@ test('what weakens the answer is said', async () => {
     ]),
   });
   assert.deepEqual((await findOutliers('jobs', jobs, { reference: reference(3) })).notes, [
-    'the model has 3 jobs, of the 10 or more that are wanted: chance alone puts many jobs outside so few',
+    'the model has 3 jobs, 10 or more are better: with fewer, many good jobs differ from the baseline by chance',
   ]);
   assert.deepEqual((await findOutliers('jobs', jobs, { reference: reference(10) })).notes, []);
 });
@@ -171,4 +171,11 @@ test('a few jobs of other kinds among jobs of one kind are named, too', async ()
   const { notes } = await findOutliers('jobs', [...builds, ...others], { features: ['duration'] });
   assert.match(notes.join(), /^jobs of 3 kinds are judged together: .* --by (name|case) judges each kind alone$/);
   assert.deepEqual((await findOutliers('jobs', builds, { features: ['duration'] })).notes, []);
+});
+
+test('kinds of too few jobs to be judged alone are no reason for a warning', async () => {
+  const named = (name: string, seconds: number): ReturnType<typeof madeJob> =>
+    madeJob(`${name}-${seconds}`, [{ cpu_time: 1e6 }], { duration: seconds * 1e6, tags: { case: name } });
+  const jobs = [...[528, 543, 565].map((seconds) => named('build', seconds)), named('odd', 1174)];
+  assert.deepEqual((await findOutliers('jobs', jobs, { features: ['duration'] })).notes, []);
 });

@@ -126,12 +126,12 @@ export async function findOutliers(
 /** Number of jobs that are enough to say what is usual. */
 export const ENOUGH_REFERENCES = 10;
 
-export const FEW = 'chance alone puts many jobs outside so few';
+export const FEW = 'with fewer, many good jobs differ from the baseline by chance';
 
 function fewReferences(reference: Reference | undefined): string[] {
   const rows = reference?.tables.get('')?.rows ?? ENOUGH_REFERENCES;
   if (rows >= ENOUGH_REFERENCES) return [];
-  return [`the model has ${count(rows, 'job')}, of the ${ENOUGH_REFERENCES} or more that are wanted: ${FEW}`];
+  return [`the model has ${count(rows, 'job')}, ${ENOUGH_REFERENCES} or more are better: ${FEW}`];
 }
 
 /** Groups that are too small for every method. */
