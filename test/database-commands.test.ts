@@ -578,7 +578,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     after(() => {
       for (const child of watching) if (child.exitCode === null) child.kill('SIGKILL');
     });
-    const settled = ['--settle', '0', '--every', '100ms'];
+    const settled = ['--settle', '0', '--interval', '100ms'];
 
     test('--once submits what has ended and moves aside what is refused', async () => {
       const url = fresh();
@@ -617,7 +617,8 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       const folder = temporary();
       await make('1', {}, path.join(folder, 'tacho-1'));
       const result = tacho(['watch', folder, '--once', '--settle', '1h', '--db', url]);
-      assert.deepEqual([result.code, result.out, result.err], [0, '', '']);
+      const left = `tacho: ${path.join(folder, 'tacho-1')} changed less than 1 h 00 min ago: left for later (--settle)\n`;
+      assert.deepEqual([result.code, result.out, result.err], [0, '', left]);
       assert.equal(jobsIn(url), '');
     });
 

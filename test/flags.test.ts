@@ -35,6 +35,20 @@ test('--from and --to are moments everywhere, --format has a letter', async () =
   assert.deepEqual(wrong, []);
 });
 
+test('a flag takes a value in all verbs, or in none; an amount is never a choice elsewhere', async () => {
+  const values = new Map<string, Set<string>>();
+  for (const [, command] of commands(await wholeProgram()))
+    for (const { flags, long, hidden } of command.options) {
+      if (hidden || long == null) continue;
+      const value = /[<[](.*?)[\].>]/.exec(flags)?.[1]?.replace(/s$/, '') ?? '';
+      values.set(long, (values.get(long) ?? new Set()).add(value));
+    }
+  const mixed = [...values].filter(([, kinds]) => kinds.has('') && kinds.size > 1);
+  assert.deepEqual(mixed, []);
+  for (const long of ['--last', '--state', '--interval', '--workers', '--every'])
+    assert.equal(values.get(long)?.size, 1, `${long}: ${[...(values.get(long) ?? [])].join(', ')}`);
+});
+
 test('old spellings work for one release, and the new ones are named', async () => {
   const cwd = temporary();
   await makeRecording({ folder: `${cwd}/one`, seconds: 5 });

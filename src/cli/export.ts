@@ -53,8 +53,8 @@ export function define(command: Command): void {
   partOptions(storeOption(command))
     .usage('[RECORDING…] [options]')
     .argument('[recordings...]', JOBS_ARGUMENT)
-    .option('-o, --output <folder>', 'where the files go, or - for standard output (the default for one table)')
     .option('--to <time>', 'only until this time', (value, all: string[] = []) => [...all, value])
+    .option('-o, --output <folder>', 'where the files go, or - for standard output (the default for one table)')
     .addOption(
       new Option('-f, --format <format>', 'format of the files').choices(['csv', 'parquet', 'ndjson']).default('csv'),
     )

@@ -49,8 +49,8 @@ const OLD: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   mcp: { '-p': '--port' },
   notebook: { '-p': '--port' },
   'policy test': { '-a': '--archive' },
-  'policy run': { '-a': '--archive' },
-  'policy status': { '-a': '--archive' },
+  'policy run': { '-a': '--archive', '--state': '--state-folder' },
+  'policy status': { '-a': '--archive', '--state': '--state-folder' },
   advise: { '-p': '--partition' },
   jobs: { '-p': '--partition' },
   history: { '-p': '--partition' },
@@ -58,6 +58,9 @@ const OLD: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   hogs: { '-p': '--partition' },
   'db jobs': { '--since': '--from', '--until': '--to' },
   hub: { '--from': '--samples-from' },
+  index: { '--workers': '--parallel' },
+  load: { '--last': '--latest' },
+  watch: { '--every': '--interval' },
 };
 
 /** That something is spelled otherwise now. */

@@ -113,7 +113,7 @@ function defineVictoria(command: Command): void {
 Examples:
   tacho import victoria http://vm:8428 --job 4711         makes tacho-4711
   tacho import victoria /var/lib/victoria-metrics -o all  every job in a data folder
-  tacho import victoria http://vm:8428 --match '{__name__=~"node_.+"}' --from -1d
+  tacho import victoria http://vm:8428 --match '{job="node"}' --from -1d
 `,
     )
     .action(async (source: string, options: VictoriaFlags) => {

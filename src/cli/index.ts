@@ -14,7 +14,7 @@ interface Options {
   rebuild?: boolean;
   keep?: boolean;
   verify?: boolean;
-  workers?: number;
+  parallel?: number;
   format: string;
 }
 
@@ -25,7 +25,7 @@ export function define(command: Command): void {
     .option('--rebuild', 'make the index again from all recordings')
     .option('--keep', 'keep rows of recordings that were deleted, as a hub does')
     .option('--verify', 'read the whole index and report damage')
-    .option('--workers <n>', 'use N processes (default: one per core)', wholeNumber)
+    .option('--parallel <n>', 'use N processes (default: one per core)', wholeNumber)
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
@@ -56,7 +56,7 @@ Examples:
           bar.advance();
         },
         ...(options.add === undefined ? {} : { only: await pathsNamed(options.add) }),
-        ...(options.workers === undefined ? {} : { workers: options.workers }),
+        ...(options.parallel === undefined ? {} : { workers: options.parallel }),
         rules: await forgivingRules(),
       }).finally(() => bar?.done());
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(built, null, 1)}\n`);
@@ -91,6 +91,6 @@ async function verify(archive: string, format: string): Promise<void> {
 }
 
 function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw usage(`"${text}" is not a number of processes`, 'write it like --workers 4');
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw usage(`"${text}" is not a number of processes`, 'write it like --parallel 4');
   return Number(text);
 }

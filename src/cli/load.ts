@@ -10,7 +10,7 @@ import { type FilterOptions, historyPlaces, nodesOf, periodOptions, withHistory 
 interface Options extends FilterOptions {
   every: LoadStep;
   group?: boolean;
-  last?: boolean;
+  latest?: boolean;
   format: string;
 }
 
@@ -39,7 +39,7 @@ export function define(command: Command): void {
     .option('--cluster <name...>', 'of these clusters only')
     .addOption(new Option('--every <step>', 'one row per node and step').choices(LOAD_STEPS).default('hour'))
     .option('--group', 'all nodes together')
-    .option('--last', 'only the last step of each node')
+    .option('--latest', 'only the last step of each node')
     .addOption(new Option('-f, --format <format>', 'output format').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
@@ -68,7 +68,7 @@ Examples:
         throw new Fault(`no node was recorded between ${formatMoment(from)} and ${formatMoment(to)}`, {
           hint: 'tacho index ARCHIVE looks for new recordings',
         });
-      const rows = options.last === true ? lastOf(loadRows) : loadRows;
+      const rows = options.latest === true ? lastOf(loadRows) : loadRows;
       const shown = options.group === true ? together(rows) : rows;
       process.stdout.write(await printed(shown, options));
     });

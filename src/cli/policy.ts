@@ -257,7 +257,7 @@ function stateFolder(config: Config, paths: readonly string[], { db }: DatabaseO
   if (db === undefined && paths.length <= 1) return path.join(paths[0] ?? '.', '.tacho-policies');
   throw usage(
     'where is it kept what policies have sent?',
-    'with a database, or several archives, name a folder: --state FOLDER, or policies.state in the configuration',
+    'with a database, or several archives, name a folder: --state-folder FOLDER, or policies.state in the configuration',
   );
 }
 

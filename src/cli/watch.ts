@@ -14,7 +14,7 @@ interface Options {
   config?: string;
   once?: boolean;
   dryRun?: boolean;
-  every: number;
+  interval: number;
   settle: number;
   done?: string;
   format: string;
@@ -26,7 +26,9 @@ export function define(command: Command): void {
     .argument('<folder>', 'where recordings appear, at most four levels deep, or archives of EPMT')
     .option('--once', 'submit what is there and end')
     .option('--dry-run', 'only print what would be stored or refused, and end')
-    .addOption(new Option('--every <duration>', 'time between looks').argParser(parseDuration).default(10, '10s'))
+    .addOption(
+      new Option('-i, --interval <duration>', 'time between looks').argParser(parseDuration).default(10, '10s'),
+    )
     .addOption(
       new Option('--settle <duration>', 'take a recording when nothing in it has changed for this time')
         .argParser(parseDuration)
@@ -62,7 +64,7 @@ Examples:
         ...stated({ rules: await changedRules(options.config) }),
         once: options.once === true || options.dryRun === true,
         ...(options.dryRun === true ? { dryRun: true } : {}),
-        every: options.every * 1000,
+        every: options.interval * 1000,
         settle: options.settle * 1000,
         ...(options.done === undefined ? {} : { done: path.resolve(options.done) }),
         signal: stop.signal,
@@ -83,6 +85,11 @@ function print(event: WatchEvent): void {
       for (const trouble of event.submitted.troubles) warn(trouble);
       return;
     }
+    case 'unsettled':
+      process.stderr.write(
+        `tacho: ${printable(event.path)} changed less than ${formatDuration(event.settle / 1000)} ago: left for later (--settle)\n`,
+      );
+      return;
     case 'present': {
       const { id, moved, submitted } = event;
       if (submitted.mended === true)

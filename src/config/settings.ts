@@ -350,7 +350,7 @@ export const settings = [
   {
     key: 'policies.state',
     kind: 'folder',
-    flag: '--state',
+    flag: '--state-folder',
     help: 'Folder in which is kept what policies have sent, and what waits (default: .tacho-policies in the archive).',
   },
   {

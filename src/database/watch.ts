@@ -45,6 +45,8 @@ export interface WatchOptions {
 export type WatchEvent =
   | { what: 'stored' | 'present'; path: string; moved?: string; id: string; submitted: Submitted }
   | { what: 'planned'; path: string; id: string; why?: string }
+  /** Looked at once, and too new: it may still be copied here. */
+  | { what: 'unsettled'; path: string; settle: number }
   | { what: 'failed'; path: string; moved: string; why: string }
   | { what: 'trouble'; why: string; hint: string | undefined; again: number }
   | { what: 'back' };
@@ -68,7 +70,8 @@ export async function watch(options: WatchOptions): Promise<void> {
   try {
     while (!signal?.aborted) {
       try {
-        for (const folder of [...changedArchives(options, faces), ...changedFolders(options, faces)]) {
+        const settled = changedIn(options, faces);
+        for (const folder of settled) {
           if (signal?.aborted) break;
           try {
             if (!isArchive(folder) && !(await hasEnded(folder))) continue;
@@ -81,7 +84,11 @@ export async function watch(options: WatchOptions): Promise<void> {
             if (isDatabaseTrouble(error) || fs.existsSync(folder)) throw error;
           }
         }
-        if (options.once) return;
+        if (options.once) {
+          for (const path of changedIn({ ...options, settle: 0 }, faces))
+            if (!settled.includes(path)) options.tell({ what: 'unsettled', path, settle: options.settle });
+          return;
+        }
       } catch (error) {
         if (!(error instanceof Fault) || options.once) throw error;
         if (isDatabaseTrouble(error)) {
@@ -99,6 +106,11 @@ export async function watch(options: WatchOptions): Promise<void> {
     await database?.close();
   }
 }
+
+const changedIn = (options: WatchOptions, faces: ReadonlyMap<string, string>): string[] => [
+  ...changedArchives(options, faces),
+  ...changedFolders(options, faces),
+];
 
 /** Archives of EPMT that nobody writes to any more, and that have not been submitted. */
 const changedArchives = ({ folder, settle }: WatchOptions, faces: ReadonlyMap<string, string>): string[] =>

@@ -94,7 +94,7 @@ export class Ledger {
       makeFolder(folder, 0o700);
     } catch (error) {
       throw new Fault(`cannot keep what policies send in ${folder}: ${reason(error)}`, {
-        hint: '--state FOLDER, or policies.state, names another folder',
+        hint: '--state-folder FOLDER, or policies.state, names another folder',
       });
     }
     return withLock(path.join(folder, 'lock'), async () => {

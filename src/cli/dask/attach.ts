@@ -91,7 +91,7 @@ recording (tacho run, tacho start) it writes into that one.
 
 Examples:
   tacho dask attach tcp://localhost:8786 -o run7
-  tacho dask attach http://login1:8787/status --interval 100ms --tracking tasks,compute-util
+  tacho dask attach http://login1:8787/status --interval 100ms
   tacho dask attach scheduler.json --job-type manual --custom power.py
 `,
     )
