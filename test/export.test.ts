@@ -268,7 +268,7 @@ test('the command line: one table to standard output, several need a folder, and
   assert.equal(one.out, `time,node,job,load1\n${START},c1,17,0\n${START + 1e6},c1,17,0.25\n${START + 2e6},c1,17,0.5\n`);
   const expectations: [string[], number, RegExp][] = [
     [[recording], 2, /2 tables need a folder to go to\n.*-o DIR/],
-    [[recording, '--table', 'lod', '--to', '-'], 2, /no table "lod" was recorded\n.*did you mean load/],
+    [[recording, '--table', 'lod', '--to', '-'], 2, /no table "lod" was recorded; did you mean "load"/],
     [[recording, '--columns', 'nothing', '--to', 'x'], 2, /no column "nothing" in disk, load/],
     [[recording, '--layout', 'wide', '--format', 'parquet', '--to', 'x'], 2, /wide layout is CSV only/],
     [[recording, '--layout', 'omnistat', '--to', temporary()], 1, /neither GPUs nor networks/],

@@ -3,6 +3,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
+import { endingsAsked } from '../../jobs/schedulers/refresh-ended.ts';
 import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import { findEach, openRecording } from '../../recording/folder/open.ts';
 import type { Entry } from '../index/entry.ts';
@@ -163,19 +164,22 @@ async function summarised(
   const { summariesOf } = await import('../make/summaries.ts');
   const rules = await configured?.();
   const recordingFolders = findEach(folders, (folder) => folder, leftOut);
-  return recordingFolders.flatMap((folder, i): Entry[] => {
+  const withEnding = endingsAsked();
+  const entries: Entry[] = [];
+  for (const [i, folder] of recordingFolders.entries()) {
     const id = path.resolve(folder);
     try {
-      const summaries = summariesOf(openRecording(folder), { recording: id, nodeHours, ...stated({ rules }) });
-      return [{ id, stamp: nodeHours ? 'hours' : '', summaries }];
+      const recording = await withEnding(openRecording(folder));
+      const summaries = summariesOf(recording, { recording: id, nodeHours, ...stated({ rules }) });
+      entries.push({ id, stamp: nodeHours ? 'hours' : '', summaries });
     } catch (error) {
       const why =
         error instanceof Fault ? error : new Fault(`cannot summarise ${folder}: ${reason(error)}`, { cause: error });
       if (leftOut === undefined) throw why;
       leftOut(why);
-      return [];
     } finally {
       progress?.(i + 1, recordingFolders.length);
     }
-  });
+  }
+  return entries;
 }

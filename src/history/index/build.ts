@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
+import { keepEndings } from '../../jobs/schedulers/refresh-ended.ts';
 import type { RuleSettings } from '../../judge/rules/shared/settings.ts';
 import { foldersBelow } from '../../recording/folder/open.ts';
 import { fileUnrecorded, withAccounting } from './accounting-rows.ts';
@@ -75,7 +76,11 @@ async function fill(
     [],
     gone.map(({ id }) => id),
   );
-  await summariseAll(archive, news, file, { done, ...stated({ workers, rules }) });
+  const ended = await keepEndings(news.map(({ id }) => path.join(archive, id)));
+  const current = news.map((one) =>
+    ended.has(path.join(archive, one.id)) ? foundAt(archive, path.join(archive, one.id)) : one,
+  );
+  await summariseAll(archive, current, file, { done, ...stated({ workers, rules }) });
   if (accounting.exists && (isNew || gone.length > 0))
     await fileUnrecorded(accounting, index, isNew ? undefined : new Set(gone.flatMap(({ days }) => days.jobs ?? [])));
   if (accounting.exists) await shareWithNewUsers(archive, () => accounting.all());
