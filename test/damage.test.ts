@@ -10,6 +10,7 @@ import { readTable } from '../src/recording/read/read.ts';
 import { verifyRecording } from '../src/recording/repair/verify.ts';
 import { sealRecording } from '../src/recording/sealed/seal.ts';
 import { reportJson } from '../src/show/report/json.ts';
+import { shortText } from '../src/show/report/short.ts';
 import { cgroupTable } from '../src/sources/cgroup/table.ts';
 import { disk } from '../src/sources/host/disk.ts';
 import { loadavg } from '../src/sources/host/loadavg.ts';
@@ -62,6 +63,7 @@ test('a damaged job.json is told, whether anything else is there or not, and the
   }
   assert.deepEqual([partly.findings.length, nothing.findings.length], [0, 1]);
   assert.deepEqual([nothing.quality.grade, nothing.quality.expected_ticks], ['D', 0]);
+  assert.match(shortText(partly), /^Job +job, 1 node: unknown$/m);
   const text = reportText([nothing]);
   assert.match(text, /^no nodes known$/m);
   assert.match(text, /^Nothing of the job can be read: the recording is empty or damaged\.$/m);

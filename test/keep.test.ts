@@ -55,6 +55,8 @@ test('list, seal and verify, as a user types them', async () => {
   fs.truncateSync(path.join(home, 'one/node=c1/disk.parquet'), 100);
   const left = tacho(['verify', '.'], within);
   assert.equal(left.code, 1);
+  fs.writeFileSync(path.join(home, 'one/job.json'), '{ "format": 1, ');
+  assert.match(tacho(['verify', '--dry-run', '.'], within).out, /not repaired: job\.json: it is damaged;/);
   assert.match(left.out, /not repaired: node=c1\/disk.parquet cannot be read: it is not a whole Parquet file/);
 });
 

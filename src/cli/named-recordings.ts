@@ -171,7 +171,7 @@ export async function unknownName(name: string, options: PlaceOptions): Promise<
   const looked = [
     'this folder and four levels below',
     ...(recordings === undefined ? [] : [recordings]),
-    ...(archive === undefined ? [] : [archive]),
+    ...(archive === undefined ? [] : [`${archive} (by id)`]),
   ];
   const more =
     recordings !== undefined && archive !== undefined

@@ -107,7 +107,7 @@ async function top(name: string | undefined, options: Options): Promise<void> {
   if (!(options.interval >= 0.5 && options.interval <= 3600)) throw usage('--interval must be from 0.5s to 1h');
   const source = await watched(name, options);
   try {
-    const job = new TopJob(source.folder);
+    const job = new TopJob(source.folder, options.hub);
     if (options.format === 'json' || options.once === true || !process.stdout.isTTY || !process.stdin.isTTY)
       await once(job, options);
     else await follow(job, source, options);
@@ -128,13 +128,17 @@ class TopJob {
   private judged = Number.NEGATIVE_INFINITY;
   private cost = 0;
 
-  constructor(folder: string) {
+  constructor(folder: string, hub?: string) {
     this.folder = folder;
     this.recording = openRecording(folder);
     const { job } = this.recording;
     if (job.end !== undefined)
       throw new Fault(`job ${job.id} has ended: there is nothing to follow`, {
-        hint: `tacho report ${folder} says what it did`,
+        // what a hub sends is gone with this command
+        hint:
+          hub === undefined
+            ? `tacho report ${folder} says what it did`
+            : `tacho report in the archive of the hub says what it did`,
       });
   }
 

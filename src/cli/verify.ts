@@ -72,7 +72,11 @@ function verifyText(path: string, checks: readonly Check[]): string {
   const colour = { repaired: green, 'would repair': yellow, 'not repaired': red, note: dim };
   const lines = checks.map(({ outcome, file, what, action }) => {
     const done = action === undefined ? '' : `; ${action}`;
-    const line = hang(`  ${outcome}: ${printable(`${file} ${what}${done}`)}`, tableWidth(), 4);
+    const line = hang(
+      `  ${outcome}: ${printable(`${file}${/^its? /.test(what) ? ':' : ''} ${what}${done}`)}`,
+      tableWidth(),
+      4,
+    );
     return `${line.replace(outcome, colour[outcome])}\n`;
   });
   return `${printable(path)}:\n${lines.join('')}`;

@@ -9,10 +9,10 @@ export type Hook = 'prolog' | 'epilog' | 'task-prolog' | 'conf';
 const CONF = `# Tacho: every node tells its agent of each job as soon as the job has the node
 Prolog=/etc/slurm/prolog.d/*
 Epilog=/etc/slurm/epilog.d/*
-# of two lines with one name Slurm may take the last alone: where there are such lines already, make one of both
+# merge these with lines of the same name, if slurm.conf has some: Slurm may read only the last one
 # (Contain and X11 include Alloc)
 PrologFlags=Alloc
-# told apart exactly, daemons included, when Slurm has a cgroup for each job:
+# with a cgroup for each job, every process belongs to the right job, daemons too:
 # ProctrackType=proctrack/cgroup
 `;
 

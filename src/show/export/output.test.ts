@@ -46,7 +46,9 @@ test('a full disk is said in words, and the part is removed', (t) => {
   assert.throws(
     () => output.write(Buffer.from('x'), 1),
     (error) =>
-      error instanceof Fault && /a\.csv: no space left/.test(error.message) && /free some space/.test(error.hint!),
+      error instanceof Fault &&
+      /a\.csv: no space left/.test(error.message) &&
+      /free some space, or choose another folder with -o,/.test(error.hint!),
   );
   full.mock.restore();
   syncBuiltinESMExports();

@@ -74,7 +74,7 @@ export function attempt<T>(name: string, written: number, action: () => T): T {
     const removed = written > 0 ? `; the ${formatBytes(written)} written so far were removed` : '';
     throw new Fault(`cannot write ${name}: ${reason(error)}${removed}`, {
       hint: full
-        ? 'free some space, or choose another folder with --to, or export less (--table, --columns, --interval)'
+        ? 'free some space, or choose another folder with -o, or export less (--table, --columns, --interval)'
         : 'choose a folder that you may write to with -o DIR',
       cause: error,
     });

@@ -22,7 +22,8 @@ export function shortText(report: Report, { stream = {} }: Pick<TextOptions, 'st
   const cards = used.has('GPU') ? `; GPU ${meterText('GPU').replace(' on average', '')}` : '';
   const { nodes } = report.summary;
   // how it ended is never cut: the name gives way
-  const whose = ` of ${cut(printable(report.job.user), 16)}, ${count(nodes, 'node')}: ${endingInText(report)}`;
+  const user = report.job.user === '' ? '' : ` of ${cut(printable(report.job.user), 16)}`;
+  const whose = `${user}, ${count(nodes, 'node')}: ${endingInText(report)}`;
   const lines: [string, string][] = [
     ['Job', `${cutCommand(printable(title(report)), Math.min(40, WIDTH - 9 - textWidth(whose)))}${whose}`],
     ['Time', meterText('time')],
