@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Command } from 'commander';
 import { LETTERS } from '../src/cli/flag-table.ts';
 import { wholeProgram } from '../src/cli/program.ts';
+import { configReference } from '../src/config/reference.ts';
 import { makeRecording, temporary } from './make-recording.ts';
 import { tacho } from './tacho.ts';
 
@@ -47,6 +48,18 @@ test('a flag takes a value in all verbs, or in none; an amount is never a choice
   assert.deepEqual(mixed, []);
   for (const long of ['--last', '--state', '--interval', '--workers', '--every'])
     assert.equal(values.get(long)?.size, 1, `${long}: ${[...(values.get(long) ?? [])].join(', ')}`);
+});
+
+test('the flags that the reference of settings names are there', async () => {
+  const flags = new Set(
+    [...commands(await wholeProgram())].flatMap(([, { options }]) => options.map(({ long }) => long)),
+  );
+  const named = [...configReference().matchAll(/^\| `\S+` \| `TACHO_\S+` \| `(--\S+)` \|/gm)].map(([, long]) => long!);
+  assert.ok(named.length > 50);
+  assert.deepEqual(
+    named.filter((long) => !flags.has(long)),
+    [],
+  );
 });
 
 test('old spellings work for one release, and the new ones are named', async () => {

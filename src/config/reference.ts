@@ -10,7 +10,7 @@ export function configReference(): string {
     const cells = [
       `\`${setting.key}\``,
       `\`${variableOf(setting)}\``,
-      `\`${flagOf(setting).long}\``,
+      setting.flagless === true ? '' : `\`${flagOf(setting).long}\``,
       kinds[setting.kind].say + (setting.kind === 'list' ? '; variable and flag: one,two' : ''),
       initial,
       setting.help,

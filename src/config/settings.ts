@@ -10,6 +10,8 @@ export interface Setting {
   readonly help: string;
   /** The flag, when it is not `--` and the key. */
   readonly flag?: string;
+  /** No verb has a flag for it. */
+  readonly flagless?: boolean;
   /** Needed by few: in the reference, not in `--help`. */
   readonly rare?: boolean;
 }
@@ -31,6 +33,7 @@ export const settings = [
   {
     key: 'dask',
     kind: 'flag',
+    flagless: true,
     default: true,
     help: 'Record the tasks of a Dask cluster that a command starts (tacho run).',
   },
@@ -323,6 +326,7 @@ export const settings = [
   {
     key: 'rules.shortest',
     kind: 'duration',
+    flagless: true,
     default: '30s',
     rare: true,
     help: 'What a job did not use is judged from this length on: in a shorter one, starting up is most of what was recorded.',
@@ -330,6 +334,7 @@ export const settings = [
   {
     key: 'rules.off',
     kind: 'list',
+    flagless: true,
     default: [],
     rare: true,
     help: 'Rules of the report card that are not applied (docs/findings.md lists them).',
