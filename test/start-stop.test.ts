@@ -59,6 +59,17 @@ test('start, phases, figures, status, stop in one script', (t) => {
   assert.equal(fs.statSync(path.join(folder, 'r')).mode & 0o777, 0o700);
 });
 
+test('a job without a name is called like its script', (t) => {
+  const { folder, sh } = shell(t);
+  const script = '#!/bin/bash -e\ntacho start --interval 0.2s\ntacho stop --no-report\n';
+  fs.writeFileSync(path.join(folder, 'train.sh'), script, { mode: 0o755 });
+  const { stderr, status } = sh('./train.sh');
+  assert.equal(status, 0, stderr);
+  const [recording] = fs.readdirSync(folder).filter((name) => name.startsWith('tacho-'));
+  assert.match(recording!, /^tacho-\d{8}-\d{6}-train\.sh$/);
+  assert.equal(openRecording(path.join(folder, recording!)).job.name, 'train.sh');
+});
+
 test('what waits for tacho stop, or reads what it prints, is not left running', (t) => {
   const { sh } = shell(t);
   const { stdout, stderr, status } = sh(`set -e

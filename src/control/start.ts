@@ -15,6 +15,7 @@ import type { Job } from '../recording/folder/job.ts';
 import { nodeFolder } from '../recording/folder/node-folder.ts';
 import { forgetActive, noteActive, refuseSecond, updateActive } from './active.ts';
 import { beginEverywhere } from './begin-everywhere.ts';
+import { callingScript } from './calling-script.ts';
 import {
   type AgentsOptions,
   keptLogLines,
@@ -62,7 +63,7 @@ export interface Started {
 /** Makes a recording and starts an agent on every node; returns when every node has written its first sample. */
 export async function startRecording(env: Environment, options: StartOptions): Promise<Started> {
   refuseSecond(env);
-  const facts = await jobFacts(env, options);
+  const facts = await jobFacts(env, { ...options, ...stated({ script: callingScript(options.watchPid) }) });
   const job: Job = {
     ...runningJob(facts, options.intervalSeconds),
     marks_file: planMarks(),

@@ -36,6 +36,8 @@ export interface JobOptions {
   name?: string;
   tags?: Record<string, string>;
   command?: readonly string[];
+  /** What a job without a name and a command is called. */
+  script?: string;
   directory?: string;
   /** Record these machines instead of the job's nodes. */
   hosts?: readonly string[];
@@ -94,7 +96,8 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
     scheduler.facts(options.run ?? schedulerRunner(), env, (...troubleArguments) => untold.push(troubleArguments));
   const schedulerFacts: SchedulerFacts = fromFile ?? options.given ?? (await asked());
   const command = options.command ?? schedulerFacts.command;
-  const name = options.name ?? schedulerFacts.name ?? (command === undefined ? 'shell' : nameOf(command));
+  const name =
+    options.name ?? schedulerFacts.name ?? (command === undefined ? (options.script ?? 'shell') : nameOf(command));
   const uid = process.getuid!();
   const named = hosts !== undefined && hosts.length > 0 ? machines(hosts) : schedulerFacts.nodes;
   // a container gets the job's number, and nothing to ask a scheduler with
