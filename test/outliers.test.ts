@@ -207,7 +207,7 @@ test('an experiment: components, segments, stars', () => {
   assert.equal(principal.components[0]!.missing[0], '20100101');
   const output = text(['explore', 'builds', folder, '--metric', 'cpu_time']);
   assert.match(output, /\n20170101 +b7 .*\*\* {2}\S+b7\n/);
-  assert.match(output, /segments follow every 1 year\n/);
+  assert.match(output, /segments are 1 year apart\n/);
   fitsTerminal(['explore', 'builds', folder, '--metric', 'cpu_time']);
 });
 

@@ -59,9 +59,9 @@ export function exploreText(exploration: Exploration, options: ExploreTextOption
   }
   const notes: string[] = [];
   if (exploration.missing.length > 0) notes.push(`missing everywhere: ${listed(exploration.missing, 12)}`);
-  if (exploration.spacing !== undefined) notes.push(`segments follow every ${exploration.spacing.step}`);
+  if (exploration.spacing !== undefined) notes.push(`segments are ${exploration.spacing.step} apart`);
   else if (exploration.segments.length > 1)
-    notes.push('segments follow at no regular distance: nobody can say which are missing');
+    notes.push('segments are at no regular distance: --segments says which there should be');
   if (exploration.unknown.length > 0)
     notes.push(
       `${metric} is not known of ${count(exploration.unknown.length, 'job')}: ${listed(exploration.unknown.map(printable), 8)}`,
