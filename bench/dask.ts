@@ -74,7 +74,7 @@ async function cost({ groups = 12, tasks = 2100 }: DaskBenchOptions): Promise<Ro
   const scheduler = pairedExtra(cpu(alone), cpu(ours));
   const bare = median(cpu(alone));
   const whole = pairedExtra(all(alone), all(ours));
-  const added = accounts.map((parts) => parts.reduce((sum, part) => sum + part, 0));
+  const added = accounts.map((accountShares) => accountShares.reduce((sum, share) => sum + share, 0));
   const between = ([low, high]: readonly [number, number], scale: number): string =>
     `${(low * scale).toFixed(1)} to ${(high * scale).toFixed(1)}`;
   return [
@@ -119,8 +119,8 @@ async function cost({ groups = 12, tasks = 2100 }: DaskBenchOptions): Promise<Ro
       peer: `without ${bare.toFixed(0)} µs a task`,
       ratio: 1 + median(added) / bare,
     },
-    ...['steps of tasks', 'graphs', 'the feed', 'samples'].map((part, i) => ({
-      what: `Dask: of that, ${part}`,
+    ...['steps of tasks', 'graphs', 'the feed', 'samples'].map((costName, i) => ({
+      what: `Dask: of that, ${costName}`,
       must: '',
       measured: median(accounts.map((each) => each[i]!)),
       unit: 'µs',

@@ -40,7 +40,7 @@ export async function bench(options: ServeBenchOptions = {}): Promise<Row[]> {
     const job = path.join(folder, 'runs/tacho-1');
     const values = writeLarge(job, nodes, gpus, hours * 3600, columns);
     const what = `${nodes * gpus} GPUs × ${hours} h, ${(values / 1e6).toFixed(0)} M values`;
-    const rows = await answers(path.join(folder, 'runs'), what, rounds);
+    const rows = await measured(path.join(folder, 'runs'), what, rounds);
     rows.push(await besideVictoria(folder, rounds));
     rows.push(await liveRow(path.join(folder, 'live')));
     return rows;
@@ -150,7 +150,7 @@ function sealNode(node: string, table: Table, gpus: number, seconds: number, see
 }
 
 /** The server in a process of its own, as a user has it. */
-async function answers(folder: string, what: string, rounds: number): Promise<Row[]> {
+async function measured(folder: string, what: string, rounds: number): Promise<Row[]> {
   const tacho = process.env.TACHO ?? path.join(import.meta.dirname, '..', 'tacho');
   const port = await freePort();
   const state = { ...process.env, XDG_STATE_HOME: path.join(folder, '../state') };

@@ -156,8 +156,8 @@ function memoryFolder(): string {
  * several threads would check the same types, each for itself.
  */
 function typeCheck(project: string): string[] {
-  const seen = path.join('node_modules/.cache', `tsc-${project === '.' ? 'all' : project}`);
-  const options = ['--noEmit', '--singleThreaded', '--incremental', '--tsBuildInfoFile', seen];
+  const buildInfo = path.join('node_modules/.cache', `tsc-${project === '.' ? 'all' : project}`);
+  const options = ['--noEmit', '--singleThreaded', '--incremental', '--tsBuildInfoFile', buildInfo];
   // Go collects garbage half as often
   return ['env', 'GOGC=400', node, 'node_modules/typescript/bin/tsc', ...options, '-p', project];
 }
@@ -305,12 +305,12 @@ async function runFiles(files: readonly string[]): Promise<void> {
   }
   for (const [file, each] of tally) {
     for (const state of ['passed', 'failed', 'skipped'] as const) counts[state] += each[state];
-    const parts = [`${each.passed} passed`];
-    if (each.failed > 0) parts.push(`${each.failed} failed`);
-    if (each.skipped > 0) parts.push(`${each.skipped} skipped`);
+    const tallyTexts = [`${each.passed} passed`];
+    if (each.failed > 0) tallyTexts.push(`${each.failed} failed`);
+    if (each.skipped > 0) tallyTexts.push(`${each.skipped} skipped`);
     const { milliseconds, cpuSeconds: cpu } = used.get(file) ?? { milliseconds: 0, cpuSeconds: 0 };
     const cost = `${seconds(milliseconds)}, CPU ${cpu.toFixed(1)} s`;
-    say(`${each.failed > 0 ? '✗' : '✓'} ${file}: ${parts.join(', ')} (${cost})`);
+    say(`${each.failed > 0 ? '✗' : '✓'} ${file}: ${tallyTexts.join(', ')} (${cost})`);
   }
   if (failed || code !== 0) say(indent(`it printed:\n${output.trimEnd() || '(nothing)'}`));
   if (files.length > 1)

@@ -140,7 +140,7 @@ test('the next start is of the sources as they are then, whatever happened to th
   edit("' one'");
   const { mtime } = fs.statSync(main);
   // those that find another one bundling run the sources as they are
-  const answers = await Promise.all(
+  const outputs = await Promise.all(
     [1, 2, 3].map(async () => {
       const child = spawn(file, ['look', folder], { env });
       let out = '';
@@ -149,7 +149,7 @@ test('the next start is of the sources as they are then, whatever happened to th
       return out.split(' ')[1];
     }),
   );
-  assert.deepEqual(answers, Array(3).fill('one'));
+  assert.deepEqual(outputs, Array(3).fill('one'));
   edit("' two'");
   assert.equal(say(), `${BUNDLED} two`, 'of the same length');
   edit("' three'", mtime);

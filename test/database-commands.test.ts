@@ -316,8 +316,8 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     const page = fs.readFileSync(path.join(import.meta.dirname, '../docs/database.md'), 'utf8');
     const examples = [...page.matchAll(/^ {4}-- (?!and to).*\n((?: {4}.*\n)+?)(?=\n)/gm)].map(([, text]) => text!);
     assert.equal(examples.length, 3);
-    const answers = examples.map((text) => server.sql(nameOf(url), text));
-    assert.match(answers[1]!, /^17\|.*\|1\|5$/);
+    const outputs = examples.map((text) => server.sql(nameOf(url), text));
+    assert.match(outputs[1]!, /^17\|.*\|1\|5$/);
   });
 
   test('a database that has not all letters is not taken', () => {

@@ -222,8 +222,8 @@ describe('by its id', () => {
     const { code, err } = ask('processes 9999');
     assert.equal(code, 1);
     assert.match(err, /cannot open 9999: no such file or folder, and no job with this id/);
-    for (const place of ['this folder', recordings, archive])
-      assert.ok(err.replaceAll(/\s+/g, ' ').includes(place), err);
+    for (const folder of ['this folder', recordings, archive])
+      assert.ok(err.replaceAll(/\s+/g, ' ').includes(folder), err);
     const { err: bare } = ask('report 9999', { TACHO_RECORDINGS: '', TACHO_HUB_ARCHIVE: '' });
     assert.match(bare.replaceAll(/\s+/g, ' '), /settings recordings and hub\.archive name other places/);
   });

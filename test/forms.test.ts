@@ -91,8 +91,8 @@ for (const machine of MACHINES)
 /** The same text with other values: numbers that stand alone, not those in names; the part after a point has two digits. */
 function changed(text: string, values: Iterator<number>): string {
   const next = (): number => values.next().value as number;
-  return `${text.replaceAll(/(?<=[\s:=/]|^)(\d+)(\.\d\d)?(?=[\s/]|$)/gm, (_, whole: string, part?: string) =>
-    part === undefined
+  return `${text.replaceAll(/(?<=[\s:=/]|^)(\d+)(\.\d\d)?(?=[\s/]|$)/gm, (_, whole: string, decimals?: string) =>
+    decimals === undefined
       ? String(next()).slice(0, Math.max(1, whole.length))
       : `${next() % 1000}.${String(next() % 100).padStart(2, '0')}`,
   )}\n`;

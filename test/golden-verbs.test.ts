@@ -54,13 +54,13 @@ test('the tables that the verbs print are what they were', async () => {
     LC_ALL: 'C.UTF-8',
     TACHO_MODELS: path.join(temporary(), 'models'),
   };
-  const parts = COMMANDS.map((command) => {
+  const sections = COMMANDS.map((command) => {
     const { code, out, err } = tacho(command.split(' '), { cwd, env });
     assert.equal(code, 0, `${command}: ${err}`);
     return `$ tacho ${command}\n${out}${err}`;
   });
   // what is of this run alone, and the size of descriptions
-  const now = parts
+  const now = sections
     .join('\n')
     .replaceAll(/[\d.]+ KiB(?= {2}ended)/g, ' SIZE KiB')
     .replaceAll(/(?!2026-11-15 20:49)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, 'NOW');

@@ -27,8 +27,8 @@ function keepBusy(t: TestContext, address: string, body: Buffer): () => void {
     const socket = net.connect(Number(port), hostname);
     socket.on('error', () => {});
     socket.on('data', (bytes) => {
-      const answers = bytes.toString('latin1').split('HTTP/1.1 ').length - 1;
-      for (let i = 0; i < answers; i++) socket.write(request);
+      const responses = bytes.toString('latin1').split('HTTP/1.1 ').length - 1;
+      for (let i = 0; i < responses; i++) socket.write(request);
     });
     for (let i = 0; i < AHEAD; i++) socket.write(request);
     return socket;

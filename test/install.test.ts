@@ -100,7 +100,7 @@ test('it starts through links and by a relative path', (t) => {
 
 test('several that start at once install once', async (t) => {
   const machine = clone(t);
-  const answers = await Promise.all(
+  const results = await Promise.all(
     Array.from({ length: 8 }, async () => {
       const child = spawn(machine.file, ['hello', 'you'], { env: machine.env });
       const output = { out: '', err: '' };
@@ -111,9 +111,9 @@ test('several that start at once install once', async (t) => {
     }),
   );
   assert.deepEqual(
-    answers.map(({ out }) => out),
+    results.map(({ out }) => out),
     Array(8).fill('started hello you\n'),
-    answers.map(({ err }) => err).join(''),
+    results.map(({ err }) => err).join(''),
   );
   assert.equal(machine.calls().length, 1);
 });
@@ -247,11 +247,11 @@ test('without a network a first start says so in 20 s, and what to do instead', 
 });
 
 test('a registry that says nothing, or no more, is not waited for; one that sends may take its time', async (t) => {
-  const answers = 'echo "npm http fetch GET 200 https://registry/zod 1s" >&2';
+  const registryAnswers = 'echo "npm http fetch GET 200 https://registry/zod 1s" >&2';
   const grows = 'for each in 1 2 3 4 5 6; do head -c 99999 /dev/zero >node_modules/.bin/$each; sleep 3; done';
   const install = `mkdir -p node_modules/.bin; ${grows}; ln -s "$NODE" node_modules/.bin/node`;
-  const machines = ['exec sleep 1000', `${answers}; exec sleep 1000`, `${answers}; ${install}`].map((npm) =>
-    clone(t, npm),
+  const machines = ['exec sleep 1000', `${registryAnswers}; exec sleep 1000`, `${registryAnswers}; ${install}`].map(
+    (npm) => clone(t, npm),
   );
   for (const { env } of machines) {
     fs.symlinkSync('/usr/bin/head', path.join(env.PATH, 'head'));

@@ -523,10 +523,10 @@ function release(t: TestContext): { node: string; run: (args: string[]) => Answe
   const folder = temporaryFolder(t);
   for (const name of ['bin', 'lib', 'scripts']) fs.mkdirSync(path.join(folder, name));
   // they are a part of every release
-  const [, parts] = /\[('tacho', .*)\]\) fs\.copy/.exec(
+  const [, bundleNames] = /\[('tacho', .*)\]\) fs\.copy/.exec(
     fs.readFileSync(path.join(HERE, 'scripts/release.ts'), 'utf8'),
   )!;
-  for (const name of parts!.replaceAll("'", '').split(', '))
+  for (const name of bundleNames!.replaceAll("'", '').split(', '))
     fs.copyFileSync(path.join(HERE, name), path.join(folder, name));
   fs.chmodSync(path.join(folder, 'tacho'), 0o755);
   const run = (args: string[]): Answer => {

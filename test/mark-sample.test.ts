@@ -9,7 +9,7 @@ test('a mark takes a sample: a phase has its CPU time, however long the interval
   const program = `
     const { execFileSync } = require('child_process');
     const spin = (seconds) => { const from = process.cpuUsage(); const used = () => { const { user, system } = process.cpuUsage(from); return (user + system) / 1e6; }; while (used() < seconds); };
-    const mark = (...words) => execFileSync('tacho', ['mark', ...words]);
+    const mark = (...args) => execFileSync('tacho', ['mark', ...args]);
     spin(1.6); mark('begin', 'phase'); spin(0.8); mark('end', 'phase'); spin(1.6);`;
   const env = { ...process.env, PATH: `${path.dirname(TACHO)}:${process.env.PATH}` };
   const run = [

@@ -79,12 +79,13 @@ async function makeJob(folder: string, id: string): Promise<void> {
 for (const kind of ['live', 'sealed']) {
   describe(`a phase that ran three times, in a ${kind} recording`, () => {
     const folder = temporary();
-    const answer = (verb: string, ...args: string[]): string => {
+    const outputOf = (verb: string, ...args: string[]): string => {
       const { code, out, err } = tacho([verb, ...args, '--marker', 'work'], { cwd: folder });
       assert.equal(code, 0, err);
       return out;
     };
-    const json = <T>(verb: string, ...args: string[]): T => JSON.parse(answer(verb, ...args, '--format', 'json')) as T;
+    const json = <T>(verb: string, ...args: string[]): T =>
+      JSON.parse(outputOf(verb, ...args, '--format', 'json')) as T;
 
     before(async () => {
       for (const id of ['17', '18']) {
@@ -106,7 +107,7 @@ for (const kind of ['live', 'sealed']) {
 
     test('export: samples of its stretches alone, whose counters grow by the CPU time of the report', () => {
       const columns = ['--table', 'cgroup', '--columns', 'usage_us', '--epoch', '-o', '-'];
-      const [, ...lines] = answer('export', '17', ...columns)
+      const [, ...lines] = outputOf('export', '17', ...columns)
         .trim()
         .split('\n');
       const samples = lines.map((line) => {
@@ -128,7 +129,7 @@ for (const kind of ['live', 'sealed']) {
     });
 
     test('export: records of processes that ended in it', () => {
-      const [head, ...lines] = answer('export', '17', '--table', 'process_end', '-o', '-').trim().split('\n');
+      const [head, ...lines] = outputOf('export', '17', '--table', 'process_end', '-o', '-').trim().split('\n');
       const pid = head!.split(',').indexOf('pid');
       assert.deepEqual(
         lines.map((line) => line.split(',')[pid]),
@@ -171,9 +172,9 @@ for (const kind of ['live', 'sealed']) {
         CPU_SECONDS * 1e6,
       );
       for (const [i] of GAPS.entries()) {
-        const words = ['threads', '17', '--process', String(301 + i)];
-        assert.equal(tacho(words, { cwd: folder }).code, 0);
-        assert.equal(tacho([...words, '--marker', 'work'], { cwd: folder }).code, 1);
+        const threadsArgs = ['threads', '17', '--process', String(301 + i)];
+        assert.equal(tacho(threadsArgs, { cwd: folder }).code, 0);
+        assert.equal(tacho([...threadsArgs, '--marker', 'work'], { cwd: folder }).code, 1);
       }
     });
 
@@ -209,7 +210,7 @@ for (const kind of ['live', 'sealed']) {
     });
 
     test('timeline: nothing of the gaps', () => {
-      const timeline = answer('timeline', '17', '--format', 'json');
+      const timeline = outputOf('timeline', '17', '--format', 'json');
       assert.doesNotMatch(timeline, /copy/);
     });
   });

@@ -40,7 +40,7 @@ function twoRecordings(t: TestContext): string {
 }
 
 /** What every verb says; nobody finds a change in any file afterwards. */
-function answers(cwd: string, ...as: string[]): string[] {
+function outputsOf(cwd: string, ...as: string[]): string[] {
   const before = fileFace(cwd);
   const messages = READING.map((args) => {
     const [program, ...rest] = [...as, TACHO, ...args];
@@ -61,10 +61,10 @@ function lock(cwd: string): void {
 
 test('who reads a recording changes nothing, and gets the same answers where nothing may be written', (t) => {
   const cwd = twoRecordings(t);
-  const own = answers(cwd);
+  const own = outputsOf(cwd);
   assert.match(own[0]!, /"state": "unknown"/);
   lock(cwd);
   // root may write everywhere
   const as = ['setpriv', `--reuid=${SOMEBODY}`, `--regid=${SOMEBODY}`, '--clear-groups'];
-  assert.deepEqual(answers(cwd, ...(process.getuid!() === 0 ? as : [])), own);
+  assert.deepEqual(outputsOf(cwd, ...(process.getuid!() === 0 ? as : [])), own);
 });

@@ -162,8 +162,8 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
     test(`tacho ${ask}`, () => {
       const names = (word: string): string[] =>
         ({ JOBS: ids, JOB: [ids[0]!], TWO: [ids[0]!, ids[5]!], SLOW: [ids[5]!] })[word] ?? [];
-      const argsIn = (place: string): string[] =>
-        ask.split(' ').flatMap((word) => (names(word).length > 0 ? names(word).map((name) => place + name) : [word]));
+      const argsIn = (folder: string): string[] =>
+        ask.split(' ').flatMap((word) => (names(word).length > 0 ? names(word).map((name) => folder + name) : [word]));
       const models = path.join(folder, '.models');
       const asks = /^(model|cause|outliers)/.test(ask) ? ['--models', models] : [];
       const recorded = tacho([...argsIn(`${folder}/`), ...asks]);

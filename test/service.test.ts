@@ -96,8 +96,8 @@ function agentPid(spool: string): number {
   return (JSON.parse(fs.readFileSync(path.join(spool, '.agent.json'), 'utf8')) as { pid: number }).pid;
 }
 
-const read = (...parts: string[]): string => {
-  const file = path.join(...parts);
+const read = (...names: string[]): string => {
+  const file = path.join(...names);
   return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
 };
 

@@ -36,8 +36,8 @@ test('a PDF has them on a page of the wanted size, and its table of objects lead
   const text = pdf.toString('latin1');
   assert.match(text, /\/MediaBox \[0 0 200 100\]/);
   const table = text.slice(Number(/startxref\n(\d+)\n/.exec(text)![1]));
-  const offsets = [...table.matchAll(/^(\d{10}) 00000 n/gm)].map(([, place]) => Number(place));
-  for (const [i, place] of offsets.entries()) assert.ok(text.startsWith(`${i + 1} 0 obj`, place), `${i}`);
+  const offsets = [...table.matchAll(/^(\d{10}) 00000 n/gm)].map(([, offset]) => Number(offset));
+  for (const [i, offset] of offsets.entries()) assert.ok(text.startsWith(`${i + 1} 0 obj`, offset), `${i}`);
   const begin = text.indexOf('stream\n') + 'stream\n'.length;
   const content = inflateSync(pdf.subarray(begin, text.indexOf('\nendstream'))).toString('latin1');
   assert.match(content, /^2 0 0 -2 0 100 cm/);

@@ -84,13 +84,13 @@ function fileOf(objects: readonly (string | Buffer)[], root: number): Buffer {
   const offsets: number[] = [];
   for (const [i, object] of objects.entries()) {
     offsets.push(length);
-    const part = Buffer.concat([
+    const objectBytes = Buffer.concat([
       Buffer.from(`${i + 1} 0 obj\n`),
       Buffer.from(object as string),
       Buffer.from('\nendobj\n'),
     ]);
-    buffers.push(part);
-    length += part.length;
+    buffers.push(objectBytes);
+    length += objectBytes.length;
   }
   const table = offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('');
   buffers.push(

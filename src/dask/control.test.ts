@@ -20,13 +20,13 @@ test('the folder of a monitor that was killed is removed by the next one; that o
   const [killed, young] = [killedMonitor(), killedMonitor()];
   t.after(() => fs.rmSync(young, { recursive: true, force: true }));
   const facts = { scheduler: 'tcp://10.0.0.1:8786', way: 'feed' };
-  const answer = async () => ({ ok: true });
+  const reply = async () => ({ ok: true });
   const recording = temporaryFolder(t);
-  t.after(await listenForControl(recording, facts, answer));
+  t.after(await listenForControl(recording, facts, reply));
   const listening = path.dirname(controlOf(recording)!.socket);
   const long = new Date(Date.now() - 3_600_000);
   for (const folder of [killed, listening]) fs.utimesSync(folder, long, long);
-  t.after(await listenForControl(temporaryFolder(t), facts, answer));
+  t.after(await listenForControl(temporaryFolder(t), facts, reply));
   assert.ok(!fs.existsSync(killed), 'it was killed');
   assert.ok(fs.existsSync(young), 'it may not listen yet');
   assert.ok(fs.existsSync(listening), 'it listens');

@@ -54,13 +54,13 @@ test('requests follow each other on one connection', async (t) => {
 });
 
 test('an answer in pieces of one byte, with a length, in chunks, and until the end', async (t) => {
-  const answers = [
+  const responses = [
     'HTTP/1.1 200 OK\r\ncontent-length:  7 \r\n\r\n{"é":1}'.replace('7', '8'),
     'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n4;x=y\r\n":1}\r\n0\r\n\r\n',
     'HTTP/1.0 404 Not Found\r\n\r\nnothing',
   ];
   const { connection, connections } = await serve(t, async (socket, _, n) => {
-    for (const byte of Buffer.from(answers[n]!)) {
+    for (const byte of Buffer.from(responses[n]!)) {
       socket.write(Buffer.of(byte));
       await new Promise(setImmediate);
     }

@@ -16,7 +16,7 @@ test('what is packed comes out again, in pieces that fit into labels', () => {
 });
 
 test('a large record takes several pieces, and none of them can be missing', () => {
-  const record = { words: Array.from({ length: 4000 }, (_, i) => String(Math.sin(i))) };
+  const record = { texts: Array.from({ length: 4000 }, (_, i) => String(Math.sin(i))) };
   const recordPieces = packRecord(record);
   assert.ok(recordPieces.length > 3);
   assert.deepEqual(unpackRecord(recordPieces), record);

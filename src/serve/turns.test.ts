@@ -27,14 +27,14 @@ test('for who has gone nothing is worked out, and others get their answers in or
     };
     const sockets = await Promise.all(['left', 'left-too', 'first', 'second'].map(connected));
     for (const [i, name] of ['left', 'left-too'].entries()) ask(sockets[i]!, name).destroy();
-    const answers = await Promise.all(
+    const results = await Promise.all(
       ['first', 'second'].map(async (name, i) => {
         let text = '';
         for await (const chunk of ask(sockets[2 + i]!, name).setEncoding('utf8')) text += chunk;
         return text.split('\r\n\r\n')[1];
       }),
     );
-    assert.deepEqual(answers, ['first', 'second']);
+    assert.deepEqual(results, ['first', 'second']);
     assert.deepEqual(asked, ['first', 'second']);
   } finally {
     await app.close();

@@ -130,10 +130,10 @@ test('the same keys in another job of Dask are not computed again', async () => 
   assert.equal(again(), 2);
   const [{ tasks }] = uses as [(typeof uses)[0]];
   // each execution after the first of its key was a later client's
-  const seen = new Map<number, number>();
+  const runs = new Map<number, number>();
   tasks.key.codes.forEach((key, row) => {
-    seen.set(key, (seen.get(key) ?? 0) + 1);
-    if (row < tasks.length) tasks.job[row] = seen.get(key)!;
+    runs.set(key, (runs.get(key) ?? 0) + 1);
+    if (row < tasks.length) tasks.job[row] = runs.get(key)!;
   });
   assert.equal(again(), 0);
 });

@@ -101,11 +101,11 @@ export class Client {
     return this.post('/v1/open', Buffer.from(JSON.stringify(whole)));
   }
 
-  append(...pieces: [stream: number, table: string, part: number, from: number, text: string][]) {
-    const list = pieces.map(
+  append(...tableLines: [stream: number, table: string, part: number, from: number, text: string][]) {
+    const list = tableLines.map(
       ([stream, table, filePart, from, text]): TableBytes => [stream, table, filePart, from, text.length],
     );
-    const bytes = pieces.map(([, , , , text]) => Buffer.from(text));
+    const bytes = tableLines.map(([, , , , text]) => Buffer.from(text));
     return this.post<AppendReply>('/v1/append', packAppend(list, bytes));
   }
 

@@ -150,7 +150,7 @@ export async function startBroker(access?: Access): Promise<Broker> {
       () => {
         if (started.exitCode !== null || started.signalCode !== null)
           throw new Error(`Kafka did not start:\n${outputText()}`);
-        return answers(port!);
+        return isAnswering(port!);
       },
       START_SECONDS,
     );
@@ -240,7 +240,7 @@ function configuration(folder: string, port: number, controller: number): Settin
 }
 
 /** Whether the broker says which requests it understands: then it serves clients. */
-function answers(port: number): Promise<boolean> {
+function isAnswering(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
     const done = (yes: boolean): void => {

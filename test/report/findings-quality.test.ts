@@ -23,12 +23,12 @@ test('a poor recording lowers the confidence of what was counted exactly, too, b
 });
 
 test('recording-quality: a recording of half of the job’s time', () => {
-  const part = single({ gpus: [{ busy: 90 }, { busy: 0 }] }, { end: START + 7200e6 });
-  const { text, severity, advice } = finding(part, 'recording-quality');
+  const halfRecorded = single({ gpus: [{ busy: 90 }, { busy: 0 }] }, { end: START + 7200e6 });
+  const { text, severity, advice } = finding(halfRecorded, 'recording-quality');
   assert.equal(text, '50 % of the job’s time was recorded: other findings are of medium confidence at most');
   assert.equal(severity, 'info');
   assert.match(advice, /tacho run does both/);
-  assert.equal(finding(part, 'gpu-unused').confidence, 'medium');
+  assert.equal(finding(halfRecorded, 'gpu-unused').confidence, 'medium');
   assert.equal(outcome(single(), 'recording-quality')?.outcome, 'fine');
 });
 
@@ -63,15 +63,15 @@ test('checks that lack the same thing are one line on the card, and each its own
     why: i < 3 ? 'the table process was not recorded' : 'disk.reads was not recorded',
   }));
   jobReport.unmeasured = jobReport.checks.map(({ title, why }) => ({ what: title, why: why! }));
-  const part = (all: boolean): string =>
+  const cardPart = (all: boolean): string =>
     reportText([jobReport], { all }).split('\nNot measured\n')[1]!.split('\n\n')[0]!;
   assert.equal(
-    part(false),
+    cardPart(false),
     '  - swapping, waiting for files and small reads and writes: the table process\n' +
       '    was not recorded\n  - slow disks: disk.reads was not recorded',
   );
-  assert.equal(part(true).split('\n').length, 4);
+  assert.equal(cardPart(true).split('\n').length, 4);
   jobReport.unmeasured = Array.from({ length: 40 }, (_, i) => ({ what: `table ${i}`, why: 'it cannot be read' }));
-  assert.match(part(false), /table 4: it cannot be read\n {2}- and 35 more \(--all shows them\)$/);
-  assert.equal(part(false).split('\n').length, 6);
+  assert.match(cardPart(false), /table 4: it cannot be read\n {2}- and 35 more \(--all shows them\)$/);
+  assert.equal(cardPart(false).split('\n').length, 6);
 });

@@ -790,15 +790,15 @@ test('ticks for which no agent was there are not laid at the node’s being busy
 });
 
 test('a recording that was stopped before the job ended is complete, but speaks for a part', () => {
-  const part = single({ gpus: [{ busy: 90 }, { busy: 0 }] }, { end: START + 7200e6 });
-  part.nodes[0]!.agent!.end_reason = 'SIGTERM';
-  const jobReport = report(part);
+  const halfRecorded = single({ gpus: [{ busy: 90 }, { busy: 0 }] }, { end: START + 7200e6 });
+  halfRecorded.nodes[0]!.agent!.end_reason = 'SIGTERM';
+  const jobReport = report(halfRecorded);
   assert.equal(jobReport.quality.grade, 'A');
   assert.equal(jobReport.quality.job_share, 0.5);
   assert.equal(jobReport.nodes[0]?.status, 'recorded');
-  assert.equal(finding(part, 'gpu-unused').confidence_reason, '50 % of the job’s time was recorded');
-  delete part.nodes[0]!.agent!.end;
-  assert.equal(report(part).nodes[0]?.status, 'stopped early');
+  assert.equal(finding(halfRecorded, 'gpu-unused').confidence_reason, '50 % of the job’s time was recorded');
+  delete halfRecorded.nodes[0]!.agent!.end;
+  assert.equal(report(halfRecorded).nodes[0]?.status, 'stopped early');
 });
 
 test('an agent that died shortly before the end is named, and costs the best grade', () => {

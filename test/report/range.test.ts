@@ -105,9 +105,9 @@ test('the whole job, a step, a phase and a time', async () => {
   assert.equal(solve.summary.cpu_seconds, 60);
   assert.equal(solve.summary.memory_peak_bytes, 5e9);
 
-  const part = report(gather(recording, { from: START + 10e6, to: START + 20e6 }));
-  assert.equal(part.summary.cpu_seconds, 20);
-  assert.equal(part.summary.wall_seconds, 10);
+  const partReport = report(gather(recording, { from: START + 10e6, to: START + 20e6 }));
+  assert.equal(partReport.summary.cpu_seconds, 20);
+  assert.equal(partReport.summary.wall_seconds, 10);
 });
 
 test('a time that has all of the job in it is no part: the card is that of the whole job', async () => {

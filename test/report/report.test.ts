@@ -93,14 +93,14 @@ test('on a narrow page what is the matter with a row stands below it, and names 
 });
 
 test('whatever is missing, there is a card, and nothing missing is shown as a number', () => {
-  const parts = fc.record({
+  const choices = fc.record({
     story: fc.constantFrom(...Object.values(stories)),
     keep: fc.infiniteStream(fc.integer({ min: 0, max: 9 })),
     agents: fc.boolean(),
     all: fc.boolean(),
   });
   fc.assert(
-    fc.property(parts, ({ story, keep, agents, all }) => {
+    fc.property(choices, ({ story, keep, agents, all }) => {
       const jobMaterial = story();
       const next = (): number => keep.next().value;
       for (const node of jobMaterial.nodes) {

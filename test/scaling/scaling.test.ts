@@ -162,17 +162,17 @@ test('a real program of a known serial share, on one core and on two', { skip },
   const made = tacho(['scale', 'run', ...args, '--format', 'json', ...command]);
   assert.equal(made.code, 0, made.err);
   assert.match(made.err, /run 1 of 2: 1 core\n[\s\S]*run 2 of 2: 2 cores\n/);
-  const found = JSON.parse(made.out) as StudyJson;
-  assert.equal(found.program, 'known-share');
+  const studyJson = JSON.parse(made.out) as StudyJson;
+  assert.equal(studyJson.program, 'known-share');
   assert.deepEqual(
-    found.runs.map(({ size, size_source }) => [size, size_source]),
+    studyJson.runs.map(({ size, size_source }) => [size, size_source]),
     [
       [1, 'tag cores'],
       [2, 'tag cores'],
     ],
   );
   // the same work, by CPU time, however busy the machine was
-  assert.deepEqual([found.kind, found.kind_source], ['strong', 'cpu time']);
+  assert.deepEqual([studyJson.kind, studyJson.kind_source], ['strong', 'cpu time']);
   assert.deepEqual(fs.readdirSync(study).sort(), ['cores-1-run-1', 'cores-2-run-1']);
   // the tag and the CPUs that the processes were bound to agree; without the tag these alone say it
   const job = JSON.parse(fs.readFileSync(path.join(study, 'cores-1-run-1/job.json'), 'utf8')) as {

@@ -262,7 +262,7 @@ test('an address of slashes alone is no error of the server, and leads nobody el
   const { port } = app.server.address() as AddressInfo;
   const ask = (path: string): Promise<http.IncomingMessage> =>
     new Promise((resolve, reject) => {
-      http.get({ host: '127.0.0.1', port, path }, (answer) => resolve(answer.resume())).on('error', reject);
+      http.get({ host: '127.0.0.1', port, path }, (response) => resolve(response.resume())).on('error', reject);
     });
   for (const url of ['//', '///', '/\\', '//?token=wrong']) assert.equal((await ask(url)).statusCode, 401, url);
   for (const url of ['//?token=the-token', '//evil.site/?token=the-token', '/\\evil.site/?token=the-token']) {
@@ -290,9 +290,9 @@ test('what is no HTTP, or too much of it, is a problem like others', async () =>
 });
 
 test('a part of the page that is gone, and notes that are not theirs to write, are said in words', async () => {
-  const part = await get('/part-ABCDEF.js');
+  const script = await get('/part-ABCDEF.js');
   assert.deepEqual(
-    [part.statusCode, part.json().title],
+    [script.statusCode, script.json().title],
     [404, 'the page has no part-ABCDEF.js any more: load it again'],
   );
   const door = proxyDoor({
@@ -308,13 +308,13 @@ test('a part of the page that is gone, and notes that are not theirs to write, a
   const { app } = await makeServer({ collection: new FolderCollection([physics]), door, page: physics });
   const as = { headers: { 'x-remote-user': 'mia' }, remoteAddress: '192.0.2.7' };
   const [{ id }] = (await app.inject({ url: '/api/jobs', ...as })).json().jobs;
-  const answer = await app.inject({
+  const response = await app.inject({
     method: 'POST',
     url: `/api/jobs/${id}/notes`,
     payload: { tags: { a: 'b' } },
     ...as,
   });
-  assert.deepEqual([answer.statusCode, answer.json().title], [403, 'only the owner of a job can annotate it']);
+  assert.deepEqual([response.statusCode, response.json().title], [403, 'only the owner of a job can annotate it']);
   await app.close();
 });
 

@@ -90,11 +90,11 @@ test('a marker and a name with HTML stay text', { skip }, async (t) => {
 });
 
 test('a part of a job shows that part', { skip }, async (t) => {
-  const part = path.join(folder, 'part.html');
+  const partFile = path.join(folder, 'part.html');
   const { job } = JSON.parse(ran(['report', demo, '--format', 'json'])) as Report;
   const [from, to] = [job.start / 1e6 + 60, job.start / 1e6 + 180];
-  ran(['report', demo, '--from', `@${from}`, '--to', `@${to}`, '--format', 'html', '-o', part]);
-  const { page, complaints } = await openFile(t, part);
+  ran(['report', demo, '--from', `@${from}`, '--to', `@${to}`, '--format', 'html', '-o', partFile]);
+  const { page, complaints } = await openFile(t, partFile);
   await page.locator('.zoomed', { hasText: '(2 min 00 s)' }).waitFor();
   await page.waitForSelector('.panel canvas');
   assert.deepEqual(complaints, []);

@@ -134,16 +134,16 @@ test('chosen jobs are compared over time, aligned by start or by progress', { sk
 });
 
 test('jobs that lack charts are compared by those that two of them have', { skip }, async (t) => {
-  const place = temporary();
+  const folder = temporary();
   const times = { start: START, end: START + 60e6 };
   for (const [id, name] of [
     ['1', 'rain'],
     ['2', 'snow'],
   ] as const)
-    await makeRecording({ folder: path.join(place, id), job: { id, name, ...times } });
-  fs.mkdirSync(path.join(place, '3'));
-  fs.writeFileSync(path.join(place, '3', 'job.json'), JSON.stringify(jobOf({ id: '3', name: 'bare', ...times })));
-  const { page, complaints } = await lookAt(t, [place]);
+    await makeRecording({ folder: path.join(folder, id), job: { id, name, ...times } });
+  fs.mkdirSync(path.join(folder, '3'));
+  fs.writeFileSync(path.join(folder, '3', 'job.json'), JSON.stringify(jobOf({ id: '3', name: 'bare', ...times })));
+  const { page, complaints } = await lookAt(t, [folder]);
   for (const name of [/^Compare rain/, /^Compare snow/, /^Compare bare/]) await page.getByLabel(name).check();
   await page.getByRole('button', { name: 'Compare 3 jobs' }).click();
   const first = page.locator('.compare [data-chart]').first();
@@ -384,7 +384,7 @@ test('a time that cannot be shown, very long names, and a job without samples ar
   assert.ok(height < 200, `the name is ${height} pixels high`);
   assert.equal(width, 1280);
   const { pathname } = new URL(page.url());
-  const words = 'The time in the address is empty or cannot be read. The whole job is shown.';
+  const notice = 'The time in the address is empty or cannot be read. The whole job is shown.';
   for (const [from, to] of [
     [START, START],
     [START + 9, START],
@@ -394,13 +394,13 @@ test('a time that cannot be shown, very long names, and a job without samples ar
     [START, 1e23],
   ]) {
     await page.goto(new URL(`${pathname}?from=${from}&to=${to}`, url).href);
-    await page.getByText(words).waitFor();
+    await page.getByText(notice).waitFor();
     await page.locator('[data-chart] canvas').first().waitFor();
     assert.doesNotMatch((await page.locator('main').textContent())!, /NaN|not valid/, `${from} to ${to}`);
   }
   await page.goto(new URL(`${pathname}?from=${START}&to=${START + 9e6}`, url).href);
   await page.locator('.zoomed').waitFor();
-  assert.equal(await page.getByText(words).count(), 0);
+  assert.equal(await page.getByText(notice).count(), 0);
 });
 
 test('processes as a tree, threads of one, each rank over time; a link shows the same', { skip }, async (t) => {
@@ -803,7 +803,7 @@ test('the history of old jobs says until when; ids that begin alike, durations, 
   // bounds are written as the cells are; every day begins in local time
   const second = new Date((OLD + 86_400e6) / 1000);
   const day = [second.getFullYear(), second.getMonth() + 1, second.getDate()];
-  const date = day.map((part) => String(part).padStart(2, '0')).join('-');
+  const date = day.map((number) => String(number).padStart(2, '0')).join('-');
   for (const [title, bound, left] of [
     ['Duration', '> 1min 30s', ['job-1']],
     ['Duration', '1 min..90s', ['job-0']],
@@ -836,10 +836,10 @@ test('what processes used can be seen on a dark page', { skip }, async (t) => {
   const scale = (await page.locator('.processes .legend .scale').getAttribute('style'))!;
   const [first] = /rgb\([^)]*\)|#[\da-f]{6}/.exec(scale)!;
   const lightness = (text: string): number => {
-    const parts = text.startsWith('#')
+    const channels = text.startsWith('#')
       ? [1, 3, 5].map((i) => Number.parseInt(text.slice(i, i + 2), 16))
       : text.match(/\d+/g)!.map(Number);
-    const [r, g, b] = parts.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+    const [r, g, b] = channels.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
   };
   assert.ok((lightness(first) + 0.05) / (lightness('#171c23') + 0.05) > 2, `${first} on #171c23`);

@@ -154,8 +154,8 @@ export class Lab {
       // Slurm with much to do may give no answer
       const { stdout, stderr } = await this.jobs();
       last = [...(stdout.match(ofJob) ?? []), stderr].join('\n');
-      const words = Array.from(last.matchAll(/ JobState=(\w+)/g), ([, word]) => word!);
-      return words.some((word) => UNFINISHED.includes(word)) ? undefined : words[0];
+      const states = Array.from(last.matchAll(/ JobState=(\w+)/g), ([, word]) => word!);
+      return states.some((word) => UNFINISHED.includes(word)) ? undefined : states[0];
     };
     return eventually(() => `the end of job ${id}: ${last}`, state, 600);
   }
@@ -202,9 +202,9 @@ export function sharedLab(): Lab {
 export const readJob = (recording: string): Job =>
   JSON.parse(fs.readFileSync(path.join(recording, 'job.json'), 'utf8')) as Job;
 
-export const read = (...parts: string[]): string => {
+export const read = (...names: string[]): string => {
   try {
-    return fs.readFileSync(path.join(...parts), 'utf8');
+    return fs.readFileSync(path.join(...names), 'utf8');
   } catch {
     return '';
   }

@@ -6,11 +6,11 @@ const server = new SMTPServer({
   authOptional: true,
   disabledCommands: ['STARTTLS'],
   onData(stream, session, done) {
-    const parts: Buffer[] = [];
-    stream.on('data', (part: Buffer) => parts.push(part));
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => {
       const to = session.envelope.rcptTo.map(({ address }) => address);
-      process.stdout.write(`${JSON.stringify({ to, text: Buffer.concat(parts).toString('utf8') })}\n`);
+      process.stdout.write(`${JSON.stringify({ to, text: Buffer.concat(chunks).toString('utf8') })}\n`);
       done();
     });
   },

@@ -83,24 +83,24 @@ test('Spark gives the answers of tacho sql and tacho history', { skip }, async (
     },
   );
   assert.equal(spark.status, 0, spark.stderr);
-  const answers = spark.stdout
+  const sparkRows = spark.stdout
     .split('\n')
     .filter((line) => line.startsWith('['))
     .map((line) => JSON.parse(line) as Row[]);
-  assert.equal(answers.length, QUERIES.length + 2);
+  assert.equal(sparkRows.length, QUERIES.length + 2);
   for (const [i, query] of QUERIES.entries()) {
     const own = JSON.parse(done('sql', query, archive, '--format', 'json')) as Row[];
     assert.ok(own.length > 0, query);
-    assert.deepEqual(near(answers[i]!), near(own), query);
+    assert.deepEqual(near(sparkRows[i]!), near(own), query);
   }
   const sealed = done('sql', SEALED, archive, '--recording', path.join(archive, 'demo'), '--format', 'json');
-  assert.equal(answers[QUERIES.length]!.length, 4);
-  assert.deepEqual(near(answers[QUERIES.length]!), near(JSON.parse(sealed) as Row[]));
+  assert.equal(sparkRows[QUERIES.length]!.length, 4);
+  assert.deepEqual(near(sparkRows[QUERIES.length]!), near(JSON.parse(sealed) as Row[]));
   const args = ['--by', 'hour-weekday', '--timezone', 'Europe/Oslo', '--from', '2026-03-01', '--to', '2026-04-01'];
   const { rows } = JSON.parse(done('history', archive, ...args, '--format', 'json')) as {
     rows: { group: string; value?: number }[];
   };
   const own = rows.flatMap(({ group, value }) => (value === undefined ? [] : { group, value }));
   assert.ok(own.some(({ group }) => group === 'Sunday 03') && !own.some(({ group }) => group === 'Sunday 02'));
-  assert.deepEqual(near(answers.at(-1)!), near(own));
+  assert.deepEqual(near(sparkRows.at(-1)!), near(own));
 });

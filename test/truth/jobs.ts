@@ -493,8 +493,8 @@ const WAVE = { low: 100, high: 300, seconds: 4 };
 /** Under the wave of the stand-in library, from 0 to 1, up to a moment. */
 function underWave(time: number): number {
   const whole = Math.floor(time / WAVE.seconds);
-  const part = time / WAVE.seconds - whole;
-  return WAVE.seconds * (whole / 2 + (part < 0.5 ? part ** 2 : 0.5 - (1 - part) ** 2));
+  const fraction = time / WAVE.seconds - whole;
+  return WAVE.seconds * (whole / 2 + (fraction < 0.5 ? fraction ** 2 : 0.5 - (1 - fraction) ** 2));
 }
 
 function gpu(ground: Ground): Figure[] {

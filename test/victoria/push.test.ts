@@ -130,10 +130,13 @@ test('every value of a recording, what is known of its job, and its records', { 
   );
   assert.ok(!JSON.stringify(all).includes('secret'));
   for (const record of ['job', 'agent']) {
-    const pieces = of(all, { ...job, __name__: 'tacho_record', record });
-    pieces.sort((a, b) => Number(a.metric.piece) - Number(b.metric.piece));
+    const recordSeries = of(all, { ...job, __name__: 'tacho_record', record });
+    recordSeries.sort((a, b) => Number(a.metric.piece) - Number(b.metric.piece));
     const file = record === 'job' ? path.join(spool, 'job-17/job.json') : path.join(folder, 'agent.json');
-    assert.deepEqual(unpackRecord(pieces.map(({ metric }) => metric.text!)), JSON.parse(fs.readFileSync(file, 'utf8')));
+    assert.deepEqual(
+      unpackRecord(recordSeries.map(({ metric }) => metric.text!)),
+      JSON.parse(fs.readFileSync(file, 'utf8')),
+    );
   }
 });
 

@@ -71,24 +71,24 @@ function sameStatistics(
   wanted: Statistics,
   seconds: number,
   sparse: boolean,
-  part: boolean,
+  isPart: boolean,
   what: string,
 ): void {
   const spread = wanted.max - wanted.min;
   assert.equal(stored.count, wanted.count, `${what} count`);
   assert.equal(stored.missing, wanted.missing, `${what} missing`);
   // what lies between two samples depends on their moments, and is rounded to whole units in files
-  const edge = part && (wanted.increase !== undefined || seconds < 10);
+  const edge = isPart && (wanted.increase !== undefined || seconds < 10);
   const rounded = (value = 0): number => CLOSE.between + 1.5 / Math.abs(value || 1);
   for (const name of ['first', 'last', 'min', 'max'] as const)
     close(stored[name], wanted[name], edge ? rounded(wanted[name]) : CLOSE.exact, 0, `${what} ${name}`);
   // of a part, what was held is looked at on a grid
-  const held = sparse && part ? CLOSE.held : CLOSE.timed;
+  const held = sparse && isPart ? CLOSE.held : CLOSE.timed;
   // a level's mean is that of its time
   const level = wanted.integral === undefined ? CLOSE.exact : CLOSE.timed;
   close(stored.mean, wanted.mean, sparse ? held : edge ? rounded(wanted.mean) : level, 0, `${what} mean`);
   // of a handful of rows, a quantile lies on one of them or between two
-  for (const name of sparse && part ? [] : (['deviation', 'p05', 'p25', 'p50', 'p75', 'p95'] as const))
+  for (const name of sparse && isPart ? [] : (['deviation', 'p05', 'p25', 'p50', 'p75', 'p95'] as const))
     close(
       stored[name],
       wanted[name],
@@ -100,7 +100,7 @@ function sameStatistics(
   close(
     stored.integral,
     wanted.integral,
-    sparse ? held : part ? CLOSE.between : CLOSE.area,
+    sparse ? held : isPart ? CLOSE.between : CLOSE.area,
     sparse ? 0 : wanted.max * seconds,
     `${what} integral`,
   );
@@ -110,7 +110,7 @@ function sameStatistics(
   const most = wanted.rate.max;
   close(stored.rate.mean, wanted.rate.mean, edge ? rounded(wanted.increase) : CLOSE.timed, 0, `${what} rate.mean`);
   // a step that a part cuts is a shorter one in files
-  if (sparse && part) return;
+  if (sparse && isPart) return;
   const apart = edge ? rounded(wanted.increase) : CLOSE.rate;
   close(stored.rate.min, wanted.rate.min, apart, most, `${what} rate.min`);
   close(stored.rate.max, wanted.rate.max, apart, 0, `${what} rate.max`);
@@ -210,11 +210,15 @@ const json = (args: string[]): unknown => {
 
 test('report, also of a phase and with what each phase used', { skip }, () => {
   const from = ['--store', victoria.url, '--job', ID];
-  for (const part of [[], ['--phases'], ['--marker', 'epoch 3'], ['--step', '0']]) {
+  for (const partFlags of [[], ['--phases'], ['--marker', 'epoch 3'], ['--step', '0']]) {
     // of a part of a minute, one sample more or less is a little more
-    const share = part.length > 1 ? 0.03 : CLOSE.rate;
-    const compared = sameNumbers(json(['report', ...from, ...part]), json(['report', folder, ...part]), share);
-    assert.ok(compared > 100, `${part}: ${compared}`);
+    const share = partFlags.length > 1 ? 0.03 : CLOSE.rate;
+    const compared = sameNumbers(
+      json(['report', ...from, ...partFlags]),
+      json(['report', folder, ...partFlags]),
+      share,
+    );
+    assert.ok(compared > 100, `${partFlags}: ${compared}`);
   }
 });
 

@@ -26,8 +26,8 @@ export function usableCpus(root = ''): number[] {
     return siblings.filter((other) => other < cpu && cpus.includes(other)).length;
   };
   return cpus
-    .map((cpu) => ({ cpu, place: siblingsBefore(cpu) }))
-    .sort((a, b) => a.place - b.place || a.cpu - b.cpu)
+    .map((cpu) => ({ cpu, siblings: siblingsBefore(cpu) }))
+    .sort((a, b) => a.siblings - b.siblings || a.cpu - b.cpu)
     .map(({ cpu }) => cpu);
 }
 

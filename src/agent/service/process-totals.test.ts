@@ -107,7 +107,7 @@ function machine(t: TestContext, before?: EarlierTotals | 'unknown') {
       const { cpu_us, peak_bytes } = totals.now(at(second), true);
       return [cpu_us, peak_bytes / MEGABYTE];
     },
-    inCgroup: (second: number): [us: number, together: number, told: number] => {
+    inCgroup: (second: number): [us: number, together: number, reported: number] => {
       const { cpu_us, peak_bytes, told_peak_bytes } = totals.now(at(second), false);
       return [cpu_us, peak_bytes / MEGABYTE, told_peak_bytes / MEGABYTE];
     },

@@ -138,12 +138,12 @@ test('scripts that some jobs lack are not one row of them all', () => {
 
 test('a job without tags against one with tags: its time is that of processes without the tag', () => {
   const untagged = (recordedProcesses: Told[]): Told[] => recordedProcesses.map(({ tags, ...one }) => one);
-  for (const [a, b, place, lasted] of [
+  for (const [a, b, jobIndex, lasted] of [
     [usual, untagged(slow), 1, 130e6],
     [untagged(usual), slow, 0, 100e6],
   ] as const) {
     const { parts } = compare([card('17', 100), card('18', 130)], both([...a], [...b]));
-    const uses = new Map(parts.map(({ name, jobs: each }) => [name, each[place]]));
+    const uses = new Map(parts.map(({ name, jobs: each }) => [name, each[jobIndex]]));
     assert.deepEqual(uses.get('(without the tag)'), { processes: 3, cpu: 53e6, duration: lasted, time: lasted });
     assert.equal(uses.get('(no recorded process ran)')!.time, 0);
     assert.equal(uses.get('op:run'), undefined);

@@ -79,14 +79,14 @@ test('the ticks of one node do not make up for those of another', () => {
 test('an agent that came later than others, but before the job, missed nothing of it', () => {
   const node = (name: string, first: number, last: number, ticks: number) => ({
     recorded: { node: name, agent: { node: name, ticks, interval_seconds: 1 }, tables: new Map() },
-    told: { node: name, status: 'recorded', first_sample: first * 1e6, last_sample: last * 1e6 } as const,
+    reported: { node: name, status: 'recorded', first_sample: first * 1e6, last_sample: last * 1e6 } as const,
   });
   const graded = (...nodes: ReturnType<typeof node>[]) => {
     const job = { interval_seconds: 1, start: 8e6, end: 18e6 };
     const material = { job, nodes: nodes.map(({ recorded }) => recorded) } as unknown as Material;
     const { ticks, expected_ticks, grade } = qualityOf(
       material,
-      nodes.map(({ told: reported }) => reported),
+      nodes.map(({ reported }) => reported),
       10,
     );
     return [ticks, expected_ticks, grade];

@@ -20,9 +20,9 @@ const job = (id: string, slow = 1) =>
 
 test('a job that is slow is found, and in which operation', async () => {
   const jobs = [job('1'), job('2'), job('3'), job('4', 5), job('5'), job('6')];
-  const found = await findOutliers('jobs', jobs);
+  const result = await findOutliers('jobs', jobs);
   assert.deepEqual(
-    found.groups[0]!.outliers.map((one) => [
+    result.groups[0]!.outliers.map((one) => [
       one.job,
       one.features
         .filter((f) => f.apart)
@@ -51,16 +51,16 @@ test('processes are compared with those of the same program, and only what matte
   const tiny = Array.from({ length: 60 }, (_, i) => ({ exename: 'true', cpu_time: 10 + (i % 3), duration: 20 }));
   tiny[3]!.cpu_time = 400;
   const long = { exename: 'link', cpu_time: 5e7, duration: 6e7 };
-  const found = await findOutliers('processes', [madeJob('1', [...processes, ...tiny, long])]);
+  const result = await findOutliers('processes', [madeJob('1', [...processes, ...tiny, long])]);
   assert.deepEqual(
-    found.groups.map(({ name, rows, outliers }) => [name, rows, outliers.map(({ pid }) => pid)]),
+    result.groups.map(({ name, rows, outliers }) => [name, rows, outliers.map(({ pid }) => pid)]),
     [
       ['cc', 60, [1017]],
       ['true', 60, []],
       ['link', 1, []],
     ],
   );
-  assert.equal(found.groups[0]!.outliers[0]!.excess, 9e6 - 1.03e6);
+  assert.equal(result.groups[0]!.outliers[0]!.excess, 9e6 - 1.03e6);
   const everything = await findOutliers('processes', [madeJob('1', [...processes, ...tiny, long])], { floor: 0 });
   assert.deepEqual(
     everything.groups[1]!.outliers.map(({ pid }) => pid),

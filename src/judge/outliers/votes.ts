@@ -161,7 +161,7 @@ async function voteTogether(
     if (usual.rows < method.needs) use.left_out = tooFew(method.needs, usual.rows);
     if (use.left_out !== undefined || candidates.length === 0) continue;
     chosen ??= chooseTogether(table, usual, spreads, candidates);
-    const { order, learnFrom, rows, places: rowIndexes, judged } = chosen;
+    const { order, learnFrom, rows, rowIndexes, judged } = chosen;
     const many = Math.min(method.mostFeatures, Math.floor(rows / method.rowsPerFeature), order.length);
     if (rows < method.needs && rows > 0) use.left_out = `${tooFew(method.needs, rows)} with the same features`;
     else if (many < 2) use.left_out = 'fewer than two features vary by themselves';
@@ -205,7 +205,7 @@ function chooseTogether(
     order,
     rows: rows.length,
     /** Which of the candidates can be judged. */
-    places: rowIndexes,
+    rowIndexes,
     incomplete: () =>
       [...allRows(table.rows)].filter((row) => complete[row] === 0).map((row) => ({ row, lacks: lacks(row) })),
     learnFrom: oncePerSize((names) => inOrder(standard(usual, rows, names))),

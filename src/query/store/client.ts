@@ -31,7 +31,7 @@ const PATIENCE_SECONDS = 120;
 const CONNECT_SECONDS = 10;
 
 /** What a store says beyond this is not read: in memory it takes many times as much. Of samples, those of one table of a node. */
-const MOST_BYTES = { answer: 128 << 20, samples: 512 << 20, line: 16 << 20 };
+const MOST_BYTES = { response: 128 << 20, samples: 512 << 20, line: 16 << 20 };
 
 /** Why something is refused is short. */
 const MOST_REFUSAL = 1 << 20;
@@ -48,12 +48,12 @@ export function openStore(address: string, most = MOST_BYTES): Store {
     name,
     async query(expression, time) {
       const form = { query: expression, time: String(time / 1000), nocache: '1' };
-      const data = await jsonOf(name, await ask('/api/v1/query', form), most.answer);
+      const data = await jsonOf(name, await ask('/api/v1/query', form), most.response);
       return resultsOf(name, data).map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
     },
     async series(match, from, to) {
       const form = { 'match[]': match, start: String(from / 1000), end: String(to / 1000) };
-      const data = await jsonOf(name, await ask('/api/v1/series', form), most.answer);
+      const data = await jsonOf(name, await ask('/api/v1/series', form), most.response);
       if (!Array.isArray(data) || !data.every(isLabels)) throw strange(name);
       return data;
     },

@@ -118,7 +118,7 @@ test('an answer without an end is not read to it', async (t) => {
     endless('x'.repeat(1 << 16))(response);
   });
   await assert.rejects(findJobs(refusing, '1'), /refused \(HTTP 500\): more than it takes to say why/);
-  const most = { answer: 4 << 20, samples: 3 << 20, line: 1 << 20 };
+  const most = { response: 4 << 20, samples: 3 << 20, line: 1 << 20 };
   const endlessStore = await storeThat(t, endless(' '.repeat(1 << 16)), most);
   await assert.rejects(findJobs(endlessStore, '1'), /an answer of the store .* is larger than 4.0 MiB/);
   const line = await storeThat(t, endless('x'.repeat(1 << 16)), most);

@@ -109,7 +109,7 @@ const life = (pid: number) =>
           ? (points.at(-1)?.[1] ?? 0)
           : 0;
       return {
-        told: isRecorded ? processRows : [],
+        processRows: isRecorded ? processRows : [],
         sampled: isSampled && points.length > 0 ? [sample(pid, from, points)] : [],
         whole,
       };
@@ -122,7 +122,7 @@ test('adjacent parts add up to the whole, wherever a job is cut', () => {
   const cuts = fc.array(fc.double({ min: 0, max: LASTS, noNaN: true }), { maxLength: 8 });
   fc.assert(
     fc.property(jobs, cuts, (lifetimes, between) => {
-      const processRows = lifetimes.flatMap((one) => one.told);
+      const processRows = lifetimes.flatMap((one) => one.processRows);
       const sampled = lifetimes.flatMap((one) => one.sampled);
       const edges = [0, ...between.toSorted((a, b) => a - b), LASTS];
       const secondsOfParts = edges.slice(1).map((to, i) => used(processRows, sampled, edges[i]!, to)?.seconds ?? 0);

@@ -29,11 +29,11 @@ function writePiece(text: TextBuffer, table: Table, nodeBatch: NodeBatch, form: 
       numbers: isNumber(column) ? batch.numbers.get(column.name) : undefined,
       decimals: column.decimals ?? 3,
       codes: texts?.codes,
-      words: texts?.values.map((value) => (value === '' ? NULL : Buffer.from(JSON.stringify(value)))) ?? [],
+      jsonTexts: texts?.values.map((value) => (value === '' ? NULL : Buffer.from(JSON.stringify(value)))) ?? [],
     };
   });
   const longest = columns.reduce(
-    (sum, c) => sum + c.label.length + c.words.reduce((most, b) => Math.max(most, b.length), 0),
+    (sum, c) => sum + c.label.length + c.jsonTexts.reduce((most, b) => Math.max(most, b.length), 0),
     0,
   );
   for (let s = 0; s + 1 < batch.series.length; s++) {
@@ -67,7 +67,7 @@ function writePiece(text: TextBuffer, table: Table, nodeBatch: NodeBatch, form: 
         const value = column.numbers?.[r];
         if (value !== undefined && Number.isFinite(value)) at = putNumber(bytes, at, value, column.decimals);
         else {
-          const word = column.codes === undefined ? NULL : column.words[column.codes[r]!]!;
+          const word = column.codes === undefined ? NULL : column.jsonTexts[column.codes[r]!]!;
           bytes.set(word, at);
           at += word.length;
         }

@@ -141,13 +141,13 @@ function crayDomains(host: Host): Domain[] {
     const domainMatch = /^(?:(\w+)_)?(?:energy|power)$/.exec(file);
     if (domainMatch !== null) domains.add(domainMatch[1] ?? '');
   }
-  return [...domains].sort().map((part) => {
-    const prefix = part === '' ? '' : `${part}_`;
-    const inCpu = /^cpu\d+$/.test(part) && domains.has('cpu');
+  return [...domains].sort().map((domainName) => {
+    const prefix = domainName === '' ? '' : `${domainName}_`;
+    const inCpu = /^cpu\d+$/.test(domainName) && domains.has('cpu');
     return domain({
-      name: part === '' ? 'node' : part,
+      name: domainName === '' ? 'node' : domainName,
       meter: 'pm_counters',
-      within: part === '' || !domains.has('') ? '' : inCpu ? 'cpu' : 'node',
+      within: domainName === '' || !domains.has('') ? '' : inCpu ? 'cpu' : 'node',
       energy: numberFile(host, `${CRAY}/${prefix}energy`),
       energyUnit: 1e3,
       power: numberFile(host, `${CRAY}/${prefix}power`),

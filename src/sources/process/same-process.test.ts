@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { type ImageRecord, isNextImage, isSameProcess, joinObservations, type Observation } from './same-process.ts';
 
 const S = 1e6;
-const seen = (birth: number, last: number, start = birth, pid = 7): Observation => ({
+const observed = (birth: number, last: number, start = birth, pid = 7): Observation => ({
   pid,
   birth: birth * S,
   start: start * S,
@@ -12,15 +12,15 @@ const seen = (birth: number, last: number, start = birth, pid = 7): Observation 
 });
 
 test('the same process: its birth is the same, or the older one lived when the other was observed first', () => {
-  assert.equal(isSameProcess(seen(10, 20), seen(11, 12)), true, 'the clocks differ');
-  assert.equal(isSameProcess(seen(10, 20), seen(10, 20, 10, 8)), false, 'another pid');
-  assert.equal(isSameProcess(seen(0, 30), seen(20, 40, 25)), true, 'it became a program that recorded itself');
-  assert.equal(isSameProcess(seen(0, 10), seen(20, 40)), false, 'the pid was used again');
+  assert.equal(isSameProcess(observed(10, 20), observed(11, 12)), true, 'the clocks differ');
+  assert.equal(isSameProcess(observed(10, 20), observed(10, 20, 10, 8)), false, 'another pid');
+  assert.equal(isSameProcess(observed(0, 30), observed(20, 40, 25)), true, 'it became a program that recorded itself');
+  assert.equal(isSameProcess(observed(0, 10), observed(20, 40)), false, 'the pid was used again');
 });
 
 test('a sample is joined with the closest birth, and a recorded process with one sample', () => {
-  const recorded = [seen(0, 30), seen(21, 22), seen(90, 91), seen(21, 22, 21, 8)];
-  const [sample, next, other] = [seen(20, 40), seen(20, 40), seen(200, 210)];
+  const recorded = [observed(0, 30), observed(21, 22), observed(90, 91), observed(21, 22, 21, 8)];
+  const [sample, next, other] = [observed(20, 40), observed(20, 40), observed(200, 210)];
   const same = joinObservations(recorded, [sample, next, other]);
   assert.equal(same.get(sample), recorded[1]);
   assert.equal(same.get(next), recorded[0], 'the closest one is taken');
@@ -29,7 +29,7 @@ test('a sample is joined with the closest birth, and a recorded process with one
 
 const observation = fc
   .tuple(fc.integer({ min: 1, max: 3 }), fc.nat(60), fc.nat(20), fc.nat(20))
-  .map(([pid, birth, late, long]) => seen(birth, birth + late + long, birth + late, pid));
+  .map(([pid, birth, late, long]) => observed(birth, birth + late + long, birth + late, pid));
 
 test('who is asked first makes no difference, and each is the same as itself', () => {
   fc.assert(

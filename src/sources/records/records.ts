@@ -5,21 +5,21 @@ import { processEndTable, processStartTable, recordTables, threadEndTable } from
 import { type RecordTail, tailOf } from './tail.ts';
 
 /** The three tables come from one file: whichever is asked first at a tick reads it for all. */
-function kind(table: Table, part: 'start' | 'end' | 'thread'): SourceKind {
+function kind(table: Table, event: 'start' | 'end' | 'thread'): SourceKind {
   return {
     table,
     open(host, scope): Source {
       if (scope.records === undefined) throw new Unavailable('absent', 'processes do not record themselves');
       const tail: RecordTail = tailOf(host, scope.records, scope.redact, recordTables(scope.records.events));
       return {
-        table: tail.frames[part].table,
+        table: tail.frames[event].table,
         read(frame: Frame) {
-          tail.advance(part);
-          tail.frames[part].giveTo(frame);
+          tail.advance(event);
+          tail.frames[event].giveTo(frame);
         },
         behind: () => tail.behind(),
         skip: () => tail.skip(),
-        ...(part === 'end' ? { lost: () => tail.lost() } : {}),
+        ...(event === 'end' ? { lost: () => tail.lost() } : {}),
         last: () => tail.last(),
         close: () => tail.close(),
       };

@@ -81,18 +81,18 @@ export class RecordTail {
     return `${this.records.file}.read`;
   }
 
-  /** Brings the rows of the lines that were appended since; does nothing until `part` has taken those of the last time. */
-  advance(part: keyof RecordFrames): void {
+  /** Brings the rows of the lines that were appended since; does nothing until `event` has taken those of the last time. */
+  advance(event: keyof RecordFrames): void {
     const { taken, lines } = this;
-    const again = taken.has(part) || taken.size === 0;
-    taken.add(part);
+    const again = taken.has(event) || taken.size === 0;
+    taken.add(event);
     if (!again || this.closed) return;
     for (const each of ['start', 'end', 'thread'] as const) {
       // nobody has asked for the rows of the last time: that table is not wanted
       if (!taken.has(each)) this.frames[each].clear(0);
     }
     taken.clear();
-    taken.add(part);
+    taken.add(event);
     this.save();
     this.more = false;
     if (this.open()) this.readOn();

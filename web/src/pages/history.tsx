@@ -107,7 +107,7 @@ export function HistoryPage({ query }: { query: URLSearchParams }) {
             {title} by {GROUPS.find(([id]) => id === group)![1]} over time <small>per {stepWords(data.step)}</small>
           </HeatCard>
           <Ranking {...{ ranking, group, title, all }} />
-          <Week parts={jobSpans} unit={unit} title={title} />
+          <Week jobSpans={jobSpans} unit={unit} title={title} />
         </>
       )}
     </article>
@@ -118,7 +118,7 @@ const stepWords = (step: number): string =>
   step >= 24 * HOUR ? count(step / HOUR / 24, 'day') : step >= HOUR ? count(step / HOUR, 'hour') : `${step / 60e6} min`;
 
 /** The part of a job that lies in the period, and what it used in that. */
-interface Part {
+interface JobSpan {
   job: ListedJob;
   from: number;
   to: number;
@@ -130,8 +130,8 @@ function partsOf(
   amount: Amount,
   period: { from: number; to: number },
   now: number,
-): Part[] {
-  return jobs.flatMap((job): Part[] => {
+): JobSpan[] {
+  return jobs.flatMap((job): JobSpan[] => {
     const { start } = job;
     const end = job.end ?? (job.state === 'running' ? now : start);
     if (start === undefined || end === undefined) return [];
@@ -147,7 +147,7 @@ function partsOf(
 interface Ranked {
   name: string;
   used: number;
-  parts: Part[];
+  jobSpans: JobSpan[];
 }
 
 function namesOf({ user, account, partition, program, state, findings }: ListedJob, group: Group): string[] {
@@ -155,25 +155,25 @@ function namesOf({ user, account, partition, program, state, findings }: ListedJ
   return [{ user, account, partition, program, state }[group] || 'not known'];
 }
 
-function rankingOf(parts: readonly Part[], group: Group): Ranked[] {
-  const groups = new Map<string, Part[]>();
-  for (const jobSpan of parts)
+function rankingOf(jobSpans: readonly JobSpan[], group: Group): Ranked[] {
+  const groups = new Map<string, JobSpan[]>();
+  for (const jobSpan of jobSpans)
     for (const name of namesOf(jobSpan.job, group)) {
       const own = groups.get(name);
       if (own === undefined) groups.set(name, [jobSpan]);
       else own.push(jobSpan);
     }
   return [...groups]
-    .map(([name, own]) => ({ name, parts: own, used: own.reduce((sum, { used }) => sum + used, 0) }))
+    .map(([name, own]) => ({ name, jobSpans: own, used: own.reduce((sum, { used }) => sum + used, 0) }))
     .sort((a, b) => b.used - a.used);
 }
 
 function heatOf(ranking: readonly Ranked[], amount: Amount, { from, to }: { from: number; to: number }): ChartData {
   const step = stepOf({ from, to }, STEPS);
   const steps = Math.max(1, Math.ceil((to - from) / step));
-  const series = ranking.slice(0, MOST_ROWS).map(({ name, parts }) => {
+  const series = ranking.slice(0, MOST_ROWS).map(({ name, jobSpans }) => {
     const mean: (number | null)[] = Array.from({ length: steps }, () => null);
-    for (const jobSpan of parts) spread(jobSpan, from, step, (i, used) => (mean[i] = (mean[i] ?? 0) + used));
+    for (const jobSpan of jobSpans) spread(jobSpan, from, step, (i, used) => (mean[i] = (mean[i] ?? 0) + used));
     return { node: name, mean };
   });
   const [, title, unit] = AMOUNTS.find(([id]) => id === amount)!;
@@ -181,7 +181,12 @@ function heatOf(ranking: readonly Ranked[], amount: Amount, { from, to }: { from
 }
 
 /** What a part used, evenly over its time, in steps. */
-function spread({ from, to, used }: Part, begin: number, step: number, add: (i: number, used: number) => void): void {
+function spread(
+  { from, to, used }: JobSpan,
+  begin: number,
+  step: number,
+  add: (i: number, used: number) => void,
+): void {
   if (to <= from) {
     add(Math.floor((from - begin) / step), used);
     return;
@@ -243,7 +248,7 @@ function Ranking({ ranking, group, title, all }: RankingProps) {
           </tr>
         </thead>
         <tbody>
-          {ranking.map(({ name: each, used, parts }) => (
+          {ranking.map(({ name: each, used, jobSpans }) => (
             <tr key={each}>
               <th scope="row">
                 {each === 'not known' || each === 'none' ? (
@@ -252,15 +257,15 @@ function Ranking({ ranking, group, title, all }: RankingProps) {
                   <a {...link(`/?${column}=${encodeURIComponent(each)}`)}>{each}</a>
                 )}
               </th>
-              {title !== 'jobs' && <td class="number">{parts.length.toLocaleString('en-US')}</td>}
+              {title !== 'jobs' && <td class="number">{jobSpans.length.toLocaleString('en-US')}</td>}
               <td class="number">{figure(used)}</td>
               <td class="number">{percent(all === 0 ? 0 : used / all)}</td>
               <td class="graph" aria-hidden="true">
                 <span style={{ width: `${(used / most) * 100}%` }} />
               </td>
-              <ShareCell value={weighed(parts, 'cpu_use', 'core_hours')} />
-              <ShareCell value={weighed(parts, 'gpu_use', 'gpu_hours')} />
-              <td class="number">{parts.filter(({ job }) => FAILED.has(job.state)).length}</td>
+              <ShareCell value={weighed(jobSpans, 'cpu_use', 'core_hours')} />
+              <ShareCell value={weighed(jobSpans, 'gpu_use', 'gpu_hours')} />
+              <td class="number">{jobSpans.filter(({ job }) => FAILED.has(job.state)).length}</td>
             </tr>
           ))}
         </tbody>
@@ -273,7 +278,7 @@ const FAILED = new Set(['failed', 'timeout', 'out_of_memory', 'node_fail', 'canc
 
 /** Mean use, weighed by what was reserved. */
 function weighed(
-  jobSpans: readonly Part[],
+  jobSpans: readonly JobSpan[],
   use: 'cpu_use' | 'gpu_use',
   by: 'core_hours' | 'gpu_hours',
 ): number | undefined {
@@ -288,17 +293,17 @@ function weighed(
 }
 
 /** When in the week: a row for each day, a column for each hour, local time. */
-function Week({ parts, unit, title }: { parts: readonly Part[]; unit: string; title: string }) {
+function Week({ jobSpans, unit, title }: { jobSpans: readonly JobSpan[]; unit: string; title: string }) {
   const cells = useMemo(() => {
     const week = Array.from({ length: 7 }, () => new Float64Array(24));
-    for (const jobSpan of parts)
+    for (const jobSpan of jobSpans)
       spread(jobSpan, Math.floor(jobSpan.from / HOUR) * HOUR, HOUR, (i, used) => {
         const at = new Date((Math.floor(jobSpan.from / HOUR) + i) * 3600e3);
         const day = week[(at.getDay() + 6) % 7]!;
         day[at.getHours()] = day[at.getHours()]! + used;
       });
     return week;
-  }, [parts]);
+  }, [jobSpans]);
   const most = Math.max(...cells.map((day) => Math.max(...day)), Number.MIN_VALUE);
   return (
     <section class="card" aria-label="Hours of the week">
