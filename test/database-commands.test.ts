@@ -510,7 +510,9 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     fs.mkdirSync(path.join(folder, 'lost'));
     fs.writeFileSync(path.join(folder, 'lost/c1-papiex-7-0.csv'), 'x');
     const submit = (...args: string[]) => tacho(['submit', ...args, '--db', url]);
-    assert.equal(submit(folder, '--dry-run').out, `${archive}: job 1 would be stored (2 processes)\n`);
+    const dry = submit(folder, '--dry-run');
+    assert.deepEqual([dry.code, dry.out], [1, `${archive}: job 1 would be stored (2 processes)\n`]);
+    assert.match(dry.err, /lost cannot be imported: it has no job_metadata/);
     const planned = tacho(['watch', folder, '--dry-run', '--settle', '0', '--db', url]);
     assert.equal(planned.out, `${archive}: job 1 would be stored\n`);
     assert.equal(jobsIn(url), '');
@@ -521,6 +523,8 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       'EPMT, 1.tgz',
       'what was wrong with it is kept with the job',
     );
+    const nothing = tacho(['watch', folder, '--dry-run', '--settle', '0', '--db', url]);
+    assert.deepEqual([nothing.code, nothing.out, nothing.err], [0, '', ''], 'it is there already');
     const watched = tacho(['watch', folder, '--once', '--settle', '0', '--done', `${folder}/done`, '--db', url]);
     assert.equal(watched.code, 0, watched.err);
     assert.ok(fs.existsSync(path.join(folder, 'done/1.tgz')));

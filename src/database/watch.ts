@@ -201,6 +201,7 @@ async function submitOne(
   if (options.dryRun === true) {
     faces.set(folder, faceOf(folder));
     const why = 'refused' in result ? result.refused.message : undefined;
+    if (!('refused' in result) && result.submitted.outcome === 'present') return;
     options.tell({ what: 'planned', path: folder, id: result.id, ...stated({ why }) });
     return;
   }

@@ -47,7 +47,17 @@ export function listInputs(paths: readonly string[]): string[] {
 /** What EPMT left in a place, among whatever else is there. */
 export function epmtJobs(archive: string): string[] {
   if (isArchive(archive)) return fs.statSync(archive, { throwIfNoEntry: false })?.isFile() === true ? [archive] : [];
-  return jobsIn(archive).filter((job) => isArchive(job) || fs.existsSync(path.join(job, METADATA)));
+  return jobsIn(archive).filter((job) => isArchive(job) || fs.existsSync(path.join(job, METADATA)) || isLeftover(job));
+}
+
+/** Data of papiex of which nobody says which job it was: whoever reads it says so. */
+function isLeftover(folder: string): boolean {
+  try {
+    const names = fs.readdirSync(folder);
+    return !names.includes(RUNNING) && names.some(isOfPapiex);
+  } catch {
+    return false;
+  }
 }
 
 function jobsIn(input: string): string[] {
