@@ -52,6 +52,7 @@ const cases: Case[] = [
   { args: 'top not-here', code: 1, says: ['cannot open not-here'] },
   { args: 'plot pie .', code: 2, says: ['kind: "pie" is none of lines, boxes, heatmap'] },
   { args: 'plot heatmapp .', code: 2, says: ['did you mean "heatmap"?'] },
+  { args: 'report ', code: 1, says: ['cannot open "": no such file or folder'] },
   { args: 'report --format jsn', code: 2, says: ['--format: "jsn" is none of text, markdown', 'did you mean "json"?'] },
   { args: 'jobs 4711', code: 1, says: ['cannot open 4711', 'tacho jobs --job 4711'] },
   { args: 'sql q', code: 2, says: ['the current folder has no index'] },

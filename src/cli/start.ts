@@ -22,7 +22,7 @@ interface Options extends Record<string, unknown>, LaunchOptions {
 export function define(command: Command): void {
   configFlags(command, RECORDER_SETTINGS, { interval: '-i' })
     .option('-o, --output <folder>', 'the recording (default: tacho-<job id> here)')
-    .option('--name <name>', "a name for the job (default: that of the scheduler, or of the script)")
+    .option('--name <name>', 'a name for the job (default: that of the scheduler, or of the script)')
     .option(
       '-t, --tag <key:value>',
       'a tag; may be given several times',

@@ -234,7 +234,7 @@ function listFolder(folder: string): string[] {
       code(error) === 'EACCES'
         ? 'recordings are private to their owner: ask for access, or for a copy'
         : 'tacho list shows the recordings in the current folder';
-    throw new Fault(`cannot open ${folder}: ${reason(error)}`, { hint, cause: error });
+    throw new Fault(`cannot open ${folder === '' ? '""' : folder}: ${reason(error)}`, { hint, cause: error });
   }
 }
 
