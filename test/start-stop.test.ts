@@ -68,6 +68,11 @@ test('a job without a name is called like its script', (t) => {
   const [recording] = fs.readdirSync(folder).filter((name) => name.startsWith('tacho-'));
   assert.match(recording!, /^tacho-\d{8}-\d{6}-train\.sh$/);
   assert.equal(openRecording(path.join(folder, recording!)).job.name, 'train.sh');
+  // which is an argument of its shell
+  fs.rmSync(path.join(folder, recording!), { recursive: true });
+  assert.equal(sh('TACHO_REDACT=true ./train.sh').status, 0);
+  const [redacted] = fs.readdirSync(folder).filter((name) => name.startsWith('tacho-'));
+  assert.equal(openRecording(path.join(folder, redacted!)).job.name, 'shell');
 });
 
 test('what waits for tacho stop, or reads what it prints, is not left running', (t) => {

@@ -63,7 +63,9 @@ export interface Started {
 /** Makes a recording and starts an agent on every node; returns when every node has written its first sample. */
 export async function startRecording(env: Environment, options: StartOptions): Promise<Started> {
   refuseSecond(env);
-  const facts = await jobFacts(env, { ...options, ...stated({ script: callingScript(options.watchPid) }) });
+  // a script is an argument of its shell
+  const script = options.redact === true ? undefined : callingScript(options.watchPid);
+  const facts = await jobFacts(env, { ...options, ...stated({ script }) });
   const job: Job = {
     ...runningJob(facts, options.intervalSeconds),
     marks_file: planMarks(),
