@@ -35,8 +35,12 @@ function nodeOf(pid: number): number | undefined {
 }
 
 /** `tacho run` of a shell script; `when` says at which look Node is killed, with how many lines of the script's output. */
-async function run(t: TestContext, script: string, when: (looks: number, out: string) => boolean): Promise<Ran> {
-  const cwd = temporaryFolder(t);
+async function run(
+  t: TestContext,
+  script: string,
+  when: (looks: number, out: string) => boolean,
+  cwd = temporaryFolder(t),
+): Promise<Ran> {
   const child = spawn(TACHO, ['run', '--no-report', '-i', '0.2s', '-o', 'rec', '--', 'sh', '-c', script], { cwd });
   let [out, err, killed] = ['', '', false];
   child.stdout.on('data', (bytes) => {
@@ -98,6 +102,17 @@ for (const [moment, when] of MOMENTS) {
     }
   });
 }
+
+test('Node is killed while it makes the recording: the one that comes after it goes on there', { skip }, async (t) => {
+  const cwd = temporaryFolder(t);
+  fs.mkdirSync(path.join(cwd, 'rec'));
+  for (const name of ['job.json.reserve', 'job.json.lock', 'job.json.4711.tmp'])
+    fs.writeFileSync(path.join(cwd, 'rec', name), '{');
+  const { code, err } = await run(t, 'exit 7', (looks) => looks === 1, cwd);
+  assert.equal(code, 7, err);
+  assert.deepEqual(fs.readdirSync(cwd), ['rec'], err);
+  assert.deepEqual([openRecording(path.join(cwd, 'rec')).job.exit_code, /exists already/.test(err)], [7, false], err);
+});
 
 test('signals to tacho run reach the command when Node has gone', { skip }, async (t) => {
   for (const signal of ['SIGUSR1', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const) {

@@ -25,7 +25,7 @@ import { findScope } from '../../jobs/on-node/scope.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../../jobs/schedulers/job-facts.ts';
 import { isThisNode } from '../../jobs/schedulers/local.ts';
 import { taskOf } from '../../jobs/schedulers/slurm-task.ts';
-import { discardRecording, newRecording, saveJob } from '../../recording/folder/create.ts';
+import { discardRecording, discardUnbegun, newRecording, saveJob } from '../../recording/folder/create.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import { lostSamplesText } from '../../recording/folder/lost-samples.ts';
 import { openRecording } from '../../recording/folder/open.ts';
@@ -171,6 +171,7 @@ async function recordAfter(options: RecordOptions, start: StartCommand) {
   const { pid, start: began, ended } = await start(options.command, process.env);
   const { recording, why = 'Node did not run beside it' } = guard;
   const begun = recording === undefined ? undefined : openRecording(recording);
+  if (begun === undefined && options.folder) discardUnbegun(options.folder);
   const { job, folder } = begun
     ? { job: begun.job, folder: begun.path }
     : await newJob({ ...options, processes: false });

@@ -142,6 +142,13 @@ const cannotClaim = (folder: string, why: string): Fault =>
     hint: '-o FOLDER or the setting "recordings" choose another place',
   });
 
+/** Takes back what somebody who was killed meanwhile had made of a recording, where job.json is not there yet. */
+export function discardUnbegun(folder: string): void {
+  const names = namesIn(folder);
+  const isUnbegun = names?.every((name) => name.startsWith('job.json.'));
+  if (names !== undefined && names.length > 0 && isUnbegun) discardRecording(folder);
+}
+
 /** What is written beside the nodes' folders while a recording goes on. */
 const LOGS = ['launch.log', 'own.log'];
 
