@@ -26,6 +26,8 @@ const YOUNG_SECONDS = 60;
 const YOUNG_MOST_MS = 1000;
 /** How often an address that does not say who it is is tried: its process may be busy. */
 const TRIES = 5;
+/** A program may make its next cluster before the monitor has noticed the end of the one before. */
+const NOTICED_MS = 5000;
 /** What a job may wait for after its end. */
 const END_MS = 3000;
 
@@ -102,12 +104,15 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
   /** `cluster` is the address of a scheduler, or of the dashboard of one that only its process can connect to. */
   async function record(cluster: string): Promise<void> {
     const last = attached.at(-1);
-    if (last !== undefined && !(await hasEnded(last))) {
+    if (last !== undefined && !(await hasEnded(last, 0))) {
       const { scheduler, dashboard } = last.opened.cluster;
       if ((scheduler?.text ?? dashboard) === cluster) return;
+    }
+    if (last !== undefined && !(await hasEnded(last, NOTICED_MS))) {
       options.say(`a second Dask cluster (${cluster}) is not recorded: one is recorded already`);
       return;
     }
+    if (isOver) return;
     // most commands have no cluster: the code for it is loaded when there is one
     const { attach } = await import('./attach.ts');
     attached.push(
@@ -157,7 +162,8 @@ export function noticeClusters(options: NoticeOptions): { stop(): Promise<void> 
 export const pauseAfter = (lookedMs: number, isYoung: boolean): number =>
   Math.min(isYoung ? YOUNG_MOST_MS : MOST_MS, Math.max(EVERY_MS, lookedMs / SHARE));
 
-const hasEnded = ({ ended }: Attached): Promise<boolean> => Promise.race([ended.then(() => true), sleep(0, false)]);
+const hasEnded = ({ ended }: Attached, withinMs: number): Promise<boolean> =>
+  Promise.race([ended.then(() => true), sleep(withinMs, false, { ref: false })]);
 
 function candidates(pid: number): { id: string; address: SchedulerAddress }[] {
   const files = schedulerFiles(pid)

@@ -282,7 +282,10 @@ kill $w $s; wait`;
     const later = await startCluster({ workers: 1, threads: 1 });
     t.after(() => later.end());
     const sampled = (): number => new Set(rowsOf(recording, 'dask_worker').map(({ worker }) => worker)).size;
-    await eventually('samples of the second cluster', () => sampled() === 2);
+    await eventually(
+      () => `samples of the second cluster: ${messages}`,
+      () => sampled() === 2,
+    );
     await later.run(['errors']);
     await notice.stop();
     const jobs = rowsOf(recording, 'dask_task').map(({ dask_job }) => dask_job);
