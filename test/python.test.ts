@@ -132,8 +132,8 @@ test('frames hold what the program says', { skip: noPandas }, async () => {
   assert.deepEqual(given.metrics, ['microseconds', 61e6, 65e6]);
   assert.deepEqual(given.asked, [[START, START + 50e6]]);
   const [message, hint, exit] = given.no_table as [string, string, number];
-  assert.deepEqual([message, exit], ['no table "proces_end" was recorded', 2]);
-  assert.match(hint, /^did you mean process_end\?/);
+  assert.deepEqual([message, exit], ['no table "proces_end" was recorded; did you mean "process_end"?', 2]);
+  assert.match(hint, /^there are .*\bprocess_end\b/);
   assert.equal((given.no_folder as string[])[0], 'cannot open /nonexistent: no such file or folder');
   assert.deepEqual(given.several, ['these are 2 jobs, not one', 'reports() has one for each', 2]);
   assert.match((given.no_database as string[])[0]!, /postgres:\/\/ada@127\.0\.0\.1:1\/tacho: nobody answers there/);
