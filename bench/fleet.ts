@@ -155,7 +155,7 @@ function storeRows(name: string, figures: StoreFigures | string, alone: number, 
       (hubCpu - alone) * 1e6,
       'µs',
       `alone ${(alone * 1e6).toFixed(0)} µs`,
-      hubCpu / alone,
+      alone * 1e6,
     ),
     row('  rows missing', '≤ 0', missing, '', '', Number.NaN),
   ];

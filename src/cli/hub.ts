@@ -88,7 +88,11 @@ Examples:
       process.stdout.write(`tacho hub: ${hub.address}, archive ${hub.archive}, ${trust}, ${whose}\n`);
       if (reading !== undefined)
         process.stdout.write(`tacho hub: samples come in from kafka ${config['kafka.brokers'].join(', ')}, too\n`);
-      if (sinks !== undefined) process.stdout.write(`tacho hub: samples go on to ${sinks.names.join(', ')}\n`);
+      if (sinks !== undefined) {
+        const { collectRarely } = await import('../hub/collect-rarely.ts');
+        collectRarely();
+        process.stdout.write(`tacho hub: samples go on to ${sinks.names.join(', ')}\n`);
+      }
       process.on('SIGHUP', () => {});
       let ending = false;
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
