@@ -55,6 +55,8 @@ export class JobRecording {
   private readonly records: Records | undefined;
   private readonly questions: ReturnType<typeof schedulerQuestions>;
   private readonly isNew: boolean;
+  /** The scheduler was asked for the job's facts in vain. */
+  private isUnanswered = false;
   private byHook: boolean;
   private over = false;
   private marks: JobMarks | undefined;
@@ -158,6 +160,12 @@ export class JobRecording {
     agent.record.left_running = this.remembered.alive(common.redact);
     agent.save();
     await this.learned;
+    // a scheduler that was too busy for an answer when many jobs began
+    if (this.isUnanswered) {
+      this.agent.unnote('job');
+      await this.learn().catch((error) => this.noteTrouble('job', 'the scheduler', error));
+      agent.save();
+    }
     this.job = { ...this.job, ...outcome(end), end: Math.max(ended, this.job.start) };
     const ending = await this.questions?.ending(this.job);
     // Slurm has whole seconds
@@ -194,7 +202,11 @@ export class JobRecording {
 
   private async learn(): Promise<void> {
     if (this.questions === undefined || !this.isNew) return;
-    const reportTrouble = (what: string, why: string): void => this.agent.note({ table: 'job', what, why });
+    this.isUnanswered = false;
+    const reportTrouble = (what: string, why: string): void => {
+      this.isUnanswered = true;
+      this.agent.note({ table: 'job', what, why });
+    };
     this.job = await this.questions.facts(() => this.job, this.nodeJob, reportTrouble);
     this.save();
   }

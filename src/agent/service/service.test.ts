@@ -332,6 +332,32 @@ test('the first node of a job asks the scheduler, the others do not', async (t) 
   assert.equal(recording('job-18').job.state, 'unknown');
 });
 
+test('a scheduler that was too busy when the job began is asked again at its end', async (t) => {
+  let asked = 0;
+  const { options, jobs, recording } = setUp(t, {
+    run: async (_, args) => {
+      const isBusy = args[2] === '-d' && asked++ === 0;
+      if (isBusy) return { stdout: '', trouble: 'scontrol gave no answer within 5 s' };
+      return { stdout: recorded('slurm-scontrol-failed.txt') };
+    },
+  });
+  const service = new Service(options);
+  fs.writeFileSync(path.join(jobs, '17'), 'SLURM_JOB_ID=17\nSLURM_JOB_UID=0\nSLURM_NODELIST=c1\n');
+  service.look();
+  await setImmediate();
+  assert.deepEqual([recording('job-17').job.name, asked], ['17', 1]);
+  fs.writeFileSync(path.join(jobs, '17.end'), 'SLURM_JOB_ID=17\nEND=1700000003.75\n');
+  service.look();
+  await service.stop('SIGTERM');
+  const { job, nodes } = recording('job-17');
+  assert.notEqual(job.name, '17');
+  assert.notEqual(job.partition, undefined);
+  assert.deepEqual(
+    nodes[0]!.agent!.unmeasured.filter(({ table }) => table === 'job'),
+    [],
+  );
+});
+
 test('a component of a heterogeneous job says which it is, though its prolog does not know', async (t) => {
   const scontrolText = recorded('slurm-scontrol-het.txt');
   const { options, jobs, recording } = setUp(t, {
