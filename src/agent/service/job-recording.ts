@@ -201,7 +201,8 @@ export class JobRecording {
   }
 
   private async learn(): Promise<void> {
-    if (this.questions === undefined || !this.isNew) return;
+    // an agent that was killed before it had the answer leaves the job with its number for a name
+    if (this.questions === undefined || (!this.isNew && this.job.name !== this.job.id)) return;
     this.isUnanswered = false;
     const reportTrouble = (what: string, why: string): void => {
       this.isUnanswered = true;

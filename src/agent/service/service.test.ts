@@ -358,6 +358,34 @@ test('a scheduler that was too busy when the job began is asked again at its end
   );
 });
 
+test('the next agent asks the scheduler where the one before was killed before it had the answer', async (t) => {
+  let asked = 0;
+  const { options, jobs, recording } = setUp(t, {
+    run: (_, args) => {
+      if (args[2] === '-d' && asked++ === 0) return new Promise(() => {});
+      return Promise.resolve({ stdout: recorded('slurm-scontrol-failed.txt') });
+    },
+  });
+  fs.mkdirSync(jobs);
+  fs.writeFileSync(path.join(jobs, '17'), 'SLURM_JOB_ID=17\nSLURM_JOB_UID=0\nSLURM_NODELIST=c1\n');
+  const first = new Service(options);
+  first.look();
+  await setImmediate();
+  await first.stop('SIGTERM');
+  assert.equal(recording('job-17').job.name, '17');
+  const second = new Service(options);
+  second.look();
+  await setImmediate();
+  await second.stop('SIGTERM');
+  assert.deepEqual([recording('job-17').job.name === '17', asked], [false, 2]);
+  // who knows it asks no more
+  const third = new Service(options);
+  third.look();
+  await setImmediate();
+  await third.stop('SIGTERM');
+  assert.equal(asked, 2);
+});
+
 test('a component of a heterogeneous job says which it is, though its prolog does not know', async (t) => {
   const scontrolText = recorded('slurm-scontrol-het.txt');
   const { options, jobs, recording } = setUp(t, {
